@@ -1,0 +1,258 @@
+"""Backward: from a result to the gradients of the leaves.
+
+The graph is walked without recursion, so its depth has no limit. Nothing is committed before everything has been
+computed: an error leaves every ``grad`` as it was. Gradients on their way are counted by the device's meter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from minitensor.device.counters import cpu_meter
+from minitensor.events import watch
+from minitensor.history import FREED, GradientBox, Leaf, Node
+from minitensor.kernels import summed_to
+from minitensor.tensor import Tensor
+
+
+class InFlight:
+    """The gradient arrays between nodes, counted once per buffer."""
+
+    __slots__ = ("_holders", "_sizes")
+
+    def __init__(self) -> None:
+        self._holders: dict[int, int] = {}
+        self._sizes: dict[int, int] = {}
+
+    def hold(self, array: np.ndarray) -> None:
+        """One holder more of the buffer behind ``array``."""
+        owner = array if array.base is None else array.base
+        key = id(owner)
+        count = self._holders.get(key, 0)
+        self._holders[key] = count + 1
+        if count == 0:
+            self._sizes[key] = size = getattr(owner, "nbytes", array.nbytes)
+            cpu_meter.take(size)
+
+    def let_go(self, array: np.ndarray) -> None:
+        """One holder fewer."""
+        key = id(array if array.base is None else array.base)
+        count = self._holders[key] = self._holders[key] - 1
+        if count == 0:
+            del self._holders[key]
+            cpu_meter.give(self._sizes.pop(key))
+
+    def alone(self, array: np.ndarray) -> bool:
+        """Whether ``array`` is a whole buffer that one holder has: then it may be added to in place."""
+        return array.base is None and self._holders.get(id(array)) == 1 and array.flags.writeable
+
+    def clear(self) -> None:
+        """Let everything go."""
+        for size in self._sizes.values():
+            cpu_meter.give(size)
+        self._holders.clear()
+        self._sizes.clear()
+
+
+def _waits(roots: Iterable[Node]) -> dict[Node, int]:
+    """Every node that can be reached, and how many gradients it waits for."""
+    waits = dict.fromkeys(roots, 0)
+    stack = list(waits)
+    while stack:
+        for parent in stack.pop().inputs:
+            if parent is None:
+                continue
+            if parent in waits:
+                waits[parent] += 1
+            else:
+                waits[parent] = 1
+                stack.append(parent)
+    return waits
+
+
+def propagate(
+    roots: dict[Node, np.ndarray], retain_graph: bool, capture: frozenset[Node] = frozenset()
+) -> tuple[dict[Node, np.ndarray], dict[GradientBox, np.ndarray]]:
+    """Send the gradients ``roots`` back through the graph.
+
+    Returns:
+        The gradients that arrived at leaves and at the nodes in ``capture``, and those for retaining tensors.
+    """
+    waits = _waits(roots)
+    ready = [node for node in roots if waits[node] == 0]
+    gradients = dict(roots)
+    arrived: dict[Node, np.ndarray] = {}
+    boxes: dict[GradientBox, np.ndarray] = {}
+    flight = InFlight()
+    for g in gradients.values():
+        flight.hold(g)
+    try:
+        with np.errstate(all="ignore"):
+            while ready:
+                node = ready.pop()
+                g = gradients.pop(node)
+                if node.hooks is not None:
+                    g = _run_hooks(node, g, boxes, flight)
+                if type(node) is Leaf or node in capture:
+                    arrived[node] = g
+                    flight.hold(g)
+                passed = node.op.backward(node, g)
+                sent = [] if watch.listener is not None else None
+                for parent, pg in zip(node.inputs, passed, strict=True):
+                    if parent is None:
+                        continue
+                    pg = _ready_for(parent, pg)
+                    if sent is not None:
+                        sent.append((parent, pg))
+                    before = gradients.get(parent)
+                    if before is None:
+                        gradients[parent] = pg
+                        flight.hold(pg)
+                    elif flight.alone(before) and before is not g:
+                        np.add(before, pg, out=before)
+                    else:
+                        gradients[parent] = total = _array(before + pg)
+                        flight.hold(total)
+                        flight.let_go(before)
+                    waits[parent] -= 1
+                    if waits[parent] == 0:
+                        ready.append(parent)
+                if sent is not None:
+                    watch.listener("visit", node, g, sent)  # type: ignore[misc]
+                flight.let_go(g)
+                if not retain_graph and node.op.saved_names and node.saved:
+                    node.saved = FREED
+        return arrived, boxes
+    finally:
+        flight.clear()
+
+
+def _array(value: Any) -> np.ndarray:
+    """numpy turns arrays without dimensions into bare numbers; back to an array."""
+    return value if isinstance(value, np.ndarray) else np.asarray(value)
+
+
+def _ready_for(parent: Node, g: Any) -> np.ndarray:
+    """The gradient in the shape of the node it goes to."""
+    g = _array(g)
+    return g if g.shape == parent.shape else summed_to(g, parent.shape)
+
+
+def _run_hooks(node: Node, g: np.ndarray, boxes: dict[GradientBox, np.ndarray], flight: InFlight) -> np.ndarray:
+    """Call the hooks on a copy of the gradient, and note who retains it."""
+    for hook in list(node.hooks or ()):
+        if type(hook) is GradientBox:
+            boxes[hook] = g
+            flight.hold(g)
+            continue
+        answer = hook(Tensor._made(np.array(g, order="C")))
+        if answer is None:
+            continue
+        if not isinstance(answer, Tensor) or answer._array.shape != g.shape:
+            raise TypeError(
+                f"a gradient hook returns None or a Tensor of shape {list(g.shape)}, not "
+                f"{answer.shape if isinstance(answer, Tensor) else type(answer).__name__}"
+            )
+        flight.let_go(g)
+        g = answer._array.astype(g.dtype)
+        flight.hold(g)
+    return g
+
+
+def _start(x: Tensor, given: Any, what: str) -> tuple[Node, np.ndarray]:
+    """The node of ``x`` and the gradient to begin with: ones, unless another is given."""
+    if not isinstance(x, Tensor):
+        raise TypeError(f"{what} takes a Tensor, not {type(x).__name__}")
+    node = x._current()
+    if node is None:
+        raise RuntimeError(
+            f"{what}: this tensor of shape {x.shape} has stop_gradient=True: nothing was recorded, so there is nothing "
+            f"to differentiate. Set stop_gradient=False on the leaves before computing."
+        )
+    if given is None:
+        return node, np.ones(x._array.shape, x._array.dtype)
+    if not isinstance(given, Tensor):
+        raise TypeError(f"{what}: the gradient to begin with is a Tensor or None, not {type(given).__name__}")
+    if given._array.shape != x._array.shape:
+        raise ValueError(
+            f"{what}: the gradient to begin with has shape {given.shape}; the tensor has shape {x.shape}"
+        )
+    return node, np.array(given._array, x._array.dtype)
+
+
+def backward(x: Tensor, grad_tensor: Tensor | None = None, retain_graph: bool = False) -> None:
+    """Add the gradient of ``x`` to the ``grad`` of every leaf that it was computed from.
+
+    Args:
+        grad_tensor: the gradient of ``x`` to begin with; ones by default, also when ``x`` has many elements.
+        retain_graph: keep what was saved, so that backward can run again.
+
+    Raises:
+        RuntimeError: when a saved tensor was overwritten or freed; no gradient has changed then.
+    """
+    node, g = _start(x, grad_tensor, "backward")
+    if watch.listener is not None:
+        watch.listener("start", node, g)
+    arrived, boxes = propagate({node: g}, retain_graph)
+    _commit(arrived, boxes)
+
+
+def _commit(arrived: dict[Node, np.ndarray], boxes: dict[GradientBox, np.ndarray]) -> None:
+    """Put the gradients where readers find them. Each gets memory of its own."""
+    taken: set[int] = set()
+    for box, g in boxes.items():
+        box.gradient = _kept(box.gradient, g, taken)
+    while arrived:
+        node, g = arrived.popitem()
+        if type(node) is Leaf:
+            node.saved = _kept(node.saved, g, taken)
+            if watch.listener is not None:
+                watch.listener("leaf", node, node.saved)
+
+
+def _kept(before: Tensor | None, g: np.ndarray, taken: set[int]) -> Tensor:
+    if before is not None:
+        return Tensor._made(_array(before._array + g))
+    if g.base is not None or id(g) in taken or not g.flags.c_contiguous:
+        g = np.array(g, order="C")
+    taken.add(id(g))
+    return Tensor._made(g)
+
+
+def grad(
+    outputs: Tensor | Sequence[Tensor],
+    inputs: Tensor | Sequence[Tensor],
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    allow_unused: bool = False,
+) -> list[Tensor | None]:
+    """The gradients of ``outputs`` for ``inputs`` (leaves or not), without touching any ``grad``.
+
+    Raises:
+        RuntimeError: when an output does not depend on an input, unless ``allow_unused`` (then its gradient is None).
+    """
+    many_outputs = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
+    many_inputs = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
+    given = list(grad_outputs) if isinstance(grad_outputs, (list, tuple)) else [grad_outputs] * len(many_outputs)
+    if len(given) != len(many_outputs):
+        raise ValueError(f"grad: {len(many_outputs)} outputs but {len(given)} gradients to begin with")
+    wanted = [_start(x, None, "grad")[0] for x in many_inputs]
+    roots: dict[Node, np.ndarray] = {}
+    for x, g in zip(many_outputs, given, strict=True):
+        node, start = _start(x, g, "grad")
+        roots[node] = start if node not in roots else roots[node] + start
+    arrived, _ = propagate(roots, bool(retain_graph), frozenset(wanted))
+    for i, node in enumerate(wanted):
+        if node not in arrived and not allow_unused:
+            raise RuntimeError(
+                f"grad: the outputs do not depend on input {i} (shape {many_inputs[i].shape}). "
+                f"Pass allow_unused=True to get None for it."
+            )
+    taken: set[int] = set()
+    return [None if node not in arrived else _kept(None, arrived[node], taken) for node in wanted]
+
+
+Tensor.backward = backward  # type: ignore[attr-defined]

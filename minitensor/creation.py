@@ -1,0 +1,205 @@
+"""Making tensors: from data, from constants, at random."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minitensor.dtypes import DTYPES, FLOATS, _BY_NUMPY, dtype_of, float32
+from minitensor.tensor import Tensor
+
+
+def to_tensor(data: Any, dtype: Any = None, stop_gradient: bool = True) -> Tensor:
+    """A tensor with a copy of ``data`` on a storage of its own.
+
+    Args:
+        data: a number, nested lists of equal lengths, an array, or a tensor.
+        dtype: an element type or its name; by default that of an array, float32 for Python floats, int64 for
+            Python integers, bool for Python bools.
+        stop_gradient: False makes a leaf that wants a gradient.
+
+    Raises:
+        ValueError: for ragged lists.
+        TypeError: for objects that are no numbers, and for dtypes a tensor can not have.
+    """
+    array = _array_of(data, None if dtype is None else dtype_of(dtype).numpy)
+    return _wanting(Tensor._made(array, "to_tensor"), stop_gradient)
+
+
+def _array_of(data: Any, dtype: np.dtype | None) -> np.ndarray:
+    if isinstance(data, Tensor):
+        data = data._array
+    if isinstance(data, (list, tuple)):
+        data = _without_tensors(data)
+    plain = not isinstance(data, (np.ndarray, np.generic))
+    try:
+        array = np.array(data, order="C")
+    except ValueError:
+        raise ValueError(
+            f"to_tensor: the lists are ragged ({_ragged(data)}); along each dimension all must be equally long"
+        ) from None
+    except OverflowError as error:
+        raise ValueError(f"to_tensor: {error}") from None
+    if dtype is None:
+        if plain and array.dtype == np.float64:
+            dtype = float32.numpy
+        elif plain and array.dtype.kind == "i":
+            dtype = np.dtype(np.int64)
+        elif array.dtype not in _BY_NUMPY:
+            raise TypeError(
+                f"to_tensor: data of type {type(data).__name__} and dtype {array.dtype} is not supported; "
+                f"a tensor holds one of {', '.join(DTYPES)}"
+            )
+        else:
+            dtype = array.dtype
+    elif array.dtype.kind not in "biuf":
+        raise TypeError(f"to_tensor: data of dtype {array.dtype} can not become {dtype.name}")
+    # Native byte order, own memory: a foreign byte order is converted here.
+    return array.astype(dtype, copy=array.dtype is not dtype)
+
+
+def _without_tensors(data: Any) -> Any:
+    if isinstance(data, Tensor):
+        return data._array
+    if isinstance(data, (list, tuple)):
+        return [_without_tensors(item) for item in data]
+    return data
+
+
+def _ragged(data: Any) -> str:
+    lengths = sorted({len(item) if hasattr(item, "__len__") else 0 for item in data})
+    if len(lengths) > 1:
+        return "lengths " + " and ".join(str(n) if n else "none" for n in lengths) + " stand side by side"
+    return "lengths differ further inside"
+
+
+def _wanting(tensor: Tensor, stop_gradient: bool) -> Tensor:
+    if not stop_gradient:
+        tensor.stop_gradient = False
+    elif not isinstance(stop_gradient, (bool, np.bool_)):
+        raise TypeError(f"stop_gradient is True or False, not {stop_gradient!r}")
+    return tensor
+
+
+def as_shape(op: str, shape: Any) -> tuple[int, ...]:
+    """A shape from a number, several numbers, or a tensor of integers.
+
+    Raises:
+        TypeError, ValueError: naming what is no length.
+    """
+    if isinstance(shape, Tensor):
+        shape = shape.tolist()
+    if isinstance(shape, (int, np.integer)):
+        shape = (shape,)
+    try:
+        lengths = tuple(n.__index__() for n in shape)
+    except (TypeError, AttributeError):
+        raise TypeError(f"{op}: a shape is a list of integers, not {shape!r}") from None
+    if any(n < 0 for n in lengths):
+        raise ValueError(f"{op}: shape {list(lengths)} has a negative length")
+    return lengths
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None, stop_gradient: bool = True) -> Tensor:
+    """A tensor of ``shape`` with ``fill_value`` everywhere; float32 unless ``dtype`` says otherwise."""
+    value = _array_of(fill_value, None)
+    if value.ndim:
+        raise ValueError(f"full: fill_value must be one number; it has shape {list(value.shape)}")
+    wanted = float32 if dtype is None else dtype_of(dtype)
+    return _wanting(Tensor._made(np.full(as_shape("full", shape), value, wanted.numpy), "full"), stop_gradient)
+
+
+def zeros(shape: Any, dtype: Any = None) -> Tensor:
+    """A tensor of ``shape`` with 0 everywhere; float32 unless ``dtype`` says otherwise."""
+    wanted = float32 if dtype is None else dtype_of(dtype)
+    return Tensor._made(np.zeros(as_shape("zeros", shape), wanted.numpy), "zeros")
+
+
+def ones(shape: Any, dtype: Any = None) -> Tensor:
+    """A tensor of ``shape`` with 1 everywhere; float32 unless ``dtype`` says otherwise."""
+    wanted = float32 if dtype is None else dtype_of(dtype)
+    return Tensor._made(np.ones(as_shape("ones", shape), wanted.numpy), "ones")
+
+
+def arange(start: Any, end: Any = None, step: Any = 1, dtype: Any = None) -> Tensor:
+    """Numbers from ``start`` (0 when one bound is given) up to, not including, ``end``.
+
+    int64 when all are integers, else float32, unless ``dtype`` says otherwise.
+    """
+    start, end = (0, start) if end is None else (start, end)
+    numbers = [n.item() if isinstance(n, Tensor) else n for n in (start, end, step)]
+    for number in numbers:
+        if not isinstance(number, (int, float, np.integer, np.floating)):
+            raise TypeError(f"arange: a bound or step is a number, not {number!r}")
+    if numbers[2] == 0:
+        raise ValueError("arange: step must not be 0")
+    whole = all(isinstance(n, (int, np.integer)) for n in numbers)
+    wanted = (np.dtype(np.int64) if whole else float32.numpy) if dtype is None else dtype_of(dtype).numpy
+    return Tensor._made(np.arange(*numbers).astype(wanted), "arange")
+
+
+# ---------- at random ----------
+
+_random = np.random.Generator(np.random.PCG64())
+
+
+def seed(number: int) -> None:
+    """Begin the sequence of random numbers that ``number`` stands for."""
+    global _random
+    _random = np.random.Generator(np.random.PCG64(number))
+
+
+def _float_dtype(op: str, dtype: Any) -> np.dtype:
+    wanted = float32 if dtype is None else dtype_of(dtype)
+    if wanted.numpy not in FLOATS:
+        raise TypeError(f"{op}: dtype must be float32 or float64, not {wanted.name}")
+    return wanted.numpy
+
+
+def rand(shape: Any, dtype: Any = None) -> Tensor:
+    """A tensor of ``shape`` with numbers drawn evenly from 0 (included) to 1 (excluded)."""
+    return Tensor._made(np.asarray(_random.random(as_shape("rand", shape), _float_dtype("rand", dtype))), "rand")
+
+
+def randn(shape: Any, dtype: Any = None) -> Tensor:
+    """A tensor of ``shape`` with numbers drawn from the normal distribution of mean 0 and variance 1."""
+    drawn = _random.standard_normal(as_shape("randn", shape), _float_dtype("randn", dtype))
+    return Tensor._made(np.asarray(drawn), "randn")
+
+
+# ---------- like another ----------
+
+
+def _like(op: str, x: Tensor, dtype: Any) -> tuple[tuple[int, ...], Any]:
+    if not isinstance(x, Tensor):
+        raise TypeError(f"{op}: x must be a Tensor, not {type(x).__name__}")
+    return x._array.shape, x.dtype if dtype is None else dtype
+
+
+def zeros_like(x: Tensor, dtype: Any = None) -> Tensor:
+    """0 everywhere, in the shape and dtype of ``x``."""
+    return zeros(*_like("zeros_like", x, dtype))
+
+
+def ones_like(x: Tensor, dtype: Any = None) -> Tensor:
+    """1 everywhere, in the shape and dtype of ``x``."""
+    return ones(*_like("ones_like", x, dtype))
+
+
+def full_like(x: Tensor, fill_value: Any, dtype: Any = None) -> Tensor:
+    """``fill_value`` everywhere, in the shape and dtype of ``x``."""
+    shape, wanted = _like("full_like", x, dtype)
+    return full(shape, fill_value, wanted)
+
+
+def rand_like(x: Tensor, dtype: Any = None) -> Tensor:
+    """Numbers as ``rand`` draws them, in the shape and dtype of ``x``."""
+    return rand(*_like("rand_like", x, dtype))
+
+
+def randn_like(x: Tensor, dtype: Any = None) -> Tensor:
+    """Numbers as ``randn`` draws them, in the shape and dtype of ``x``."""
+    return randn(*_like("randn_like", x, dtype))
+
+

@@ -1,0 +1,79 @@
+"""The element types of tensors, and how two of them meet.
+
+The rules are the contract's: float32 with float64 gives float64, an integer with a float gives that float, int32
+with int64 gives int64, integer division gives float32, and a Python number never widens a tensor.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+class DType:
+    """An element type. Compares equal to its name: ``x.dtype == "float32"``."""
+
+    __slots__ = ("name", "numpy")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.numpy = np.dtype(name)
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return self.numpy.itemsize
+
+    def __repr__(self) -> str:
+        return f"minitensor.{self.name}"
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, DType):
+            return self.name == other.name
+        if isinstance(other, str):
+            return other == self.name
+        if isinstance(other, (np.dtype, type)):
+            try:
+                return self.numpy == other
+            except TypeError:
+                return False
+        return NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (dtype_of, (self.name,))
+
+
+float32, float64, int32, int64, bool_ = map(DType, ("float32", "float64", "int32", "int64", "bool"))
+
+DTYPES = {dtype.name: dtype for dtype in (float32, float64, int32, int64, bool_)}
+FLOATS = frozenset((float32.numpy, float64.numpy))
+_BY_NUMPY = {dtype.numpy: dtype for dtype in DTYPES.values()}
+
+
+def dtype_of(given: Any) -> DType:
+    """The :class:`DType` that a name, a numpy dtype, a Python type or a DType stands for.
+
+    Raises:
+        TypeError: when it stands for none that a tensor can have.
+    """
+    if isinstance(given, DType):
+        return given
+    try:
+        found = _BY_NUMPY[np.dtype(given)]
+    except (KeyError, TypeError):
+        raise TypeError(f"dtype {given!r} is not supported; a tensor holds one of {', '.join(DTYPES)}") from None
+    # numpy takes `float` for float64; a tensor takes it for the default, as `to_tensor(1.0)` does.
+    return float32 if given is float else found
+
+
+def promoted(a: np.dtype, b: np.dtype) -> np.dtype:
+    """The dtype in which elements of ``a`` and ``b`` meet."""
+    if a in FLOATS and b not in FLOATS:
+        return a
+    if b in FLOATS and a not in FLOATS:
+        return b
+    return np.promote_types(a, b)

@@ -1,0 +1,152 @@
+"""The errors that teach: what was given, what would be right, and where it happened.
+
+They are plain ``ValueError``, ``TypeError``, ``RuntimeError`` and ``IndexError``, as the frameworks raise.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+
+from minitensor.dtypes import FLOATS
+from minitensor.history import FREED, Node, Saved
+from minitensor.storage import Place, write_that_made
+
+
+def leaf_written(name: str, op: str) -> ValueError:
+    """``op`` would write a leaf that wants a gradient, or a view of one."""
+    return ValueError(
+        f"Leaf Var ({name}) that doesn't stop gradient can't use inplace strategy. Nothing was written.\n"
+        f"`{op}` would replace the numbers that the gradient is for, and an update would start from the new ones.\n"
+        f"Use the normal operation and give its result a name, or update the leaf under `no_grad()`, "
+        f"or write into `x.detach()` if the gradient should not know."
+    )
+
+
+def needs_own_input(op: str) -> ValueError:
+    """Policy "2.5": the backward of in-place ``op`` needs what it would overwrite."""
+    return ValueError(
+        f'`{op}` is refused under the in-place policy "2.5": its backward needs the input that it would overwrite. '
+        f'Nothing was written.\nUse the normal operation, or `set_inplace_policy("2.6")`, which copies the input first.'
+    )
+
+
+def overlapping_target(op: str, shape: tuple[int, ...]) -> RuntimeError:
+    """``op`` would write through a tensor whose elements share memory."""
+    return RuntimeError(
+        f"`{op}` would write through a tensor of shape {list(shape)} in which more than one element lies in the same "
+        f"memory cell. Nothing was written.\nWrite into a `clone()`, or into the tensor that it is a view of."
+    )
+
+
+def overlapping_family(op: str) -> RuntimeError:
+    """``op`` would write in a family whose founder overlaps itself, with a gradient to follow."""
+    return RuntimeError(
+        f"`{op}` would write into memory that a tensor with overlapping elements shares, and a gradient is wanted "
+        f"for it: which element the gradient belongs to is not defined. Nothing was written.\n"
+        f"Write into a `clone()`."
+    )
+
+
+def freed(node: Node) -> RuntimeError:
+    """Backward needs what an earlier backward let go."""
+    return RuntimeError(
+        f"{node.op.name} ({node.place}) saved tensors for backward, and an earlier backward has used and freed them.\n"
+        f"Pass `retain_graph=True` to the first backward if a second one follows."
+    )
+
+
+def stale(node: Node, what: str, saved: Saved) -> NoReturn:
+    """Backward needs a value that was overwritten after ``node`` saved it."""
+    array, storage, version = saved
+    write = write_that_made(storage, version + 1)
+    saver = f"{node.op.name} saved its {'output' if what == 'out' else f'input `{what}`'} at version {version}"
+    if write is None:
+        writer = "  overwritten: by a write that is no longer in the log"
+    else:
+        op, code, instruction = write
+        writer = f"  overwritten: by {op}, which made version {version + 1} ({Place(code, instruction)})"
+    if storage.version > version + 1:
+        writer += f"; the storage is now at version {storage.version}"
+    raise RuntimeError(
+        f"A tensor of shape {list(array.shape)} that backward needs has been modified by an inplace operation.\n"
+        f"  saved:       {saver} ({node.place})\n"
+        f"{writer}\n"
+        f"  received tensor_version:{storage.version} != wrapper_version_snapshot:{version}\n"
+        f"Two ways out: use the normal operation instead of the one that overwrote, "
+        f"or give {node.op.name} a `clone()` to save."
+    )
+
+
+def is_freed(node: Node) -> bool:
+    """Whether what ``node`` saved is gone."""
+    return node.saved is FREED
+
+
+def shape_text(shape: tuple[int, ...]) -> str:
+    """A shape as the frameworks write it: ``[2, 3]``."""
+    return str(list(shape))
+
+
+def not_broadcastable(op: str, shapes: list[tuple[int, ...]]) -> ValueError:
+    """The shapes of the operands do not fit."""
+    given = " and ".join(shape_text(shape) for shape in shapes)
+    return ValueError(
+        f"{op}: operands of shape {given} can not be broadcast together: counted from the last, "
+        f"dimensions must be equal or one of them 1."
+    )
+
+
+def explain(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> Exception:
+    """The error to raise when numpy refused a normal operation."""
+    try:
+        np.broadcast_shapes(*(array.shape for array in arrays))
+    except ValueError:
+        if "broadcast" in str(error):
+            return not_broadcastable(op, [array.shape for array in arrays])
+    if isinstance(error, TypeError):
+        return TypeError(f"{op}: {_plain(error)}; the operands are of dtype {_names(arrays)}")
+    if isinstance(error, np.exceptions.AxisError):
+        return IndexError(f"{op}: {_plain(error)}; the shape is {shape_text(arrays[0].shape)}")
+    return type(error)(f"{op}: {_plain(error)}")
+
+
+def explain_in_place(op: str, error: Exception, arrays: tuple[np.ndarray, ...], target: np.ndarray) -> Exception:
+    """The error to raise when numpy refused an in-place operation. Nothing has been written."""
+    try:
+        shape = np.broadcast_shapes(*(array.shape for array in arrays))
+    except ValueError:
+        return not_broadcastable(op, [array.shape for array in arrays])
+    if shape != target.shape:
+        return ValueError(
+            f"The shape of broadcast output {shape_text(shape)} is different from that of inplace tensor "
+            f"{shape_text(target.shape)} in the Inplace operation. `{op}` never changes a shape; "
+            f"use the normal operation."
+        )
+    if not target.flags.writeable:
+        return overlapping_target(op, target.shape)
+    if isinstance(error, TypeError) and target.dtype not in FLOATS:
+        return result_does_not_fit(op, target.dtype)
+    return explain(op, error, arrays)
+
+
+def result_does_not_fit(op: str, dtype: np.dtype) -> TypeError:
+    """An in-place operation on integers or bools has a result that they can not hold."""
+    return TypeError(
+        f"`{op}` would give a result that a tensor of dtype {dtype.name} can not hold, and the dtype never changes in "
+        f"place. Nothing was written. Use the normal operation, or convert first: `x.astype('float32')`."
+    )
+
+
+def _plain(error: Exception) -> str:
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
+
+
+def _names(arrays: tuple[np.ndarray, ...]) -> str:
+    return " and ".join(array.dtype.name for array in arrays)
+
+
+def not_a_tensor(op: str, what: str, given: Any) -> TypeError:
+    """An operand is nothing a tensor can be made of."""
+    return TypeError(f"{op}: {what} must be a Tensor, a number or an array, not {type(given).__name__}")

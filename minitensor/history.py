@@ -1,0 +1,252 @@
+"""History: where the numbers came from.
+
+A :class:`Node` is one value that an operation computed and the way back to the operation's inputs. Nodes hold other
+nodes, saved arrays and the storages of those, never tensors: so there are no reference cycles, and dropping the last
+tensor frees its whole history at once.
+
+Tensors that are views of one another form a family. Its :class:`History` says which node the family's memory holds
+now, and counts how often that has changed. A view whose own node is out of date reads its part of the family's
+current value; a write through a view makes the family's next value. ``detach()`` begins a new family.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+from minitensor.regions import Region, region_of
+from minitensor.storage import Place, Storage, caller
+
+#: A saved array, the storage it lies in, and the version at which it was saved.
+Saved = tuple[np.ndarray, Storage, int]
+
+#: Stands in ``Node.saved`` once a backward without ``retain_graph`` has used it.
+FREED: Any = "freed"
+
+
+class Operation:
+    """What nodes of one kind have in common.
+
+    ``backward(node, g)`` returns one gradient array (or None) per entry of ``node.inputs``. It may return ``g``
+    itself, or a view of it, and never writes into it.
+    """
+
+    __slots__ = ("name", "backward", "saved_names")
+
+    def __init__(
+        self, name: str, backward: Callable[[Node, np.ndarray], Any], saved_names: tuple[str, ...] = ()
+    ) -> None:
+        self.name = name
+        self.backward = backward
+        self.saved_names = saved_names
+
+
+class Node:
+    """One computed value.
+
+    Attributes:
+        op: its :class:`Operation`.
+        inputs: the nodes of the op's inputs; None where an input wants no gradient.
+        saved: what backward needs: :data:`Saved` triples (or None) in the order of ``op.saved_names``, then plain
+            values.
+        shape: the shape of the value.
+        hooks: a list of callables and :class:`GradientBox`, or None.
+        code, instruction: where the operation was called.
+    """
+
+    __slots__ = ("op", "inputs", "saved", "shape", "hooks", "code", "instruction", "__weakref__")
+
+    op: Operation
+    inputs: tuple[Node | None, ...]
+    saved: Any
+    shape: tuple[int, ...]
+    hooks: list[Any] | None
+    code: CodeType
+    instruction: int
+
+    @property
+    def name(self) -> str:
+        """The name of the operation."""
+        return self.op.name
+
+    @property
+    def place(self) -> Place:
+        """The line that called the operation."""
+        return Place(self.code, self.instruction)
+
+    def __repr__(self) -> str:
+        return f"<{self.op.name}, {self.place}>"
+
+
+class Leaf(Node):
+    """A value that the program began with and whose gradient is wanted. Its gradient is kept in ``saved``."""
+
+    __slots__ = ()
+
+
+def _nothing(node: Node, g: np.ndarray) -> tuple[()]:
+    return ()
+
+
+LEAF = Operation("leaf", _nothing)
+
+
+def new_leaf(shape: tuple[int, ...]) -> Leaf:
+    """A leaf without a gradient yet."""
+    leaf = Leaf.__new__(Leaf)
+    leaf.op, leaf.inputs, leaf.saved, leaf.shape, leaf.hooks = LEAF, (), None, shape, None
+    leaf.code, leaf.instruction = caller()
+    return leaf
+
+
+def new_node(op: Operation, inputs: tuple[Node | None, ...], saved: tuple[Any, ...], shape: tuple[int, ...]) -> Node:
+    """A node for an operation that was just called."""
+    node = Node.__new__(Node)
+    node.op, node.inputs, node.saved, node.shape, node.hooks = op, inputs, saved, shape, None
+    node.code, node.instruction = caller()
+    return node
+
+
+class GradientBox:
+    """Keeps the gradient of a tensor that is not a leaf (``retain_grads``). It follows the tensor's current value."""
+
+    __slots__ = ("gradient",)
+
+    def __init__(self) -> None:
+        self.gradient: Any = None
+
+
+def move_boxes(old: Node, new: Node | None) -> None:
+    """The value of a tensor has changed from ``old`` to ``new``: its retained gradient follows, its hooks stay."""
+    if old.hooks is None:
+        return
+    boxes = [hook for hook in old.hooks if type(hook) is GradientBox]
+    if boxes:
+        old.hooks = [hook for hook in old.hooks if type(hook) is not GradientBox] or None
+        if new is not None:
+            new.hooks = (new.hooks or []) + boxes
+
+
+class History:
+    """The state of one family of views.
+
+    Attributes:
+        founder: the array of the tensor the family began with. Gradients of the family's node have its shape.
+        node: the node of the value that the founder's memory holds now, or None.
+        epoch: how many recorded writes the family has seen.
+    """
+
+    __slots__ = ("founder", "node", "epoch")
+
+    def __init__(self, founder: np.ndarray, node: Node | None) -> None:
+        self.founder = founder
+        self.node = node
+        self.epoch = 0
+
+
+def family_of(x: Any) -> History:
+    """The family of tensor ``x``, which founds one if it has none."""
+    history = x._history
+    if history is None:
+        x._history = history = History(x._array, x._node)
+        x._seen = 0
+    return history
+
+
+def current(x: Any) -> Node | None:
+    """The node of the value that tensor ``x`` shows now. Only needed when ``x`` has a family."""
+    history = x._history
+    if x._seen == history.epoch:
+        return x._node
+    old = x._node
+    if history.node is None or x._array is history.founder:
+        node = history.node
+    else:
+        node = new_node(READ, (history.node,), (region_of(x._array, history.founder),), x._array.shape)
+    if old is not None:
+        move_boxes(old, node)
+    x._node, x._seen = node, history.epoch
+    return node
+
+
+def wrote(x: Any, node: Node) -> None:
+    """Tensor ``x``, which has a family, was overwritten with the value of ``node``: the family moves on."""
+    history = x._history
+    if x._array is history.founder:
+        history.node = node
+    else:
+        region = region_of(x._array, history.founder)
+        history.node = new_node(WRITE, (history.node, node), (region,), history.founder.shape)
+    history.epoch += 1
+    if x._node is not None:
+        move_boxes(x._node, node)
+    x._node, x._seen = node, history.epoch
+
+
+def set_node(x: Any, node: Node) -> None:
+    """Tensor ``x`` was overwritten with the value of ``node``."""
+    if x._history is not None:
+        wrote(x, node)
+    else:
+        if x._node is not None:
+            move_boxes(x._node, node)
+        x._node = node
+
+
+def is_protected(x: Any) -> bool:
+    """Whether ``x`` is a leaf that wants a gradient, or a view of one."""
+    history = x._history
+    if type(x._node) is Leaf and (history is None or x._seen == history.epoch):
+        return True
+    if history is None:
+        return False
+    node = history.node
+    while node is not None and node.op is RELAID:
+        node = node.inputs[0]
+    return type(node) is Leaf
+
+
+# ---------- the three operations that families are made of ----------
+
+
+def _read_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
+    (region,) = node.saved
+    return (region.spread(g),)
+
+
+def _write_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
+    (region,) = node.saved
+    part, rest = region.split(g)
+    return (rest if node.inputs[0] is not None else None), part
+
+
+def _relaid_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
+    (back,) = node.saved
+    return (back(g),)
+
+
+#: A view's part of the family's current value.
+READ = Operation("read", _read_backward)
+#: The family's value after a write through a view that covers part of it.
+WRITE = Operation("write", _write_backward)
+#: What a leaf was before its shape was changed under ``no_grad``; inputs: the leaf it is now.
+RELAID = Operation("relaid", _relaid_backward)
+
+
+def relay_leaf(x: Any, array: np.ndarray, back: Callable[[np.ndarray], np.ndarray]) -> None:
+    """Give leaf ``x`` the shape and strides of ``array`` and let it stay a leaf.
+
+    What was computed from the old leaf still sends gradients in the old shape; ``back`` gives them the new one.
+    """
+    old = x._node
+    new = new_leaf(array.shape)
+    if old.saved is not None:
+        gradient = old.saved
+        new.saved = type(gradient)._made(np.ascontiguousarray(back(gradient._array)))
+    new.hooks, old.hooks = old.hooks, None
+    old.__class__ = Node
+    old.op, old.inputs, old.saved = RELAID, (new,), (back,)
+    x._node, x._array = new, array

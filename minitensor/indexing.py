@@ -1,0 +1,252 @@
+"""``x[index]`` and ``x[index] = value``.
+
+A basic index (integers, slices, None, ...) gives a view. An advanced one (lists, arrays, bool masks) gives a copy.
+Assigning writes in place either way, and is recorded.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minitensor.dtypes import FLOATS
+from minitensor.errors import freed, overlapping_target
+from minitensor.events import watch
+from minitensor.history import (
+    FREED,
+    Node,
+    Operation,
+    current,
+    family_of,
+    new_node,
+    set_node,
+)
+from minitensor.modes import modes
+from minitensor.operands import as_operands_in_place, cast, check_target
+from minitensor.regions import region_of
+from minitensor.storage import log_write, new_storage
+from minitensor.tensor import Tensor
+from minitensor.views import INDEX, Pick, part
+
+
+def _plain(index: Any) -> tuple[Any, bool]:
+    """The index for numpy, and whether it is advanced. Tensors and lists become arrays that nobody else holds."""
+    entries = []
+    advanced = False
+    for entry in index if isinstance(index, tuple) else (index,):
+        if isinstance(entry, Tensor):
+            entry = entry._array
+            if entry.ndim == 0 and entry.dtype.kind == "i":
+                entry = int(entry)
+            else:
+                entry = entry.copy()
+        if isinstance(entry, (list, np.ndarray)):
+            entry = np.array(entry)
+            if entry.size == 0:
+                entry = entry.astype(np.int64)
+        if isinstance(entry, slice):
+            entry = slice(*(None if n is None else _whole(n) for n in (entry.start, entry.stop, entry.step)))
+        elif isinstance(entry, (np.ndarray, bool, np.bool_)):
+            advanced = True
+            if isinstance(entry, np.ndarray) and entry.dtype.kind not in "bi":
+                raise TypeError(f"an index array holds integers or bools, not {entry.dtype.name}")
+        elif entry is not None and entry is not Ellipsis:
+            entry = _whole(entry)
+        entries.append(entry)
+    return tuple(entries), advanced
+
+
+def _whole(entry: Any) -> int:
+    try:
+        return entry.__index__()
+    except (AttributeError, TypeError):
+        raise TypeError(
+            f"an index is an integer, a slice, None, ..., or an array or list of integers or bools, not {entry!r}"
+        ) from None
+
+
+def _picked(x: Tensor, pick: Any) -> np.ndarray:
+    try:
+        return pick(x._array)
+    except IndexError as error:
+        raise IndexError(f"{str(error).splitlines()[0]}; the tensor has shape {x.shape}") from None
+    except ValueError as error:  # a slice with step 0
+        raise ValueError(f"{error}; the tensor has shape {x.shape}") from None
+
+
+def getitem(x: Tensor, index: Any) -> Tensor:
+    """``x[index]``: a view for a basic index, a copy for an advanced one."""
+    plain, advanced = _plain(index)
+    if not advanced:
+        pick = Pick(plain)
+        _picked(x, pick)
+        return part(x, pick, INDEX)
+    taken = _picked(x, lambda array: array[plain])
+    out = Tensor._made(np.array(taken, order="C"), "getitem", (x,))
+    node = x._current()
+    if modes.grad and node is not None:
+        out._node = new_node(GATHER, (node,), _held(plain), out._array.shape)
+    return out
+
+
+def _held(plain: tuple[Any, ...]) -> tuple[Any, ...]:
+    """An index that a node keeps, with the storages that count its arrays."""
+    return plain, [new_storage(entry) for entry in plain if isinstance(entry, np.ndarray)]
+
+
+def _gather_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
+    if node.saved is FREED:
+        raise freed(node)
+    whole = np.zeros(node.inputs[0].shape, g.dtype)  # type: ignore[union-attr]
+    np.add.at(whole, node.saved[0], g)  # an element taken twice gets both gradients
+    return (whole,)
+
+
+GATHER = Operation("getitem", _gather_backward, ("index",))
+
+
+# ---------- writing ----------
+
+
+def _set_part_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray | None, np.ndarray | None]:
+    (region,) = node.saved
+    taken, rest = region.split(g)
+    old, value = node.inputs
+    return (rest if old is not None else None), (taken if value is not None else None)
+
+
+def _set_at_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray | None, np.ndarray | None]:
+    if node.saved is FREED:
+        raise freed(node)
+    plain = node.saved[0]
+    old, value = node.inputs
+    taken = rest = None
+    if value is not None:
+        # Where an index names a cell twice, the last write is the one that stayed.
+        order = np.full(g.shape, -1)
+        turns = np.arange(order[plain].size).reshape(order[plain].shape)
+        order[plain] = turns
+        taken = np.where(order[plain] == turns, g[plain], g.dtype.type(0))
+    if old is not None:
+        rest = g.copy()
+        rest[plain] = 0
+    return rest, taken
+
+
+SET_PART = Operation("setitem", _set_part_backward)
+SET_AT = Operation("setitem", _set_at_backward, ("index",))
+
+
+def setitem(x: Tensor, index: Any, value: Any) -> None:
+    """``x[index] = value``: write into the storage of ``x``. Floats are truncated where it holds integers."""
+    _store(x, index, value, "setitem")
+
+
+def copy_(x: Tensor, other: Any) -> Tensor:
+    """Overwrite ``x`` with the numbers of ``other``, broadcast to its shape. A gradient flows to ``other``."""
+    _store(x, (), other, "copy_")
+    return x
+
+
+def _store(x: Tensor, index: Any, value: Any, op: str) -> None:
+    plain, advanced = _plain(index)
+    pick = Pick(plain) if not advanced else (lambda array: array[plain])
+    target = _picked(x, pick)
+    _, y = as_operands_in_place(op, x, _storable(op, x, value))
+    _check_fits(op, x, target, y)
+    xn = yn = None
+    if modes.grad and x._array.dtype in FLOATS:
+        xn, yn = x._current(), y._current()
+        if xn is not None or yn is not None:
+            if x._history is not None or xn is not None:
+                check_target(x, op)
+            if yn is not None and y._array.dtype is not x._array.dtype:
+                y = cast(y, x._array.dtype)
+                yn = y._node
+    numbers = y._array
+    while numbers.ndim > target.ndim:  # leading dimensions of length 1, as numpy drops them
+        numbers = numbers[0]
+    if advanced:
+        if np.may_share_memory(numbers, x._array):
+            numbers = numbers.copy()
+        x._array[plain] = numbers
+    else:
+        np.copyto(target, numbers, casting="unsafe")
+    log_write(x._storage, op)
+    if xn is not None or yn is not None:
+        if advanced:
+            set_node(x, new_node(SET_AT, (xn, yn), _held(plain), x._array.shape))
+        else:
+            _set_part(x, target, yn)
+    if watch.listener is not None:
+        watch.listener("write", x, op, (x, y))
+
+
+def _set_part(x: Tensor, target: np.ndarray, yn: Node | None) -> None:
+    """The family of ``x`` moves on: the cells of ``target`` now hold the value of ``yn``, or a constant."""
+    history = family_of(x)
+    region = region_of(target, history.founder)
+    history.node = new_node(SET_PART, (history.node, yn), (region,), history.founder.shape)
+    history.epoch += 1
+    current(x)
+
+
+def _storable(op: str, x: Tensor, value: Any) -> Any:
+    """A number in the dtype of ``x``: storing truncates, unlike arithmetic in place."""
+    if isinstance(value, (bool, int, float, np.bool_, np.integer, np.floating)):
+        if x._array.dtype not in FLOATS and isinstance(value, (float, np.floating)):
+            if not np.isfinite(value):
+                raise ValueError(f"{op}: {value} can not be stored in a tensor of dtype {x.dtype.name}")
+            return int(value) if x._array.dtype != np.bool_ else bool(value)
+        if x._array.dtype == np.bool_:
+            return bool(value)
+    return value
+
+
+def _check_fits(op: str, x: Tensor, target: np.ndarray, y: Tensor) -> None:
+    if not x._array.flags.writeable:
+        raise overlapping_target(op, x._array.shape)
+    have = y._array.shape
+    while len(have) > target.ndim and have[0] == 1:
+        have = have[1:]
+    try:
+        fits = np.broadcast_shapes(have, target.shape) == target.shape
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ValueError(
+            f"{op}: a value of shape {y.shape} does not fit into the {list(target.shape)} that the index picks "
+            f"from a tensor of shape {x.shape}"
+        )
+
+
+def set_value(x: Tensor, value: Any) -> None:
+    """Load ``value`` (same shape) into ``x``: Paddle's way to load weights. Allowed on a leaf; it counts as a write.
+
+    A leaf stays one. For any other tensor the value is a constant: what it held before gets gradient 0.
+    """
+    from minitensor.creation import to_tensor
+
+    given = value if isinstance(value, Tensor) else to_tensor(value)
+    if given._array.shape != x._array.shape:
+        raise ValueError(f"set_value: the tensor has shape {x.shape} and the value {given.shape}; they must be equal")
+    if given._array.dtype != x._array.dtype:
+        raise TypeError(
+            f"set_value: the tensor has dtype {x.dtype.name} and the value {given.dtype.name}; they must be equal"
+        )
+    if not x._array.flags.writeable:
+        raise overlapping_target("set_value", x._array.shape)
+    leaf = x.is_leaf
+    np.copyto(x._array, given._array)
+    log_write(x._storage, "set_value")
+    if modes.grad and not leaf:
+        _set_part(x, x._array, None)
+    if watch.listener is not None:
+        watch.listener("write", x, "set_value", (x, given))
+
+
+Tensor.__getitem__ = getitem  # type: ignore[attr-defined]
+Tensor.__setitem__ = setitem  # type: ignore[attr-defined]
+Tensor.copy_ = copy_  # type: ignore[attr-defined]
+Tensor.set_value = set_value  # type: ignore[attr-defined]

@@ -1,0 +1,170 @@
+"""Operations on several tensors, and those that copy here although they are views elsewhere.
+
+``split``, ``chunk``, ``expand`` and ``broadcast_to`` copy, as Paddle's do; under PyTorch's names they are views.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from minitensor.creation import as_shape
+from minitensor.history import Node, Operation, new_node
+from minitensor.modes import modes
+from minitensor.operands import cast, meet
+from minitensor.tensor import Tensor
+from minitensor.views import Pick, _need_tensor, as_axis
+
+
+def _recorded(out: Tensor, op: Operation, inputs: Sequence[Tensor], saved: tuple[Any, ...]) -> Tensor:
+    if modes.grad:
+        nodes = tuple(x._current() for x in inputs)
+        if any(node is not None for node in nodes):
+            out._node = new_node(op, nodes, saved, out._array.shape)
+    return out
+
+
+def _tensors(op: str, x: Any) -> tuple[Tensor, ...]:
+    if not isinstance(x, (list, tuple)) or not x:
+        raise TypeError(f"{op} takes a list of tensors, not {x!r}")
+    for item in x:
+        _need_tensor(op, item)
+    return meet(*x)
+
+
+# ---------- together ----------
+
+
+def _concat_backward(node: Node, g: np.ndarray) -> list[np.ndarray]:
+    axis, lengths = node.saved
+    return np.split(g, np.cumsum(lengths)[:-1], axis)
+
+
+def _stack_backward(node: Node, g: np.ndarray) -> list[np.ndarray]:
+    (axis,) = node.saved
+    return [g[(slice(None),) * axis + (i, ...)] for i in range(len(node.inputs))]
+
+
+CONCAT, STACK = Operation("concat", _concat_backward), Operation("stack", _stack_backward)
+
+
+def concat(x: Sequence[Tensor], axis: int = 0, name: str | None = None) -> Tensor:
+    """The tensors one behind the other along ``axis``, on a new storage."""
+    tensors = _tensors("concat", x)
+    arrays = [t._array for t in tensors]
+    axis = as_axis("concat", axis, arrays[0].ndim)
+    for array in arrays[1:]:
+        rest = [s[:axis] + s[axis + 1 :] for s in (array.shape, arrays[0].shape)]
+        if array.ndim != arrays[0].ndim or rest[0] != rest[1]:
+            shapes = ", ".join(str(t.shape) for t in tensors)
+            raise ValueError(f"concat: shapes {shapes} must agree in every dimension but {axis}")
+    out = Tensor._made(np.concatenate(arrays, axis), "concat", tensors)
+    return _recorded(out, CONCAT, tensors, (axis, [a.shape[axis] for a in arrays]))
+
+
+def stack(x: Sequence[Tensor], axis: int = 0, name: str | None = None) -> Tensor:
+    """The tensors, all of one shape, side by side along a new ``axis``, on a new storage."""
+    tensors = _tensors("stack", x)
+    arrays = [t._array for t in tensors]
+    if any(array.shape != arrays[0].shape for array in arrays):
+        raise ValueError(f"stack: shapes {', '.join(str(t.shape) for t in tensors)} must be equal")
+    axis = as_axis("stack", axis, arrays[0].ndim + 1)
+    return _recorded(Tensor._made(np.stack(arrays, axis), "stack", tensors), STACK, tensors, (axis,))
+
+
+# ---------- apart ----------
+
+
+def _split_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
+    (pick,) = node.saved
+    whole = np.zeros(node.inputs[0].shape, g.dtype)  # type: ignore[union-attr]
+    pick(whole)[...] = g
+    return (whole,)
+
+
+SPLIT = Operation("split", _split_backward)
+
+
+def split(x: Tensor, num_or_sections: Any, axis: int = 0, name: str | None = None) -> list[Tensor]:
+    """Copies of equal parts (a number) or of parts of given lengths (a list with at most one -1) along ``axis``."""
+    _need_tensor("split", x)
+    axis = as_axis("split", axis, x._array.ndim)
+    length = x._array.shape[axis]
+    if isinstance(num_or_sections, (int, np.integer)):
+        if num_or_sections < 1 or length % num_or_sections:
+            raise ValueError(f"split: a dimension of length {length} has no {num_or_sections} equal parts")
+        lengths = [length // int(num_or_sections)] * int(num_or_sections)
+    else:
+        lengths = [int(n) for n in num_or_sections]
+        if lengths.count(-1) == 1:
+            lengths[lengths.index(-1)] = length - (sum(lengths) + 1)
+        if sum(lengths) != length or min(lengths, default=-1) < 0:
+            raise ValueError(f"split: parts of {num_or_sections} do not make up a dimension of length {length}")
+    parts, start = [], 0
+    for n in lengths:
+        pick = Pick((slice(None),) * axis + (slice(start, start + n),))
+        out = Tensor._made(pick(x._array).copy(), "split", (x,))
+        parts.append(_recorded(out, SPLIT, (x,), (pick,)))
+        start += n
+    return parts
+
+
+def chunk(x: Tensor, chunks: int, axis: int = 0, name: str | None = None) -> list[Tensor]:
+    """Copies of ``chunks`` equal parts along ``axis``."""
+    return split(x, chunks, axis)
+
+
+# ---------- wider ----------
+
+
+def _pass_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
+    return (g,)  # summed to the input's shape by the engine
+
+
+EXPAND = Operation("expand", _pass_backward)
+
+
+def expand(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
+    """A copy of ``x`` repeated to ``shape``; -1 keeps a dimension."""
+    _need_tensor("expand", x)
+    have = x._array.shape
+    wanted = list(shape.tolist() if isinstance(shape, Tensor) else shape)
+    missing = len(wanted) - len(have)
+    wanted = [have[i - missing] if n == -1 and i >= missing else n for i, n in enumerate(wanted)]
+    lengths = as_shape("expand", wanted)
+    try:
+        repeated = np.broadcast_to(x._array, lengths).copy()
+    except ValueError:
+        raise ValueError(
+            f"expand: a tensor of shape {x.shape} can not be repeated to {list(lengths)}; counted from the last, "
+            f"a dimension must be equal or 1"
+        ) from None
+    return _recorded(Tensor._made(repeated, "expand", (x,)), EXPAND, (x,), ())
+
+
+def broadcast_to(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
+    """A copy of ``x`` repeated to ``shape``."""
+    return expand(x, shape)
+
+
+# ---------- otherwise ----------
+
+
+def astype(x: Tensor, dtype: Any) -> Tensor:
+    """A copy of ``x`` in another dtype."""
+    from minitensor.dtypes import dtype_of
+
+    _need_tensor("astype", x)
+    return cast(x, dtype_of(dtype).numpy)
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "concat": concat, "stack": stack, "split": split, "chunk": chunk, "expand": expand, "broadcast_to": broadcast_to,
+    "cast": astype,
+}  # fmt: skip
+
+for _name in ("split", "chunk", "expand", "broadcast_to", "cast"):
+    setattr(Tensor, _name, FUNCTIONS[_name])
+Tensor.astype = astype  # type: ignore[attr-defined]

@@ -1,0 +1,288 @@
+"""The array functions behind the derivative table: forward ones that are more than one numpy function, and the
+helpers that its rules call. They take and return numpy arrays and know nothing of tensors.
+
+A forward function takes ``out`` last. It checks everything before it writes into it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minitensor.dtypes import FLOATS
+
+Array = np.ndarray
+
+# ---------- forward ----------
+
+
+def power(a: Array, b: Array, out: Array | None = None) -> Array:
+    """``a ** b``; squares and cubes by multiplication, which is many times faster than the general power."""
+    if b.ndim == 0 and a.dtype in FLOATS:
+        exponent = b.item()
+        if exponent == 2:
+            return np.square(a, out=out)
+        if exponent == 1:
+            return np.positive(a, out=out)
+    return np.power(a, b, out=out)
+
+
+def number(op: str, name: str, given: Any) -> int | float:
+    """``given`` as a Python number.
+
+    Raises:
+        TypeError: when it is not one number.
+    """
+    if isinstance(given, (bool, np.bool_)):
+        return int(given)
+    if isinstance(given, (int, float)):
+        return given
+    if getattr(given, "size", None) == 1 and hasattr(given, "item"):
+        return given.item()
+    raise TypeError(f"{op}: {name} must be a number, not {type(given).__name__}")
+
+
+def _for_result(op: str, a: Array, numbers: list[Any], out: Array | None) -> Array:
+    """``a``, or its float32 copy when it holds integers and a number is not whole."""
+    if a.dtype in FLOATS or all(n is None or isinstance(n, int) for n in numbers):
+        return a
+    if out is not None:
+        raise TypeError(f"{op}: the result is not of dtype {a.dtype.name}")
+    return a.astype(np.float32)
+
+
+def scale(a: Array, scale: Any, bias: Any, bias_after_scale: bool, out: Array | None = None) -> Array:
+    """``scale * a + bias``, or ``scale * (a + bias)``."""
+    scale, bias = number("scale", "scale", scale), number("scale", "bias", bias)
+    a = _for_result("scale", a, [_whole(scale), _whole(bias)], out)
+    scale, bias = (_whole(n) for n in (scale, bias)) if a.dtype not in FLOATS else (scale, bias)
+    if not bias_after_scale:
+        bias = bias * scale
+    result = np.multiply(a, scale, out=out)
+    if bias == 0:
+        return result
+    return np.add(result, bias, out=result if isinstance(result, np.ndarray) else None)
+
+
+def _whole(n: int | float) -> int | float:
+    """2 for 2.0: Paddle's default scale 1.0 must not turn integers into floats."""
+    return int(n) if isinstance(n, float) and n.is_integer() else n
+
+
+def clip(a: Array, min: Any, max: Any, out: Array | None = None) -> Array:
+    """``a`` between ``min`` and ``max``; None is no bound."""
+    bounds = [None if n is None else number("clip", name, n) for name, n in (("min", min), ("max", max))]
+    a = _for_result("clip", a, bounds, out)
+    if bounds == [None, None]:
+        return np.positive(a, out=out)
+    return np.clip(a, *bounds, out=out)
+
+
+def relu(a: Array, out: Array | None = None) -> Array:
+    """``a`` where it is positive, else 0."""
+    return np.maximum(a, 0, out=out)
+
+
+def reciprocal(a: Array, out: Array | None = None) -> Array:
+    """``1 / a``."""
+    return np.divide(1, a, out=out)
+
+
+def rsqrt(a: Array, out: Array | None = None) -> Array:
+    """``1 / sqrt(a)``."""
+    return np.divide(1, np.sqrt(a), out=out)
+
+
+def sigmoid(a: Array, out: Array | None = None) -> Array:
+    """``1 / (1 + exp(-a))``, by way of tanh, which does not overflow."""
+    if out is None:
+        half = np.multiply(a, 0.5)
+        half = half if isinstance(half, np.ndarray) else np.asarray(half)
+    else:
+        half = np.multiply(a, 0.5, out=out)
+    np.tanh(half, out=half)
+    np.multiply(half, 0.5, out=half)
+    return np.add(half, 0.5, out=half)
+
+
+def round_half_away(a: Array, out: Array | None = None) -> Array:
+    """The nearest whole number, halves away from zero; numpy's own goes to even."""
+    if a.dtype not in FLOATS:
+        return np.positive(a, out=out)
+    away = np.trunc(a)
+    away = away + np.copysign(np.abs(a - away) >= 0.5, a)
+    # Beyond 2**52 every number is whole, and inf - inf is not a number.
+    away = np.where(np.isfinite(a), away, a).astype(a.dtype)
+    if out is None:
+        return away
+    out[...] = away
+    return out
+
+
+def fill(a: Array, value: Any, out: Array) -> Array:
+    """Every element becomes ``value``, truncated where ``a`` holds integers."""
+    np.copyto(out, number("fill_", "value", value), casting="unsafe")
+    return out
+
+
+def fill_zero(a: Array, out: Array) -> Array:
+    """Every element becomes 0."""
+    np.copyto(out, 0)
+    return out
+
+
+def where(condition: Array, a: Array, b: Array) -> Array:
+    """``a`` where ``condition``, else ``b``."""
+    if condition.dtype != np.bool_:
+        raise TypeError(f"condition must be a bool tensor, not {condition.dtype.name}")
+    return np.where(condition, a, b)
+
+
+def copy(a: Array) -> Array:
+    """A contiguous copy."""
+    return np.array(a, order="C")
+
+
+def axes(shape: tuple[int, ...], axis: Any) -> tuple[int, ...]:
+    """The axes that ``axis`` (None for all, a number, or several) names."""
+    if axis is None or (isinstance(axis, (list, tuple)) and not axis):
+        return tuple(range(len(shape)))
+    return np.lib.array_utils.normalize_axis_tuple(tuple(axis) if isinstance(axis, (list, tuple)) else axis, len(shape))
+
+
+def _reduce(ufunc: np.ufunc, a: Array, axis: Any, keepdim: bool) -> Array:
+    return ufunc.reduce(a, axis=axes(a.shape, axis), keepdims=keepdim)
+
+
+def sum_(a: Array, axis: Any, keepdim: bool) -> Array:
+    """Sum; of bools and integers as int64."""
+    if a.dtype not in FLOATS:
+        a = a.astype(np.int64)
+    return _reduce(np.add, a, axis, keepdim)
+
+
+def mean(a: Array, axis: Any, keepdim: bool) -> Array:
+    """Mean."""
+    return np.mean(a, axis=axes(a.shape, axis), keepdims=keepdim)
+
+
+def prod(a: Array, axis: Any, keepdim: bool) -> Array:
+    """Product."""
+    return _reduce(np.multiply, a, axis, keepdim)
+
+
+def max_(a: Array, axis: Any, keepdim: bool) -> Array:
+    """Largest element."""
+    return _reduce(np.maximum, a, axis, keepdim)
+
+
+def min_(a: Array, axis: Any, keepdim: bool) -> Array:
+    """Smallest element."""
+    return _reduce(np.minimum, a, axis, keepdim)
+
+
+# ---------- what rules call ----------
+
+cos, sin, sign, zeros_like = np.cos, np.sin, np.sign, np.zeros_like
+
+
+def zero(g: Array) -> Any:
+    """A zero of ``g``'s dtype, to select where no gradient goes: selecting, unlike multiplying, keeps out nan."""
+    return g.dtype.type(0)
+
+
+def inside(x: Array, min: Any, max: Any) -> Array:
+    """Where ``clip`` let ``x`` through: strictly between the bounds, as in Paddle."""
+    above = True if min is None else x > number("clip", "min", min)
+    below = True if max is None else x < number("clip", "max", max)
+    return np.logical_and(above, below)
+
+
+def power_slope(x: Array, y: Array) -> Array:
+    """The slope of ``x ** y`` along x; 0 where y is 0, also at x = 0."""
+    if y.ndim == 0:
+        exponent = y.item()
+        if exponent == 2:
+            return x * y
+        if exponent == 0:
+            return np.zeros_like(x)
+    with np.errstate(all="ignore"):
+        return np.where(y == 0, zero(x), y * np.power(x, y - 1))
+
+
+def power_log(x: Array, out: Array) -> Array:
+    """The slope of ``out = x ** y`` along y; 0 at x = 0."""
+    with np.errstate(all="ignore"):
+        return np.where(x == 0, zero(out), out * np.log(x))
+
+
+def spread(g: Array, shape: tuple[int, ...], axis: Any, keepdim: bool) -> Array:
+    """The gradient ``g`` of a reduction, repeated over what was reduced."""
+    if not keepdim:
+        g = np.expand_dims(g, axes(shape, axis))
+    return np.broadcast_to(g, shape)
+
+
+def along(shape: tuple[int, ...], axis: Any) -> int:
+    """How many elements went into each result of a reduction."""
+    return int(np.prod([shape[i] for i in axes(shape, axis)], dtype=np.int64))
+
+
+def to_extremes(g: Array, x: Array, out: Array, axis: Any, keepdim: bool) -> Array:
+    """The gradient of max or min: to the elements equal to the result, in equal shares."""
+    at = x == spread(out, x.shape, axis, keepdim)
+    shares = at.sum(axis=axes(x.shape, axis), keepdims=True)
+    return np.where(at, spread(g, x.shape, axis, keepdim) / shares.astype(g.dtype), zero(g))
+
+
+def product_of_others(x: Array, axis: Any) -> Array:
+    """For every element the product of the others in its reduction; no division, so zeros are no exception."""
+    along_axes = axes(x.shape, axis)
+    kept = [i for i in range(x.ndim) if i not in along_axes]
+    rows = x.transpose([*kept, *along_axes])
+    order = rows.shape
+    rows = rows.reshape([*order[: len(kept)], -1])
+    before, after = np.ones_like(rows), np.ones_like(rows)
+    before[..., 1:] = np.cumprod(rows[..., :-1], axis=-1)
+    after[..., :-1] = np.cumprod(rows[..., :0:-1], axis=-1)[..., ::-1]
+    return (before * after).reshape(order).transpose(np.argsort([*kept, *along_axes]))
+
+
+def _result_matrix(g: Array, x_is_vector: bool, y_is_vector: bool) -> Array:
+    if x_is_vector:
+        g = np.expand_dims(g, -1 if y_is_vector else -2)
+    if y_is_vector:
+        g = np.expand_dims(g, -1)
+    return g
+
+
+def summed_to(g: Array, shape: tuple[int, ...]) -> Array:
+    """Sum the broadcast dimensions of ``g`` away: what the engine does after every rule."""
+    if g.shape == shape:
+        return g
+    extra = g.ndim - len(shape)
+    if extra > 0:
+        g = np.add.reduce(g, axis=tuple(range(extra)))
+    widened = tuple(i for i, n in enumerate(shape) if n == 1 and g.shape[i] != 1)
+    if widened:
+        g = np.add.reduce(g, axis=widened, keepdims=True)
+    return np.broadcast_to(g, shape)
+
+
+def matmul_left(g: Array, y: Array, shape: tuple[int, ...]) -> Array:
+    """The gradient of ``x @ y`` for x, which has ``shape``."""
+    x_is_vector = len(shape) == 1
+    g = _result_matrix(g, x_is_vector, y.ndim == 1)
+    right = y[:, None] if y.ndim == 1 else y
+    gx = np.matmul(g, np.swapaxes(right, -1, -2))
+    return summed_to(gx, (1, *shape)).reshape(shape) if x_is_vector else gx
+
+
+def matmul_right(g: Array, x: Array, shape: tuple[int, ...]) -> Array:
+    """The gradient of ``x @ y`` for y, which has ``shape``."""
+    y_is_vector = len(shape) == 1
+    g = _result_matrix(g, x.ndim == 1, y_is_vector)
+    left = x[None, :] if x.ndim == 1 else x
+    gy = np.matmul(np.swapaxes(left, -1, -2), g)
+    return summed_to(gy, (*shape, 1)).reshape(shape) if y_is_vector else gy

@@ -1,0 +1,112 @@
+"""The two switches that belong to the whole process: grad mode and the in-place policy.
+
+They are not kept per thread: one thread runs operations at a time.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+#: What each policy does when an in-place operation overwrites what its own backward needs.
+POLICIES = {
+    "2.5": "refuse the operation",
+    "2.6": "copy the input first",
+}
+
+
+class Modes:
+    """``grad``: whether operations are recorded. ``policy``: one of :data:`POLICIES`."""
+
+    __slots__ = ("grad", "policy")
+
+    def __init__(self) -> None:
+        self.grad = True
+        self.policy = "2.6"
+
+
+modes = Modes()
+
+
+class _GradMode:
+    """A context manager and decorator that sets grad mode inside it."""
+
+    __slots__ = ("_before",)
+    _inside: bool
+
+    def __enter__(self) -> None:
+        # A stack, so that one object may be entered again inside itself.
+        self._before = (modes.grad, getattr(self, "_before", None))
+        modes.grad = self._inside
+
+    def __exit__(self, *_: object) -> None:
+        modes.grad, self._before = self._before
+
+    def __call__(self, function: Function) -> Function:
+        @functools.wraps(function)
+        def inside(*args: Any, **kwargs: Any) -> Any:
+            with type(self)():
+                return function(*args, **kwargs)
+
+        return inside  # type: ignore[return-value]
+
+
+class no_grad(_GradMode):
+    """Inside, nothing is recorded: results want no gradient, and leaves may be written in place."""
+
+    __slots__ = ()
+    _inside = False
+
+    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
+        """``@no_grad`` and ``@no_grad()`` both decorate."""
+        made = super().__new__(cls)
+        return made if function is None else made(function)
+
+
+class enable_grad(_GradMode):
+    """Inside, operations are recorded, also within :class:`no_grad`."""
+
+    __slots__ = ()
+    _inside = True
+
+
+def is_grad_enabled() -> bool:
+    """Whether operations are being recorded."""
+    return modes.grad
+
+
+class set_inplace_policy:
+    """Choose what happens when an in-place operation overwrites what its own backward needs.
+
+    Works at once when called, and as a context manager puts the former policy back at the end.
+    The policy in force when the write happens decides.
+
+    Args:
+        name: ``"2.5"`` refuses the operation, ``"2.6"`` (the default) copies the input first.
+
+    Raises:
+        ValueError: for any other name.
+    """
+
+    __slots__ = ("_before",)
+
+    def __init__(self, name: str) -> None:
+        if name not in POLICIES:
+            known = ", ".join(repr(policy) for policy in POLICIES)
+            raise ValueError(f"set_inplace_policy got {name!r}; the in-place policies are {known}")
+        self._before = modes.policy
+        modes.policy = name
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *_: object) -> None:
+        modes.policy = self._before
+
+
+def get_inplace_policy() -> str:
+    """The name of the policy in force."""
+    return modes.policy

@@ -1,0 +1,26 @@
+"""What the book's notebooks use: questions, checked exercises and cell magics.
+
+    %load_ext minitensor.notebook
+    from minitensor.notebook import check, predict, require
+
+Nothing in the engine imports this package, and it needs IPython only when the extension is loaded.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from minitensor.notebook.exercise import check, require
+from minitensor.notebook.quiz import predict
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+__all__ = ["check", "predict", "require"]
+
+
+def load_ipython_extension(ipython: InteractiveShell) -> None:
+    """Register the cell magics; IPython calls this for `%load_ext minitensor.notebook`."""
+    from minitensor.notebook.expect import ExpectError
+
+    ipython.register_magics(ExpectError)

@@ -1,0 +1,331 @@
+/* The history: memory states (pills) and the operations between them (boxes), left to right.
+   Columns follow the longest path, so an operation stands right of all it reads; where the width ends, the history goes on in a
+   new band, and a state that is read there stands again at the band's left. Places are those of the union of all variants. */
+
+const BOX_H = 62, PILL_H = 26, MOST_NODES = 24, CHAIN = 3;
+
+/** A program that drops its whole history and records anew (a training loop) has one graph per generation. */
+function generationsOf(plan) {
+  if (plan.generations) return plan.generations;
+  const generations = [];
+  plan.genAt = plan.runs.map(frames => {
+    let gen = 0, known = new Set(), ended = false;
+    return frames.map(f => {
+      const alive = [...f.nodes.values()].filter(n => n.dropped === undefined || n.dropped === f.step);
+      const fresh = alive.filter(n => n.changed === f.step && !known.has(n.id));
+      if (fresh.length && ended) { gen += 1; ended = false; }
+      fresh.forEach(n => known.add(n.id));
+      if (known.size && [...f.nodes.values()].every(n => n.dropped !== undefined)) ended = true;
+      return gen;
+    });
+  });
+  plan.runs.forEach((frames, v) => frames.forEach((f, k) => {
+    const g = plan.genAt[v][k], gen = generations[g] ??= { nodes: new Map(), states: new Map(), families: new Map(), grads: new Map(), words: new Map(), who: new Set() };
+    for (const n of f.nodes.values()) {
+      if (!drawnIn(plan, v, g, f, n)) continue;
+      if (!gen.nodes.has(n.id)) gen.nodes.set(n.id, n);
+      const words = gen.words.get(n.id) ?? gen.words.set(n.id, new Set()).get(n.id);
+      words.add(savedWords(f, n).text);
+    }
+    for (const s of f.states.values()) {
+      if (s.dropped !== undefined && s.dropped < k && !keepsDropped(plan, v, g, s)) continue;
+      gen.states.set(s.id, s);
+      if (s.grad) (gen.grads.get(s.id) ?? gen.grads.set(s.id, new Set()).get(s.id)).add(s.grad);
+      if (whoText(f, s)) gen.who.add(s.id);
+    }
+    for (const fam of f.families.values()) gen.families.set(fam.id, fam);
+  }));
+  for (const gen of generations) if (gen) fold(gen);
+  return plan.generations = generations;
+}
+
+/** Dropped history stays in the picture, faded, until the next generation begins. */
+const bornIn = (plan, v, it) => plan.genAt[v][Math.max(0, it.born)];
+const drawnIn = (plan, v, g, f, n) => bornIn(plan, v, n) === g;
+const keepsDropped = (plan, v, g, s) => plan.genAt[v][s.dropped] === g;
+
+/** What a node says it saved, over all it saved. */
+function savedWords(f, n) {
+  const saved = n.saved.map(id => f.tensors.get(id)).filter(Boolean);
+  if (!saved.length) return { text: 'saved nothing', quiet: true };
+  const called = which => [...new Set(which.map(t => keptOf(f, t)))].join(', ');
+  const stale = saved.filter(t => isStale(f, t)), live = saved.filter(t => t.freed === undefined);
+  if (n.failed !== undefined && !stale.length) return { text: `saved ${called(saved)}` };
+  if (stale.length) return { text: `${called(stale)} is gone`, stale: true };
+  if (!live.length) return { text: `released ${called(saved)}`, quiet: true };
+  return { text: `${live.every(t => t.copy) ? 'copy of' : 'saved'} ${called(live)}` };
+}
+
+/** Who stands at a state, where that is more than its label says. */
+function whoText(f, s) {
+  const names = s.names.filter(n => f.names.has(n) && f.names.get(n).gone === undefined);
+  return names.every(n => n === s.label.split('@')[0]) ? '' : names.join(', ');
+}
+
+/** Long straight chains become one box. */
+function fold(gen) {
+  gen.items = [...gen.nodes.values()].map(n => ({ id: n.id, members: [n], ins: n.ins, out: n.out }));
+  if (gen.nodes.size <= MOST_NODES) return;
+  const readers = new Map(), maker = new Map();
+  for (const n of gen.nodes.values()) { n.ins.forEach(s => readers.set(s, (readers.get(s) ?? 0) + 1)); maker.set(n.out, n); }
+  const folded = [];
+  for (const n of gen.nodes.values()) {
+    const chain = folded.at(-1), last = chain?.members.at(-1);
+    const goesOn = last && n.ins.includes(last.out) && readers.get(last.out) === 1 && n.ins.every(s => s === last.out || !maker.has(s));
+    if (goesOn) chain.members.push(n); else folded.push({ id: n.id, members: [n] });
+  }
+  gen.items = folded.flatMap(({ members }) => {
+    if (members.length < CHAIN) return members.map(n => ({ id: n.id, members: [n], ins: n.ins, out: n.out }));
+    const inner = new Set(members.slice(0, -1).map(n => n.out));
+    return [{ id: members[0].id, members, ins: [...new Set(members.flatMap(n => n.ins).filter(s => !inner.has(s)))], out: members.at(-1).out, inner }];
+  });
+}
+
+/** Columns and lanes of a generation; independent of width. Even columns hold states, odd ones operations. */
+function placeItems(gen) {
+  if (gen.placed) return gen.placed;
+  const { items } = gen, col = new Map(), lane = new Map(), used = new Map();
+  const colOf = id => col.get(id) ?? 0, made = new Set(items.map(i => i.out));
+  for (let round = 0, moved = true; moved && round <= items.length; round++) {
+    moved = false;
+    for (const it of items) {
+      const c = 1 + Math.max(0, ...it.ins.map(colOf));
+      if (c > (col.get(it) ?? 0)) { col.set(it, c); moved = true; }
+      if (col.get(it) + 1 > colOf(it.out)) { col.set(it.out, col.get(it) + 1); moved = true; }
+    }
+  }
+  const hidden = new Set(items.flatMap(it => [...(it.inner ?? [])]));
+  const roots = [...gen.states.keys()].filter(id => !made.has(id) && !hidden.has(id));
+  for (const id of roots) {                            // a leaf stands next to the first operation that reads it
+    const users = items.filter(it => it.ins.includes(id)).map(it => col.get(it));
+    col.set(id, users.length ? Math.min(...users) - 1 : 0);
+  }
+  const free = (c, l) => !used.has(`${c} ${l}`), take = (it, c, l) => { used.set(`${c} ${l}`, it); lane.set(it, l); };
+  const lowest = (c, from, ok = () => true) => { let l = from; while (!free(c, l) || !ok(l)) l += 1; return l; };
+  for (const it of items) {
+    const c = col.get(it), open = it.ins.filter(id => roots.includes(id) && !lane.has(id));
+    const main = it.ins.find(id => !open.includes(id)) ?? open.shift();
+    const isClear = l => free(c, l) && free(col.get(it.out), l);
+    if (main !== undefined && !lane.has(main)) take(main, col.get(main), lowest(col.get(main), 0, isClear));
+    const start = main === undefined ? 0 : lane.get(main);
+    const straight = Array.from({ length: Math.max(0, c - colOf(main) - 1) }, (_, i) => colOf(main) + 1 + i).every(x => free(x, start));
+    const l = straight && isClear(start) ? start : lowest(c, 0, isClear);
+    take(it, c, l);
+    if (!lane.has(it.out)) take(it.out, col.get(it.out), l);
+    for (const id of open) if (!lane.has(id)) take(id, col.get(id), lowest(col.get(id), l));
+  }
+  for (const id of roots) if (!lane.has(id)) take(id, 0, lowest(0, 0));
+  return gen.placed = { col, lane, used, roots, last: Math.max(0, ...[...col.values()]) };
+}
+
+/** Everything with its size: what stands where, in bands of at most `W` px. */
+function layHistory(gen, W) {
+  gen.layouts ??= new Map();
+  if (gen.layouts.has(W)) return gen.layouts.get(W);
+  const { col, lane, last } = placeItems(gen), { items } = gen;
+  const boxMost = Math.min(170, W - 150), hidden = new Set(items.flatMap(it => [...(it.inner ?? [])]));
+  const boxW = it => {
+    const words = it.members.length > 1 ? ['saved by 99', `${it.members.length} × ${it.members[0].op}`] : [...(gen.words.get(it.id) ?? [])];
+    return Math.min(boxMost, Math.max(88, widthOf(it.members.length > 1 ? `${it.members.length} × ${it.members[0].op}` : it.members[0].op, { mono: true, bold: true }) + 24, ...words.map(s => widthOf(s, { size: 12, bold: true }) + 14)));
+  };
+  const labels = it => it.members.length > 1 ? it.members.map(n => gen.states.get(n.out)?.label ?? '') : [];
+  const gradW = id => Math.max(0, ...[...(gen.grads.get(id) ?? [])].map(g => Math.min(190, Math.max(widthOf('gradient', { size: 12 }), widthOf(g, { size: 12, mono: true, bold: true })) + 6)));
+  const pillW = (id, more = []) => Math.min(120, Math.max(44, ...[gen.states.get(id)?.label ?? '', ...more].map(s => widthOf(s, { mono: true }) + 18)));
+  const columns = Array.from({ length: last + 1 }, () => []);
+  for (const it of items) columns[col.get(it)].push({ key: it, node: true, lane: lane.get(it), w: boxW(it), slot: boxW(it) });
+  for (const id of gen.states.keys()) {
+    if (hidden.has(id) || !col.has(id)) continue;
+    const it = items.find(i => i.out === id), w = pillW(id, it ? labels(it) : []);
+    columns[col.get(id)].push({ key: id, lane: lane.get(id), w, slot: Math.max(w, gradW(id)) });
+  }
+  const widthOfCol = c => Math.max(0, ...columns[c].map(p => p.slot));
+  // bands: a state column, then pairs of an operation column and a state column, as many as fit
+  const ghostsOf = (from, to) => [...new Set(columns.slice(from, to + 1).flat().filter(p => p.node).flatMap(p => p.key.ins))].filter(id => col.has(id) && col.get(id) < from);
+  const GAP = 18, bands = [];
+  for (let from = 1; from <= Math.max(1, last);) {
+    const first = bands.length === 0;
+    let to = from - 1, width = 0;
+    for (let next = from + 1; next <= Math.max(last, from + 1); next += 2) {
+      const lead = first ? widthOfCol(0) : Math.max(0, ...ghostsOf(from, next).map(id => Math.max(pillW(id), gradW(id))));
+      let sum = lead + 2;
+      for (let c = from; c <= Math.min(next, last); c++) sum += widthOfCol(c) + GAP + (c % 2 ? 6 : 0);
+      if (sum > W && to >= from) break;
+      to = Math.min(next, last); width = sum;
+    }
+    if (to < from) to = last;
+    bands.push({ from, to, width, first });
+    from = to + 1;
+  }
+  const layout = { bands: bands.map(b => layBand(gen, b, columns, ghostsOf, { pillW, gradW, widthOfCol, W, col, lane })) };
+  gen.layouts.set(W, layout);
+  return layout;
+}
+
+function layBand(gen, { from, to, width, first }, columns, ghostsOf, { pillW, gradW, widthOfCol, W, col, lane }) {
+  const spots = [], at = new Map();                    // key -> spot of this band
+  const put = (p, c) => { const spot = { ...p, c }; spots.push(spot); at.set(p.key, spot); };
+  if (first) columns[0].forEach(p => put(p, 0));
+  for (let c = from; c <= to; c++) columns[c].forEach(p => put(p, c));
+  const lead = from - 1, taken = new Set(spots.map(p => `${p.c} ${p.lane}`));
+  if (!first) {
+    for (const id of ghostsOf(from, to)) {
+      const user = spots.find(p => p.node && p.key.ins.includes(id));
+      let l = user.lane;
+      while (taken.has(`${lead} ${l}`)) l += 1;
+      taken.add(`${lead} ${l}`);
+      put({ key: id, ghost: true, lane: l, w: pillW(id), slot: Math.max(pillW(id), gradW(id)) }, lead);
+    }
+  }
+  const lanes = [...new Set(spots.map(p => p.lane))].sort((a, b) => a - b);
+  for (const p of spots) p.row = lanes.indexOf(p.lane);
+  // across: gaps take what is left of the width
+  const cols = [...new Set(spots.map(p => p.c))].sort((a, b) => a - b);
+  const colW = cols.map(c => c === lead && !first ? Math.max(0, ...spots.filter(p => p.c === c).map(p => p.slot)) : widthOfCol(c));
+  const edges = routeEdges(spots, at, cols);
+  const spread = new Map(cols.map(c => [c, Math.max(0, ...edges.filter(e => e.channels.includes(c)).map(e => 1))]));
+  const free = W - colW.reduce((a, b) => a + b, 0) - 2;
+  const gap = Math.max(16, Math.min(46, free / Math.max(1, cols.length - 1)));
+  const x = new Map();
+  let left = 1;
+  cols.forEach((c, i) => { x.set(c, { x1: left, x2: left + colW[i], mid: left + colW[i] / 2 }); left += colW[i] + gap; });
+  for (const p of spots) p.x = x.get(p.c).mid;
+  // down: a lane is as high as what its texts need; between lanes run the edges that find no straight way
+  const familyRows = new Set([...gen.families.values()].filter(f => f.states.length).flatMap(f => f.states.map(s => at.get(s)).filter(p => p && !p.ghost).map(p => p.row)));
+  let y = 0;
+  const rowY = [], gutterY = [];
+  lanes.forEach((_, r) => {
+    const mine = spots.filter(p => p.row === r), hasGrad = mine.some(p => !p.node && gen.grads.has(p.key)), hasWho = mine.some(p => !p.node && gen.who.has(p.key));
+    const up = Math.max(mine.some(p => p.node) ? BOX_H / 2 + 9 : PILL_H / 2, hasGrad ? PILL_H / 2 + 36 : 0, familyRows.has(r) ? BOX_H / 2 + 10 : 0);
+    const down = Math.max(mine.some(p => p.node) ? BOX_H / 2 : PILL_H / 2, hasWho ? PILL_H / 2 + 20 : 0) + (familyRows.has(r) ? 24 : 0);
+    rowY[r] = y + up; y += up + down;
+    const here = edges.filter(e => e.gutter === r).length;
+    gutterY[r] = y + 10; y += here ? 14 + 6 * here : 10;
+  });
+  for (const p of spots) p.y = rowY[p.row];
+  return { spots, at, edges, x, cols, gap, rowY, gutterY, height: y, lead, first };
+}
+
+/** How each edge from a state to an operation runs: straight, in a step, or through the gutter under its lane. */
+function routeEdges(spots, at, cols) {
+  const busy = new Set(spots.map(p => `${p.c} ${p.row}`)), edges = [], gutters = new Map(), channels = new Map();
+  const clear = (row, a, b) => cols.every(c => c <= a || c >= b || !busy.has(`${c} ${row}`));
+  const slot = (map, key) => { const n = map.get(key) ?? 0; map.set(key, n + 1); return n; };
+  for (const p of spots) {
+    if (!p.node) continue;
+    const ins = p.key.ins.map(id => at.get(id)).filter(Boolean);
+    for (const q of ins) {
+      const e = { from: q, to: p, channels: [], bend: [] };
+      if (q.row === p.row && clear(q.row, q.c, p.c)) e.kind = 'straight';
+      else if (clear(p.row, q.c, p.c)) { e.kind = 'early'; e.channels = [q.c]; e.bend = [slot(channels, q.c)]; }
+      else if (clear(q.row, q.c, p.c)) { e.kind = 'late'; e.channels = [p.c - 1]; e.bend = [slot(channels, p.c - 1)]; }
+      else { e.kind = 'gutter'; e.gutter = Math.max(0, q.row < p.row ? q.row : q.row === p.row ? q.row : p.row); e.lane = slot(gutters, e.gutter); e.channels = [q.c, p.c - 1]; e.bend = [slot(channels, q.c), slot(channels, p.c - 1)]; }
+      edges.push(e);
+    }
+    const bent = edges.filter(e => e.to === p && e.kind !== 'straight');     // where they enter: one above the other
+    const above = bent.filter(e => e.from.row < p.row || (e.kind === 'gutter' && e.gutter < p.row)), below = bent.filter(e => !above.includes(e));
+    const alone = bent.length === 1 && !edges.some(e => e.to === p && e.kind === 'straight');
+    above.forEach((e, i) => { e.port = alone ? 0 : -10 - 8 * i; });
+    below.forEach((e, i) => { e.port = alone ? 0 : 10 + 8 * i; });
+    const out = at.get(p.key.out);
+    if (out) edges.push({ from: p, to: out, kind: out.row === p.row ? 'straight' : 'early', channels: [], bend: [0], out: true, port: 0 });
+  }
+  return edges;
+}
+
+function pointsOf(e, band) {
+  const { from, to } = e, x1 = from.x + from.w / 2, x2 = to.x - to.w / 2 - 1, y2 = to.y + (e.port ?? 0);
+  const bendX = (c, n) => band.x.get(c).x2 + Math.min(band.gap - 6, 6 + 6 * n);
+  if (e.kind === 'straight') return [[x1, from.y], [x2, from.y]];
+  if (e.kind === 'early' || e.kind === 'late') { const bx = bendX(e.out ? from.c : e.channels[0], e.bend[0]); return [[x1, from.y], [bx, from.y], [bx, y2], [x2, y2]]; }
+  const gy = band.gutterY[e.gutter] + 6 * e.lane, b1 = bendX(e.channels[0], e.bend[0]), b2 = bendX(e.channels[1], e.bend[1]);
+  return [[x1, from.y], [b1, from.y], [b1, gy], [b2, gy], [b2, y2], [x2, y2]];
+}
+
+function drawHistory(plan, f, v, W) {
+  const g = generationsOf(plan), gen = g[plan.genAt[v][f.step]];
+  const any = g.some(x => x && x.states.size);
+  if (!any) return { svg: '', height: 0 };
+  const head0 = 30, heights = g.filter(Boolean).map(x => layHistory(x, W).bands.reduce((sum, b) => sum + b.height + 16, 0));
+  const layout = layHistory(gen, W), labelX = widthOf('history', { bold: true }) + 10;
+  let out = P(`M0 0.5H${W}`, stroke('rule', 1)) + T(0, 22, 'history', { bold: true }) + T(labelX, 22, 'memory states, and the operations between them', { size: 12, color: 'muted', max: W - labelX - 4 });
+  let y = head0;
+  for (const band of layout.bands) { out += `<g transform="translate(0 ${px(y)})">${drawBand(gen, band, f, W)}</g>`; y += band.height + 16; }
+  return { svg: out, height: head0 + Math.max(...heights) };
+}
+
+/** The operations of an item that exist in this frame, and the state the last of them made. */
+const membersOf = (it, f) => it.members.map(n => f.nodes.get(n.id)).filter(Boolean);
+const stateFor = (p, f, gen) => {
+  const it = gen.items.find(i => i.out === p.key && i.members.length > 1), done = it && membersOf(it, f).at(-1);
+  return f.states.get(done ? done.out : p.key);
+};
+
+function drawBand(gen, band, f, W) {
+  const k = f.step;
+  let out = '';
+  for (const fam of f.families.values()) {
+    const spots = fam.states.map(s => band.at.get(s)).filter(p => p && !p.ghost && f.states.has(p.key));
+    if (!spots.length || fam.names.length < 2) continue;
+    const label = `one history for ${fam.names.join(' and ')}`, rows = spots.map(p => p.row);
+    const x1 = Math.max(0.5, Math.min(...spots.map(p => p.x - p.slot / 2)) - 7), x2 = Math.min(W - 0.5, Math.max(...spots.map(p => p.x + p.slot / 2 + 7), x1 + widthOf(label, { size: 12 }) + 20));
+    const top = Math.min(...rows.map(r => band.rowY[r])) - (spots.some(p => gen.grads.has(p.key)) ? PILL_H / 2 + 34 : BOX_H / 2 + 7);
+    const bottom = Math.max(...rows.map(r => band.rowY[r])) + Math.max(BOX_H / 2, spots.some(p => gen.who.has(p.key)) ? PILL_H / 2 + 20 : 0) + 22;
+    out += R(x1, top, x2 - x1, bottom - top, `fill:${C('wash')};${stroke('line', 1, '2 3')}`, 6) + T(x1 + 10, bottom - 7, label, { size: 12, color: 'muted', max: x2 - x1 - 16 });
+  }
+  for (const e of band.edges) {
+    const node = e.out ? e.from : e.to, members = membersOf(node.key, f);
+    if (!members.length) continue;
+    const state = e.out ? e.to : e.from;
+    if (!stateFor(state, f, gen)) continue;
+    out += drawEdge(e, band, members, f);
+  }
+  for (const p of band.spots) {
+    if (p.node) { const members = membersOf(p.key, f); if (members.length) out += drawItem(f, members, p); continue; }
+    const s = stateFor(p, f, gen);
+    if (s && !(gen.items.some(i => i.out === p.key) && !gen.items.some(i => i.out === p.key && membersOf(i, f).length))) out += drawState(f, s, p);
+  }
+  return out;
+}
+
+/** Forward: a thin grey arrow. Once the gradient has passed: a heavy arrow back. */
+function drawEdge(e, band, members, f) {
+  const n = e.out ? members.at(-1) : members[0], passed = n.ran !== undefined && n.failed === undefined;
+  const fresh = members.some(m => m.born === f.step), faded = n.dropped !== undefined && !passed;
+  const token = passed || fresh ? 'ink' : faded ? 'rule' : 'line', points = pointsOf(e, band);
+  const style = stroke(token, passed ? 2.5 : fresh ? 1.75 : 1.25);
+  if (!passed) return P(rounded(points), style) + head(...points.at(-1), 'r', token);
+  const [x, y] = points[0];
+  points[0] = [x + 1, y]; points.at(-1)[0] += 1;
+  return P(rounded(points), style) + head(x + 1, y, 'l', token, 6);
+}
+
+function drawItem(f, members, p) {
+  const k = f.step, n = members.find(m => m.failed !== undefined) ?? members.find(m => m.ran === k) ?? members.find(m => m.born === k) ?? members.at(-1);
+  const words = members.map(m => savedWords(f, m)), stale = words.filter(w => w.stale).length, failed = n.failed !== undefined;
+  const running = n.ran === k, fresh = n.born === k, dropped = n.dropped !== undefined, x = p.x - p.w / 2, y = p.y - BOX_H / 2, many = members.length > 1;
+  const color = failed ? 'paper' : stale ? 'red' : dropped ? 'muted' : 'ink', max = p.w - 10;
+  const edge = stale ? stroke('red', 2.25) : running ? stroke('ink', 2.25) : fresh ? stroke('ink', 1.75) : stroke('line', 1, dropped ? '3 3' : '');
+  let out = R(x, y, p.w, BOX_H, `fill:${C(failed ? 'red' : stale ? 'redwash' : 'paper')};${edge}`, 9);
+  if (many) for (const d of [3, 6]) out = R(x + d, y + d, p.w, BOX_H, `fill:${C('paper')};${stroke('line', 1)}`, 9) + out;
+  const title = many ? `${members.length} × ${new Set(members.map(m => m.op)).size > 1 ? 'operations' : n.op}` : n.op;
+  const lines = [...new Set(members.map(m => m.line))], where = lines.length > 1 ? `lines ${Math.min(...lines)}–${Math.max(...lines)}` : `line ${lines[0]}`;
+  const kept = words.filter(w => !w.quiet).length;
+  const said = !many ? words[0].text : stale ? `${stale} lost their input` : kept ? `${kept} saved a tensor` : 'saved nothing';
+  out += T(p.x, y + 18, title, { mono: true, bold: true, anchor: 'middle', color, max }) +
+    T(p.x, y + 34, many && running ? `${n.op}, ${members.indexOf(n) + 1} of ${members.length}` : where, { size: 12, anchor: 'middle', color: failed ? 'paper' : 'muted', max }) +
+    P(`M${px(x + 8)} ${px(y + 41)}H${px(x + p.w - 8)}`, stroke(failed ? 'paper' : stale ? 'red' : 'rule', 1)) +
+    T(p.x, y + 55, said, { size: 12, anchor: 'middle', bold: Boolean(stale), color: failed ? 'paper' : stale ? 'red' : kept && !dropped ? 'ink' : 'muted', max });
+  return fade(fresh, stale ? out + cross(x + p.w, y, 4) : out);
+}
+
+/** "a@0": filled while those numbers are in memory, hollow and struck through once they are gone. */
+function drawState(f, s, p) {
+  const k = f.step, gone = isGone(f, s), fresh = s.changed === k && !p.ghost, y = p.y - PILL_H / 2;
+  const edge = fresh ? stroke('ink', 1.75, gone ? '3 3' : '') : stroke('line', 1, gone ? '3 3' : '');
+  let out = R(p.x - p.w / 2, y, p.w, PILL_H, `fill:${C(gone || p.ghost ? 'paper' : 'tn')};${edge}`, 13) +
+    T(p.x, p.y + 4.5, s.label, { mono: true, anchor: 'middle', strike: gone, color: gone || p.ghost ? 'muted' : 'ink', max: p.w - 12 });
+  if (s.grad) out += T(p.x, y - 24, 'gradient', { size: 12, color: 'muted', anchor: 'middle' }) + T(p.x, y - 8, s.grad, { size: 12, mono: true, bold: s.gradAt === k, anchor: 'middle', max: Math.max(p.slot, 60) });
+  const who = p.ghost ? '' : whoText(f, s);
+  if (who) out += T(p.x, y + PILL_H + 17, who, { size: 12, color: 'muted', anchor: 'middle', max: Math.max(p.slot + 16, 60) });
+  return fade(fresh && s.born === k, out);
+}

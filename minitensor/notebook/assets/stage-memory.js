@@ -1,0 +1,274 @@
+/* The picture of memory: names -> tensors -> storages, left to right; on a narrow picture each storage stands above its tensors. */
+
+const CELL_H = 34, TRACK = 13, PAD = 7, CAPTION = 26, INDEX_H = 15, MOST_ROWS = 8;
+const FIELDS = { shape: t => list(t.shape), strides: t => list(t.strides), offset: t => String(t.offset) };
+
+/** Columns and sizes for a width, from the widest texts that will ever be shown. */
+function columnsOf(plan, W) {
+  const { texts } = plan, narrow = W < 580;
+  const widest = (set, font) => Math.max(0, ...[...set].map(s => widthOf(s, font)));
+  const capsule = texts.op.size ? Math.max(72, widest(texts.op, { size: 12, mono: true }) + 12, widest(texts.kept, { size: 12 }) + 12) : 0;
+  const nameW = Math.min(narrow ? (W < 340 ? 74 : 92) : 124, Math.max(narrow ? 40 : 64, capsule, widest(texts.name, { size: 15, mono: true, bold: true }) + 2));
+  const fields = ['shape', 'strides', 'offset', 'version'];
+  if ([...texts.dtype].some(d => d !== 'float32')) fields.push('dtype');
+  if ([...texts.gradient].some(g => g !== 'no')) fields.push('gradient');
+  const versions = Math.max(0, ...[...texts.version].map(s => s.length));
+  const room = { shape: texts.shape, strides: texts.strides, offset: texts.offset, version: [texts.op.size ? `${'0'.repeat(versions)} ≠ ${'0'.repeat(versions)}` : '0'.repeat(versions)], dtype: texts.dtype, gradient: texts.gradient };
+  const valueW = (key, size) => Math.min(170, widest(room[key], { size, mono: true, bold: true }));
+
+  const box = nameW + (narrow ? 22 : 30), trayMin = 232;
+  const most = narrow ? 0 : W - box - 46 - trayMin;
+  const columns = fields.map(key => ({ key, w: Math.max(widthOf(key, { size: 12 }), valueW(key, 13)) + 14 }));
+  const oneLine = 22 + columns.reduce((sum, c) => sum + c.w, 0) - 6;
+  if (!narrow && oneLine <= most) {
+    let x = 22;
+    for (const c of columns) { c.x = x; x += c.w; }
+    return { narrow, box, nameW, boxW: oneLine, boxH: 30, rowH: 40, columns, st: box + oneLine + 46, top: 44 };
+  }
+  // several lines in the box: pairs side by side where they fit, one below the other where not
+  const label = key => widthOf(key, { size: 12 }) + 6, boxMost = narrow ? W - box - 30 : most;
+  const rest = fields.slice(4), pairs = [['shape', 'offset'], ['strides', 'version'], ...(rest.length ? [rest] : [])];
+  const left = Math.max(...pairs.map(p => label(p[0]) + valueW(p[0], 12))), right = Math.max(...pairs.filter(p => p[1]).map(p => label(p[1]) + valueW(p[1], 12)));
+  const sideBySide = 22 + left + 14 + right + 8 <= boxMost;
+  const rows = sideBySide ? pairs : [['shape'], ['strides'], ['offset', 'version'], ...(rest.length ? [rest] : [])];
+  const boxW = narrow ? boxMost : Math.min(boxMost, sideBySide ? 22 + left + 14 + right + 8 : most);
+  const split = sideBySide ? 22 + left + 14 : 22 + Math.max(label('offset') + valueW('offset', 12), rest.length ? label(rest[0]) + valueW(rest[0], 12) : 0) + 12;
+  const boxH = 8 + 16 * rows.length;
+  return { narrow, box, nameW, boxW, boxH, rowH: boxH + (narrow ? 8 : 10), pairs: rows, split, st: narrow ? 10 : box + boxW + 46, top: narrow ? 0 : 24 };
+}
+
+/** What stands at a storage in this frame: rows of one tensor (or of equal saved tensors) and its holders. */
+function rowsAt(f) {
+  const groups = new Map([...f.storages.keys()].map(id => [id, new Map()]));
+  const rows = new Map();
+  for (const t of f.tensors.values()) {
+    const group = groups.get(t.storage), key = rowKey(t);
+    if (!group) continue;
+    const row = group.get(key) ?? group.set(key, { key, t, saves: [], names: [] }).get(key);
+    if (t.saved && t.freed === undefined) { row.saves.push(t); row.t = t; }
+    rows.set(t.id, row);
+  }
+  for (const n of f.names.values()) rows.get(n.tensor)?.names.push(n);
+  return groups;
+}
+
+/** The storages to draw in this frame, each with its rows and the number of lines they take. */
+function groupsAt(plan, f, unfold) {
+  const here = rowsAt(f), groups = [];
+  if (plan.fixed) {
+    for (const g of plan.groups.values()) {
+      let lines = 0;
+      const rows = [...g.rows.values()].map(r => {
+        const row = { ...here.get(g.id)?.get(r.key), key: r.key, line: lines, looks: r.looks, order: [...r.holders] };
+        lines += Math.max(1, r.holders.size);
+        return row;
+      });
+      groups.push({ g, st: f.storages.get(g.id), rows, lines: Math.max(1, lines) });
+    }
+    return { groups, folded: [] };
+  }
+  const shown = it => it.freed === undefined || it.freed === f.step;
+  for (const [id, rows] of here) {
+    const st = f.storages.get(id);
+    if (!shown(st)) continue;
+    let lines = 0;
+    const kept = [...rows.values()].filter(r => shown(r.t)).map(r => {
+      const row = { ...r, line: lines, looks: new Map([['', r.t]]), order: r.t.saved ? ['node'] : r.names.map(n => n.name) };
+      lines += Math.max(1, row.order.length);
+      return row;
+    });
+    const stale = kept.some(r => isStale(f, r.t));
+    const touched = Math.max(st.changed, ...kept.flatMap(r => [r.t.changed, ...r.names.map(n => n.changed)]));
+    groups.push({ g: plan.groups.get(id), st, rows: kept, lines: Math.max(1, lines), touched: stale ? f.step : touched });
+  }
+  if (unfold || groups.reduce((n, x) => n + x.lines, 0) <= MOST_ROWS) return { groups, folded: [] };
+  let room = MOST_ROWS;                               // what this step touched is always shown; then the latest that fit
+  const open = new Set(groups.filter(x => x.touched === f.step));
+  for (const x of open) room -= x.lines;
+  for (const x of [...groups].sort((a, b) => b.touched - a.touched)) if (!open.has(x) && x.lines <= room) { open.add(x); room -= x.lines; }
+  return { groups: groups.filter(x => open.has(x)), folded: groups.filter(x => !open.has(x)) };
+}
+
+function drawMemory(plan, f, W, uid, unfold) {
+  const c = columnsOf(plan, W), defs = new Map(), { groups, folded } = groupsAt(plan, f, unfold);
+  let y = c.top, out = '';
+  if (!c.narrow) {
+    out += T(0, 12, 'names', { bold: true }) + T(c.box, 12, 'tensors', { bold: true }) + T(c.st - 10, 12, 'storages', { bold: true });
+    for (const col of c.columns ?? []) out += T(c.box + col.x, 34, col.key, { size: 12, color: 'muted' });
+  }
+  for (const group of groups) {
+    const drawn = drawGroup(plan, f, group, c, y, W, uid, defs);
+    out += drawn.svg; y += drawn.height;
+  }
+  if (folded.length) {
+    const bytes = folded.reduce((sum, x) => sum + x.st.bytes, 0);
+    const names = folded.flatMap(x => x.rows.flatMap(r => r.names.map(n => n.name)));
+    const text = `${folded.length} more storages, ${bytesText(bytes)}, not touched lately${names.length ? `: ${names.join(', ')}` : ''}`;
+    out += R(0.5, y, W - 1, 30, `fill:none;${stroke('rule', 1, '2 3')}`, 4) + T(12, y + 19.5, text, { color: 'muted', max: W - 24 });
+    y += 44;
+  }
+  if (f.flight) { out += T(c.narrow ? 0 : c.st - 10, y + 10, `gradients in flight: ${bytesText(f.flight)}`, { color: 'muted', max: c.narrow ? W : W - c.st + 8 }); }
+  return { svg: out, height: y + (plan.flies ? 20 : 0), defs: [...defs.values()].join(''), folded: folded.length };
+}
+
+/** Height of a group: cells, tracks and caption against rows of tensors. Needs no drawing, so that all steps can be measured. */
+function measureGroup({ g, rows, lines }, c, W) {
+  const arrows = c.narrow ? Math.min(48, 8 + 7 * rows.length) : 0;
+  const cells = cellsOf(g, Math.floor(c.narrow ? W - 24 - arrows : W - c.st - 12));
+  const tracks = rows.map(r => [...r.looks.values()].map(t => new Set(piecesOf(cells, t).map(p => p.line))).reduce((a, b) => new Set([...a, ...b]), new Set()));
+  const lineTop = [], indexH = cells.indexed ? INDEX_H : 0;
+  let y = PAD;
+  const laneOf = rows.map(() => ({}));
+  for (let l = 0; l < Math.max(1, cells.lines); l++) {
+    lineTop.push(y + indexH);
+    const mine = rows.map((_, i) => i).filter(i => tracks[i].has(l));
+    if (c.narrow) mine.reverse();
+    mine.forEach((i, lane) => { laneOf[i][l] = y + indexH + CELL_H + 5 + lane * TRACK; });
+    y += indexH + CELL_H + 5 + Math.max(cells.lines > 1 ? 0 : 1, mine.length) * TRACK - 5 + (l + 1 < cells.lines ? 8 : 0);
+  }
+  const bottom = y + CAPTION, firstTrack = lineTop[0] + CELL_H + 9;
+  const rowsTop = c.narrow ? bottom + 8 : Math.max(0, firstTrack - c.rowH / 2);
+  const height = Math.max(bottom, rowsTop + (rows.length ? lines * c.rowH : 0)) + (c.narrow ? 20 : 14);
+  return { cells, lineTop, laneOf, bottom, rowsTop, height, arrows, pitch: rows.length ? (arrows - 8) / rows.length : 0 };
+}
+
+function drawGroup(plan, f, group, c, top, W, uid, defs) {
+  const { st, rows, g } = group, m = measureGroup(group, c, W);
+  if (!st) return { svg: '', height: m.height };
+  const k = f.step, captions = [...g.captions].map(s => widthOf(s, { bold: true }) + 6);
+  const trayMost = c.narrow ? W - m.arrows - 4 : W - c.st + 8;
+  const trayW = Math.min(trayMost, Math.max(m.cells.width + 20, 150, ...captions));
+  const tray = { x: c.st - 10, y: top, w: trayW, cells: m.cells, x0: c.st };
+  const at = i => ({ ...tray, arrowX: W - m.arrows + 6 + m.pitch * i });
+  let out = drawTray(st, tray, m, k, plan) + drawCells(plan, f, st, rows, tray, m, uid, defs);
+  rows.forEach((row, i) => {
+    if (!row.t) return;
+    const mid = top + m.rowsTop + row.line * c.rowH + c.rowH / 2;
+    row.order.forEach((holder, j) => {
+      const n = row.names.find(x => x.name === holder);
+      if (row.saves.length) out += drawCapsule(f, row, c, mid);
+      else if (n) out += fade(n.changed === k, drawName(n, c, mid + j * c.rowH, mid, j, k));
+    });
+    const { t } = row, hue = plan.hues.get(t.id);
+    if (!t.saved && t.freed === undefined) defs.set(`p${hue}`, patternDef(uid, hue));
+    let mine = drawTensor(f, t, st, c, mid, hue, uid);
+    if (t.freed === undefined) mine += drawTrack(f, t, c, mid, at(i), m, i, hue, uid);
+    out += fade(t.changed === k, mine);
+  });
+  return { svg: fade(st.born === k, out), height: m.height };
+}
+
+/** The tray: ground and caption of a storage. */
+function drawTray(st, { x, y, w }, { bottom }, k, plan) {
+  const freed = st.freed !== undefined, fresh = st.born === k, [name, size, state] = captionOf(st, k, plan);
+  const ground = freed ? `fill:none;${stroke('line', 1, '3 3')}` : `fill:${C('wash')};${stroke(fresh ? 'ink' : 'rule', fresh ? 1.75 : 1)}`;
+  const loud = st.wrote?.at === k || st.freed === k, capY = y + bottom - 8;
+  const stateW = Math.min(w - 40, widthOf(state, { bold: loud })), nameMost = w - 20 - stateW - 12;
+  const nameW = Math.min(nameMost, widthOf(name, { bold: true })), left = nameMost - nameW - 10;
+  return R(x, y, w, bottom, ground, 4) +
+    T(x + 10, capY, name, { bold: true, color: freed ? 'muted' : 'ink', max: nameMost }) +
+    (left > 24 && !freed ? T(x + 10 + nameW + 10, capY, size, { color: 'muted', max: left }) : '') +
+    T(x + w - 10, capY, state, { bold: loud, color: loud ? 'ink' : 'muted', anchor: 'end', max: w - 40 });
+}
+
+function drawCells(plan, f, st, rows, { x0, y, cells }, m, uid, defs) {
+  const k = f.step, freed = st.freed !== undefined, wrote = st.wrote?.at === k ? st.wrote : null;
+  const lookers = rows.map(r => r.t).filter(t => t && !t.saved && t.freed === undefined && t.storage === st.id);
+  const written = s => Boolean(wrote?.ranges.some(([lo, hi]) => lo <= s.to && hi >= s.from));
+  let out = '', marks = '';
+  cells.slots.forEach((s, i) => {
+    const x = x0 + s.x, top = y + m.lineTop[s.line], mid = x + s.w / 2, gap = s.to > s.from, most = s.w - 3;
+    const probes = gap ? [s.from, (s.from + s.to) >> 1, s.to] : [s.from];
+    const hues = lookers.filter(t => probes.some(p => reads(t, p))).map(t => plan.hues.get(t.id));
+    let fill = C('paper');
+    if (freed) fill = 'none';
+    else if (hues.length === 1) fill = C(`t${colorOf(hues[0])}`);
+    else if (hues.length > 1) { const id = `s${hues.join('-')}`; defs.set(id, stripesDef(uid, hues)); fill = `url(#${uid}${id})`; }
+    else if (st.label) fill = C('tn');
+    out += R(x, top, s.w, CELL_H, `fill:${fill};${stroke('line', 1, freed ? '3 3' : '')}`);
+    const now = st.values[s.from] ?? '·', before = wrote && !gap && written(s) ? wrote.old[s.from] : undefined;
+    const plate = shown => {                           // keeps stripes from running through the digits
+      if (hues.length < 2 || freed) return '';
+      const w = Math.min(s.w - 4, Math.max(...shown.map(z => widthOf(z, { size: 15, mono: true, bold: true }))) + 6), tall = shown.length > 1;
+      return R(mid - w / 2, top + (tall ? 2.5 : 8), w, tall ? 29 : 18, `fill:${C('paper')}`, 2);
+    };
+    const say = (dy, text, font) => T(mid, top + dy, text, { mono: true, anchor: 'middle', max: most, ...font });
+    if (gap) {
+      const n = countText(s.to - s.from + 1);
+      out += plate(['···', n]) + T(mid, top + 13, '···', { size: 12, anchor: 'middle' }) + T(mid, top + 28, n, { size: 12, anchor: 'middle', bold: written(s), max: most });
+    } else if (freed) { if (st.freed === k) out += say(22, now, { size: 14, color: 'muted', strike: true }); }
+    else if (before !== undefined && before !== '') out += plate([before, now]) + say(13, before, { size: 12, strike: true }) + say(29, now, { size: 15, bold: true });
+    else out += plate([now]) + say(22, now, { size: 14, bold: wrote && written(s) });
+    if (cells.indexed && !gap && (cells.slots.length <= 12 || i === 0 || cells.slots[i - 1].line !== s.line)) out += T(mid, top - 4, s.from, { size: 12, color: 'muted', anchor: 'middle', max: s.w + 8 });
+  });
+  let run = null;                                      // one heavy frame around each run of written cells
+  const close = () => { if (run) marks += R(run.x1, y + m.lineTop[run.line], run.x2 - run.x1, CELL_H, `fill:none;${stroke('ink', 3)}`); run = null; };
+  for (const s of cells.slots) {
+    if (!written(s) || freed) { close(); continue; }
+    if (run && run.line === s.line) run.x2 = x0 + s.x + s.w; else { close(); run = { line: s.line, x1: x0 + s.x, x2: x0 + s.x + s.w }; }
+  }
+  close();
+  return out + marks;
+}
+
+/** A name and its arrow; "(line 5)" for what only the running line holds. */
+function drawName(n, c, y, boxMid, j, k) {
+  const gone = n.gone !== undefined, isLine = n.kind === 'line', text = isLine ? `(${n.name})` : n.name;
+  const font = isLine ? { size: 14 } : { size: 15, mono: true, bold: !gone }, w = Math.min(c.nameW, widthOf(text, font));
+  let out = T(0, y + 5, text, { ...font, color: gone || isLine ? 'muted' : 'ink', max: c.nameW, strike: gone });
+  if (gone) return w + 8 + widthOf('deleted', { size: 12 }) < c.box - 4 ? out + T(w + 8, y + 5, 'deleted', { size: 12, color: 'muted' }) : out;
+  const fresh = n.changed === k, token = fresh ? 'ink' : 'line', x1 = w + 6, x2 = c.box - 3, target = boxMid + Math.min(j, 2) * Math.min(10, c.boxH / 4);
+  const d = j === 0 ? `M${px(x1)} ${px(y)}H${px(x2)}`
+    : `M${px(x1)} ${px(y)}H${px(Math.max(x1, c.box - 34))}C${px(c.box - 16)} ${px(y)} ${px(c.box - 26)} ${px(target)} ${px(x2)} ${px(target)}`;
+  return out + P(d, stroke(token, fresh ? 1.75 : 1.25)) + head(x2, target, 'r', token);
+}
+
+/** A holder that is no name: the nodes that saved this. */
+function drawCapsule(f, { t, saves }, c, mid) {
+  const stale = isStale(f, t), token = stale ? 'red' : 'line', fresh = saves.some(s => s.changed === f.step);
+  const ops = [...new Set(saves.map(s => s.node))].map(id => f.nodes.get(id)?.op ?? ''), title = ops.length > 1 ? `${ops.length} operations` : ops[0];
+  const color = stale ? 'red' : 'ink', w = c.nameW, x2 = c.box - 3;
+  return fade(fresh, R(0.5, mid - 17, w - 1, 34, `fill:${C('paper')};${stroke(token, stale ? 2 : 1.25)}`, 9) +
+    T(w / 2, mid - 3, title, { size: 12, mono: ops.length < 2, anchor: 'middle', color, max: w - 8 }) +
+    T(w / 2, mid + 11, keptText(f, t), { size: 12, anchor: 'middle', color, max: w - 8 }) +
+    P(`M${px(w + 2)} ${px(mid)}H${px(x2)}`, stroke(fresh ? 'ink' : 'line', fresh ? 1.75 : 1.25)) + head(x2, mid, 'r', fresh ? 'ink' : 'line'));
+}
+
+function drawTensor(f, t, st, c, mid, hue, uid) {
+  const k = f.step, x = c.box, h = c.boxH, y = mid - h / 2, stale = isStale(f, t), fresh = t.changed === k;
+  if (t.freed !== undefined) {
+    return R(x, y, c.boxW, h, `fill:none;${stroke('line', 1, '3 3')}`, 4) + (t.freed === k ? T(x + 22, mid + 4.5, t.saved ? 'released' : 'freed', { color: 'muted' }) : '');
+  }
+  let out = R(x, y, c.boxW, h, `fill:${C('paper')};${stroke(stale ? 'red' : fresh ? 'ink' : 'line', stale || fresh ? 1.75 : 1)}`, 4);
+  if (!t.saved) out += `<path d="M${px(x + 4)} ${px(y + 4)}h7v${h - 8}h-7z" style="fill:url(#${uid}p${hue});${stroke(`a${colorOf(hue)}`, 1)}"/>`;
+  const version = stale ? `${t.version} ≠ ${st.version}` : String(t.saved ? t.version : st.version);
+  const values = { shape: FIELDS.shape(t), strides: FIELDS.strides(t), offset: FIELDS.offset(t), version, dtype: t.dtype ?? st.dtype, gradient: t.saved ? '' : gradientText(t) };
+  const font = key => key === 'version' ? { color: stale ? 'red' : 'ink', bold: stale || (st.wrote?.at === k && !t.saved) } : key === 'gradient' && values.gradient === 'leaf' ? { bold: true } : {};
+  if (c.columns) {
+    for (const col of c.columns) out += T(x + col.x, mid + 4.5, values[col.key], { mono: true, max: col.w - 6, ...font(col.key) });
+    return out;
+  }
+  c.pairs.forEach((pair, i) => pair.forEach((key, j) => {
+    if (!values[key]) return;
+    const kx = x + (j ? c.split : 22), vx = kx + widthOf(key, { size: 12 }) + 6, end = j || pair.length === 1 ? x + c.boxW - 4 : x + c.split - 4;
+    out += T(kx, y + 17 + 16 * i, key, { size: 12, color: 'muted' }) + T(vx, y + 17 + 16 * i, values[key], { size: 12, mono: true, max: end - vx, ...font(key) });
+  }));
+  return out;
+}
+
+/** The track: which cells a tensor reads, one piece per run; and the arrow that brings the tensor there. */
+function drawTrack(f, t, c, mid, tray, m, i, hue, uid) {
+  const stale = isStale(f, t), token = stale ? 'red' : t.saved ? 'node' : `a${colorOf(hue)}`, w = t.changed === f.step || stale ? 2 : 1.5;
+  const pieces = piecesOf(tray.cells, t).map(p => ({ ...p, y: tray.y + m.laneOf[i][p.line] }));
+  if (!pieces.length) return '';
+  const style = t.saved ? `fill:${C('paper')};${stroke(token, 1.25, '4 2')}` : `fill:url(#${uid}p${hue});${stroke(token, 1)}`;
+  let out = pieces.map(p => R(tray.x0 + p.x1 + 1.5, p.y, p.x2 - p.x1 - 3, 8, style, 1)).join('');
+  const first = pieces[0], my = first.y + 4;
+  if (c.narrow) {
+    const last = tray.x0 + Math.max(...pieces.filter(p => p.line === first.line).map(p => p.x2)), gx = tray.arrowX;
+    return out + P(rounded([[c.box + c.boxW, mid], [gx, mid], [gx, my], [last + 4, my]], 4), stroke(token, w)) + head(last + 2, my, 'l', token) + (stale ? cross(gx, mid - 26, 4) : '');
+  }
+  const x1 = c.box + c.boxW, x2 = tray.x, half = (x1 + x2) / 2;
+  out += P(`M${px(x1)} ${px(mid)}C${px(half + 6)} ${px(mid)} ${px(half - 6)} ${px(my)} ${px(x2)} ${px(my)}H${px(tray.x0 + first.x1 - 1)}`, stroke(token, w)) + head(tray.x0 + first.x1, my, 'r', token);
+  return out + (stale ? cross(half, (mid + my) / 2) : '');
+}

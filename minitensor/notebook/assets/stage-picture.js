@@ -1,0 +1,90 @@
+/* The pictures, as text: pure functions of a trace, the same in a page, in a notebook and in a V8 without a page. */
+
+/** The picture of one step: a complete SVG. `step` counts from 0 (negative: from the end); `unfold` draws every storage. */
+function picture(trace, { variant = 0, step = -1, width = 760, unfold = false } = {}) {
+  return drawPicture(trace, { variant, step, width, unfold }).svg;
+}
+
+function drawPicture(trace, { variant = 0, step = -1, width = 760, unfold = false }) {
+  const plan = planOf(trace), frames = plan.runs[variant], f = frames.at(step), W = Math.max(272, Math.round(width));
+  const uid = `m${hashOf(`${trace.title} ${variant} ${f.step} ${W} ${unfold}`)}`;
+  const memory = drawMemory(plan, f, W, uid, unfold);
+  const tallest = unfold ? memory.height : heightOfMemory(plan, variant, W);
+  const history = drawHistory(plan, f, variant, W);
+  const gap = history.height ? 10 : 0, H = Math.ceil(tallest + gap + history.height) + 2;
+  const svg = `<svg xmlns="http://www.w3.org/2000/svg" class="memory-picture" width="${W}" height="${H}" viewBox="0 0 ${W} ${H}" role="img" aria-label="${esc(plain(f.say))}" style="font:13px var(--sans,sans-serif);background:none">` +
+    `<style>${PICTURE_CSS}</style><defs>${memory.defs}</defs>${memory.svg}` +
+    (history.height ? `<g transform="translate(0 ${px(tallest + gap)})">${history.svg}</g>` : '') + '</svg>';
+  return { svg, folded: memory.folded };
+}
+
+const PICTURE_CSS = `${themeCss('.memory-picture')}.memory-picture{display:block;max-width:100%;height:auto;overflow:visible}` +
+  '.memory-picture text{white-space:pre}.memory-picture .new{animation:memory-new .2s ease-out}@keyframes memory-new{from{opacity:0}}' +
+  '@media (prefers-reduced-motion:reduce){.memory-picture .new{animation:none}}@media print{.memory-picture *{print-color-adjust:exact;-webkit-print-color-adjust:exact}}';
+
+/** The room that memory takes: the most of any step, so that the history below stands still. */
+function heightOfMemory(plan, variant, W) {
+  plan.heights ??= new Map();
+  const key = plan.fixed ? `${W}` : `${W} ${variant}`;
+  if (!plan.heights.has(key)) {
+    const c = columnsOf(plan, W), tall = f => {
+      const { groups, folded } = groupsAt(plan, f, false);
+      return c.top + groups.reduce((sum, x) => sum + measureGroup(x, c, W).height, 0) + (folded.length ? 44 : 0) + (plan.flies ? 20 : 0);
+    };
+    const frames = plan.runs[variant];
+    plan.heights.set(key, plan.fixed ? tall(frames[0]) : Math.max(...frames.map(tall)));
+  }
+  return plan.heights.get(key);
+}
+
+/** Text without the backticks that mark code. */
+const plain = s => s.replace(/`([^`]+)`/g, '$1');
+
+/** FNV-1a, for ids that are the same in every run and different on one page. */
+function hashOf(s) {
+  let h = 0x811c9dc5;
+  for (let i = 0; i < s.length; i++) h = Math.imul(h ^ s.charCodeAt(i), 0x01000193) >>> 0;
+  return h.toString(36);
+}
+
+/** Bytes over steps: a bar for each step so far, the peak as a line; `inset` is where the first bar's middle stands. */
+function chart(trace, { variant = 0, step = -1, width = 372, inset = 22 } = {}) {
+  const plan = planOf(trace), { steps } = trace.variants[variant], n = steps.length, at = step < 0 ? n + step : step;
+  const H = 52, base = 22 + H, y = b => base - Math.min(1, b / plan.topBytes) * (H - 4), pitch = n === 1 ? width : (width - 2 * inset) / (n - 1);
+  const x = k => n === 1 ? inset : inset + k * pitch, barW = Math.max(1.5, Math.min(36, pitch - Math.min(4, pitch / 4)));
+  const reserves = steps.some(s => s.reserved !== undefined && s.reserved <= plan.topBytes);
+  let out = P(`M0 ${base}H${width}`, stroke('line', 1)), peak = '', reserved = '';
+  const stair = (d, k, b) => `${d}${k ? `H${px(x(k) - pitch / 2)}V${px(y(b))}` : `M${px(Math.max(0, x(0) - barW / 2))} ${px(y(b))}`}`;
+  steps.slice(0, at + 1).forEach((s, k) => {
+    out += R(x(k) - barW / 2, y(s.allocated), barW, base - y(s.allocated), `fill:${C(k === at ? 'ink' : 'line')}`);
+    peak = stair(peak, k, s.peak);
+    if (reserves) reserved = stair(reserved, k, s.reserved ?? 0);
+  });
+  const end = `H${px(Math.min(width, x(at) + barW / 2))}`;
+  if (reserves) out += P(reserved + end, stroke('line', 1.5, '2 3'));
+  out += P(peak + end, stroke('ink', 2));
+  let free = -99;                                      // line numbers, as many as fit
+  const label = k => (steps[k].phase === 'backward' ? '←' : '') + steps[k].line;
+  const put = k => { out += T(x(k), 12, label(k), { size: 12, mono: true, bold: k === at, color: k === at ? 'ink' : 'muted', anchor: 'middle' }); };
+  const room = k => widthOf(label(k), { size: 12, mono: true }) / 2 + 3, lo = x(at) - room(at), hi = x(at) + room(at);
+  steps.forEach((_, k) => {
+    const a = x(k) - room(k), b = x(k) + room(k);
+    if (k !== at && (a < free || (b > lo && a < hi) || (n > 20 && k % Math.ceil(n / 12)))) return;
+    put(k); free = b;
+  });
+  return `<svg xmlns="http://www.w3.org/2000/svg" class="memory-picture" width="${width}" height="${base + 2}" viewBox="0 0 ${width} ${base + 2}" role="img" aria-label="Bytes allocated at each step so far, and their peak" style="font:13px var(--sans,sans-serif)">${out}</svg>`;
+}
+
+/** Everything the stage says, as plain strings: for a page without JavaScript, for search, for a screen reader. */
+function text(trace) {
+  return {
+    title: trace.title, ask: trace.ask, device: trace.device, compare: trace.compare,
+    variants: trace.variants.map(v => ({
+      id: v.id, label: v.label, code: v.code, verdict: v.verdict, truncated: v.truncated,
+      steps: v.steps.map(s => ({
+        line: s.line, end: s.end, phase: s.phase, say: s.say, note: s.note ?? null, out: s.out ?? null,
+        error: s.events.find(e => e.do === 'raise')?.text ?? null, allocated: s.allocated, peak: s.peak, reserved: s.reserved ?? null,
+      })),
+    })),
+  };
+}

@@ -1,0 +1,168 @@
+/* The plan of a trace: which rows, cells, colours and texts there will ever be, over all steps of all variants.
+   Everything that must not move while stepping, or while switching variants, is decided here, once. */
+
+const plans = new WeakMap();
+function planOf(trace) {
+  if (!plans.has(trace)) plans.set(trace, makePlan(trace));
+  return plans.get(trace);
+}
+
+const rowKey = t => t.saved ? `saved ${t.storage} ${t.shape} ${t.strides} ${t.offset} ${t.version}` : `tensor ${t.id}`;
+
+function makePlan(trace) {
+  const runs = trace.variants.map(replay);
+  const plan = {
+    runs, groups: new Map(), lives: new Map(), device: trace.device,
+    texts: { shape: new Set(), strides: new Set(), offset: new Set(), version: new Set(), dtype: new Set(), gradient: new Set(), name: new Set(), op: new Set(), kept: new Set() },
+    topBytes: Math.max(1, ...trace.variants.flatMap(v => v.steps.map(s => s.peak))),
+  };
+  const reserved = Math.max(0, ...trace.variants.flatMap(v => v.steps.map(s => s.reserved ?? 0)));
+  if (reserved <= 4 * plan.topBytes) plan.topBytes = Math.max(plan.topBytes, reserved);   // otherwise off the scale: told as a number
+  runs.forEach((frames, v) => frames.forEach((f, k) => meet(plan, f, v, k)));
+  plan.hues = huesOf(plan);
+  const lines = [...plan.groups.values()].map(g => Math.max(1, linesOf(g)));
+  plan.fixed = plan.groups.size <= 8 && lines.reduce((a, b) => a + b, 0) <= 11;
+  return plan;
+}
+
+const linesOf = group => [...group.rows.values()].reduce((n, r) => n + Math.max(1, r.holders.size), 0);
+
+/** Notes what frame `k` of variant `v` brings that was not there before. */
+function meet(plan, f, v, k) {
+  const isNew = it => it.changed === k || k === 0;
+  const groupOf = id => {
+    if (!plan.groups.has(id)) plan.groups.set(id, { id, rows: new Map(), known: new Set(), ends: new Set(), texts: new Set(), captions: new Set(), length: 0, row: 0, indexed: false });
+    return plan.groups.get(id);
+  };
+  const rowOf = t => {
+    const { rows } = groupOf(t.storage), key = rowKey(t);
+    if (!rows.has(key)) rows.set(key, { key, holders: new Set(), looks: new Map() });
+    return rows.get(key);
+  };
+  for (const st of f.storages.values()) {
+    if (!isNew(st)) continue;
+    const g = groupOf(st.id);
+    g.length = Math.max(g.length, st.length);
+    for (const [i, text] of Object.entries(st.values)) if (+i < st.length) { g.known.add(+i); g.texts.add(text); }
+    for (const [lo, hi] of st.wrote?.ranges ?? []) g.ends.add(lo).add(hi);
+    g.captions.add(captionOf(st, k, plan).join('     '));
+    if (st.wrote?.at === k) g.writes = true;
+  }
+  for (const t of f.tensors.values()) {
+    if (!isNew(t)) continue;
+    const row = rowOf(t), g = groupOf(t.storage), { texts } = plan;
+    row.looks.set(`${t.shape}|${t.strides}|${t.offset}`, t);
+    for (const run of runsOf(t, 4).runs) g.ends.add(run[0]).add(run[1]);
+    if (!t.saved && !g.row && t.shape.length > 1 && rowMajor(t.shape).join() === t.strides.join()) g.row = t.shape.at(-1);
+    texts.shape.add(list(t.shape)); texts.strides.add(list(t.strides)); texts.offset.add(String(t.offset));
+    if (t.saved) { row.holders.add('node'); texts.op.add(f.nodes.get(t.node)?.op ?? ''); texts.kept.add(keptText(f, t)); }
+    else {
+      texts.dtype.add(t.dtype); texts.gradient.add(gradientText(t));
+      const life = plan.lives.get(t.id) ?? plan.lives.set(t.id, { id: t.id, storages: new Set(), spans: [] }).get(t.id);
+      life.storages.add(t.storage);
+      (life.spans[v] ??= [t.born, Infinity])[1] = t.freed ?? Infinity;
+    }
+  }
+  for (const n of f.names.values()) {
+    const t = f.tensors.get(n.tensor);
+    if (!isNew(n) || !t) continue;
+    rowOf(t).holders.add(n.name);
+    plan.texts.name.add(n.kind === 'line' ? `(${n.name})` : n.name);
+  }
+  if (f.flight) plan.flies = true;
+  for (const st of f.storages.values()) plan.texts.version.add(String(st.version));
+}
+
+/** How a tensor stands to gradients, in one word. */
+const gradientText = t => t.stop_gradient ? 'no' : t.leaf ? 'leaf' : 'yes';
+
+/** What a saved tensor is called: its state's label, or its role in the derivative. */
+const keptOf = (f, t) => f.states.get(t.state)?.label ?? t.what;
+const keptText = (f, t) => `${t.copy ? 'copy of' : 'saved'} ${keptOf(f, t)}`;
+
+/** Caption of a storage: its name, what it holds, what is said at the right. */
+function captionOf(st, k, { device }) {
+  const size = bytesText(st.bytes) + (st.dtype === 'float32' ? '' : `, ${st.dtype}`) + (st.device && st.device !== device ? `, ${st.device}` : '');
+  const state = st.freed !== undefined ? (st.freed === k ? 'freed now' : 'freed')
+    : st.wrote?.at === k ? `version ${st.wrote.was} → ${st.version}` : st.label ? size : `version ${st.version}`;
+  return [`storage ${st.id}`, st.label ?? size, state];
+}
+
+/** A colour belongs to a tensor for its life; two aliases of one storage never share one; of the rest, no two alive as long as there are enough. */
+function huesOf({ lives }) {
+  const hues = new Map(), done = [];
+  const meetIn = (a, b) => a.spans.some((s, v) => s && b.spans[v] && s[0] <= b.spans[v][1] && b.spans[v][0] <= s[1]);
+  for (const life of lives.values()) {
+    const rivals = done.filter(other => meetIn(life, other));
+    const taken = new Set(rivals.map(o => hues.get(o.id)));
+    const aliased = new Set(rivals.filter(o => [...o.storages].some(s => life.storages.has(s))).map(o => hues.get(o.id)));
+    const all = Array.from({ length: HUES }, (_, i) => i + 1);
+    hues.set(life.id, all.find(h => !taken.has(h)) ?? all.find(h => !aliased.has(h)) ?? done.length % HUES + 1);
+    done.push(life);
+  }
+  return hues;
+}
+
+/* ---- where each element of a storage stands ---- */
+
+const CELL_MIN = 30, CELL_MAX = 54, CELL_WIDEST = 84, MOST_LINES = 4, MOST_CELLS = 48;
+
+/** The cells of a storage in `avail` px: one line if they fit, a few lines if not, and of many only the ends of every view and write,
+    with counted gaps. Returns slots {from, to, x, w, line}, x counted from the first cell. */
+function cellsOf(group, avail) {
+  group.cells ??= new Map();
+  if (!group.cells.has(avail)) group.cells.set(avail, layCells(group, avail));
+  return group.cells.get(avail);
+}
+
+function layCells({ length: n, known, ends, texts, row, writes }, avail) {
+  const widest = Math.max(0, ...[...texts].map(s => widthOf(s, { size: writes ? 15 : 14, mono: true, bold: writes })));
+  const least = Math.min(CELL_WIDEST, avail, Math.max(CELL_MIN, widest + 8));
+  const fits = Math.max(1, Math.floor(avail / least));
+  const whole = n <= MOST_CELLS && known.size >= n;
+  let perLine = n;
+  if (n > fits) {
+    const rows = row && row <= fits ? Math.floor(fits / row) * row : 0;      // break where the tensor's rows break
+    perLine = rows || Math.ceil(n / Math.ceil(n / fits));
+  }
+  if (n && whole && Math.ceil(n / perLine) <= MOST_LINES) {
+    const w = Math.max(least, Math.min(CELL_MAX, avail / perLine));
+    const slots = Array.from({ length: n }, (_, i) => ({ from: i, to: i, x: i % perLine * w, w, line: Math.floor(i / perLine) }));
+    return { slots, lines: Math.ceil(n / perLine), width: perLine * w, indexed: n > perLine };
+  }
+  const most = Math.max(3, fits), keep = new Set();
+  for (const i of [0, n - 1, ...ends]) {
+    if (i < 0 || i >= n || keep.has(i)) continue;
+    if (gapped([...keep, i], n).length > most) break;
+    keep.add(i);
+  }
+  const parts = gapped([...keep], n), w = Math.max(Math.min(least, avail / Math.max(1, parts.length)), Math.min(CELL_MAX, avail / Math.max(1, parts.length)));
+  return { slots: parts.map(([from, to], i) => ({ from, to, x: i * w, w, line: 0 })), lines: 1, width: parts.length * w, indexed: true };
+}
+
+/** Kept indexes and the gaps between them, as [from, to]. */
+function gapped(keep, n) {
+  const parts = [];
+  let next = 0;
+  for (const i of keep.sort((a, b) => a - b)) { if (i > next) parts.push([next, i - 1]); parts.push([i, i]); next = i + 1; }
+  if (next < n) parts.push([next, n - 1]);
+  return parts;
+}
+
+const slotAt = (cells, i) => cells.slots.find(s => i >= s.from && i <= s.to);
+
+/** The pieces of a tensor's track: {line, x1, x2}, one for each run of cells; of many runs, one from the lowest cell to the highest. */
+const MOST_RUNS = 12;
+function piecesOf(cells, t) {
+  const { runs, total } = runsOf(t, MOST_RUNS);
+  const pieces = [];
+  for (const [first, last] of total > MOST_RUNS ? [reachOf(t)] : runs) {
+    const a = cells.slots.indexOf(slotAt(cells, first)), b = cells.slots.indexOf(slotAt(cells, last));
+    if (a < 0 || b < 0) continue;
+    let piece = null;
+    for (const s of cells.slots.slice(a, b + 1)) {
+      if (piece?.line === s.line) piece.x2 = s.x + s.w; else pieces.push(piece = { line: s.line, x1: s.x, x2: s.x + s.w, many: total > MOST_RUNS ? total : 0 });
+    }
+  }
+  return pieces.filter((p, i) => !pieces.slice(0, i).some(q => q.line === p.line && q.x1 === p.x1 && q.x2 === p.x2));
+}

@@ -1,0 +1,80 @@
+"""HTML that leaves a cell as its output.
+
+* Text that a chapter or a program supplies never becomes markup: only a pair of backticks means something
+  (code).
+* A script or style sheet is written into an output once per kernel session, or not at all where the page
+  brings its own. Every asset guards itself against a second definition, so a copy too many does no harm.
+"""
+
+from __future__ import annotations
+
+import html
+import os
+import re
+import sys
+from importlib.resources import files
+
+_CODE_SPAN = re.compile(r"`([^`]+)`")
+
+# Asset name -> the cell id and the execution count of the run that carried it.
+_carriers: dict[str, tuple[str | None, int | None]] = {}
+
+
+def prose(text: str) -> str:
+    """`text` as HTML: everything escaped, and what stands between a pair of backticks as `<code>`."""
+    pieces = _CODE_SPAN.split(text)
+    pieces[0::2] = [html.escape(piece) for piece in pieces[0::2]]
+    pieces[1::2] = [_code(span) for span in pieces[1::2]]
+    return "".join(pieces)
+
+
+def _code(span: str) -> str:
+    several_lines = ' class="mt-lines"' if "\n" in span else ""
+    return f"<code{several_lines}>{html.escape(span)}</code>"
+
+
+def page_assets(*names: str) -> str:
+    """The `<style>` and `<script>` elements of the named assets, for the front of a cell's HTML output.
+
+    `names` are files of `minitensor/notebook/assets`, ending in `.css` or `.js`. The answer is empty where
+    nothing is needed: inside the book (environment variable `MINITENSOR_BOOK=1`, whose pages link the same
+    files), and in a kernel session that has carried them already. The cell that carried them carries them
+    again when it is run again, because its first output is gone then. Colab shows each output in a frame of
+    its own, so there every output carries them.
+    """
+    if os.environ.get("MINITENSOR_BOOK") == "1":
+        return ""
+    return "".join(_element(name) for name in names if _must_carry(name))
+
+
+def _must_carry(name: str) -> bool:
+    if "google.colab" in sys.modules:
+        return True
+    cell, count = _current_run()
+    if name in _carriers:
+        carrier_cell, carrier_count = _carriers[name]
+        run_again = cell is not None and cell == carrier_cell and count != carrier_count
+        if not run_again:
+            return False
+    _carriers[name] = cell, count
+    return True
+
+
+def _current_run() -> tuple[str | None, int | None]:
+    """The id of the running cell (None where the front end sends none) and its execution count."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    if shell is None:
+        return None, None
+    request = shell.get_parent() if hasattr(shell, "get_parent") else {}
+    return request.get("metadata", {}).get("cellId"), shell.execution_count
+
+
+def _element(name: str) -> str:
+    source = (files("minitensor.notebook") / "assets" / name).read_text(encoding="utf-8")
+    # "</" would end the element early if it stood in a string of the script; "<\/" means the same there.
+    if name.endswith(".js"):
+        return "<script>\n" + source.replace("</", "<\\/") + "</script>\n"
+    if name.endswith(".css"):
+        return f"<style>\n{source}</style>\n"
+    raise ValueError(f"page_assets takes .css and .js files, not {name!r}")

@@ -1,0 +1,194 @@
+"""What may stand where a tensor is expected: numbers, arrays, lists; and how operands come to one dtype."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minitensor.dtypes import FLOATS, promoted
+from minitensor.errors import (
+    leaf_written,
+    needs_own_input,
+    not_a_tensor,
+    overlapping_family,
+    result_does_not_fit,
+)
+from minitensor.history import Operation, Saved, is_protected, new_node
+from minitensor.modes import modes
+from minitensor.regions import overlaps_itself
+from minitensor.storage import Storage, new_storage
+from minitensor.tensor import Tensor
+
+_NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
+
+
+def _uncounted() -> Storage:
+    storage = Storage.__new__(Storage)
+    storage.buffer, storage.nbytes, storage.version = np.empty(0), 0, 0
+    return storage
+
+
+#: The storage of all constants: never written, not counted.
+CONSTANT = _uncounted()
+
+_constants: dict[tuple[Any, ...], Tensor] = {}
+
+
+def constant(value: Any, dtype: np.dtype) -> Tensor:
+    """A tensor without dimensions that holds a number. Kept for next time: making one costs 230 ns an operation."""
+    key = (value, type(value), dtype)
+    try:
+        return _constants[key]
+    except KeyError:
+        made = Tensor._alias(np.asarray(value, dtype), CONSTANT)
+        made._array.flags.writeable = False
+    if value != 0 or type(value) is int:  # 0.0 and -0.0 would share a key
+        if len(_constants) >= 256:
+            _constants.clear()
+        _constants[key] = made
+    return made
+
+
+def _dtype_for(value: Any, partner: np.dtype | None) -> np.dtype:
+    """The dtype in which a number joins a tensor of dtype ``partner``: it never widens it."""
+    if isinstance(value, (float, np.floating)):
+        return partner if partner in FLOATS else np.dtype(np.float32)
+    if isinstance(value, (bool, np.bool_)):
+        return np.dtype(np.bool_) if partner is None else partner
+    return np.dtype(np.int64) if partner is None or partner == np.bool_ else partner
+
+
+def as_operands(op: str, *given: Any) -> tuple[Tensor, ...]:
+    """Tensors for what was given to a normal operation: tensors, numbers, arrays, lists.
+
+    Raises:
+        TypeError: for anything else, or when no tensor or array is among them.
+    """
+    tensors: list[Any] = [_tensor_or_number(op, i, value) for i, value in enumerate(given)]
+    if not any(isinstance(t, Tensor) for t in tensors):
+        raise not_a_tensor(op, "one operand", given[0])
+    dtypes = [t._array.dtype for t in tensors if isinstance(t, Tensor)]
+    partner = dtypes[0] if len(dtypes) == 1 else promoted(dtypes[-2], dtypes[-1])
+    return tuple(t if isinstance(t, Tensor) else _constant(op, t, _dtype_for(t, partner)) for t in tensors)
+
+
+def _constant(op: str, value: Any, dtype: np.dtype) -> Tensor:
+    try:
+        return constant(value, dtype)
+    except OverflowError:
+        raise ValueError(f"{op}: {value} does not fit into dtype {dtype.name}") from None
+
+
+def _tensor_or_number(op: str, position: int, value: Any) -> Any:
+    if isinstance(value, (Tensor, *_NUMBERS)):
+        return value
+    if isinstance(value, (np.ndarray, list, tuple)):
+        from minitensor.creation import to_tensor
+
+        return to_tensor(value)
+    raise not_a_tensor(op, f"operand {position + 1}", value)
+
+
+def as_operands_in_place(op: str, x: Any, *others: Any) -> tuple[Tensor, ...]:
+    """Tensors for what was given to an in-place operation that writes ``x``.
+
+    Raises:
+        TypeError: when ``x`` is no tensor, or holds integers and a number is not whole.
+    """
+    if not isinstance(x, Tensor):
+        raise TypeError(f"{op}: x must be a Tensor, not {type(x).__name__}: only a tensor can be written in place")
+    tensors = []
+    for i, value in enumerate(others):
+        value = _tensor_or_number(op, i + 1, value)
+        if not isinstance(value, Tensor):
+            value = _constant(op, value, _dtype_for(value, x._array.dtype))
+        tensors.append(value)
+    return (x, *tensors)
+
+
+# ---------- dtypes ----------
+
+
+def _cast_backward(node: Any, g: np.ndarray) -> tuple[np.ndarray]:
+    (source,) = node.saved
+    return (g.astype(source),)
+
+
+CAST = Operation("cast", _cast_backward)
+
+
+def cast(x: Tensor, dtype: np.dtype) -> Tensor:
+    """``x`` in another dtype, on a storage of its own; recorded between floating dtypes."""
+    out = Tensor._made(x._array.astype(dtype), "cast", (x,))
+    if modes.grad and dtype in FLOATS:
+        node = x._current()
+        if node is not None:
+            out._node = new_node(CAST, (node,), (x._array.dtype,), x._array.shape)
+    return out
+
+
+def meet(*operands: Tensor) -> tuple[Tensor, ...]:
+    """The operands in the dtype in which they meet."""
+    dtype = operands[0]._array.dtype
+    for other in operands[1:]:
+        dtype = promoted(dtype, other._array.dtype)
+    return tuple(x if x._array.dtype == dtype else cast(x, dtype) for x in operands)
+
+
+def into(op: str, target: Tensor, other: Tensor) -> Tensor:
+    """``other`` in the dtype of ``target``, which an in-place operation will write.
+
+    Raises:
+        TypeError: when the result would be floating and the target holds integers, or numbers and it holds bools.
+    """
+    have, want = other._array.dtype, target._array.dtype
+    if (have in FLOATS and want not in FLOATS) or want == np.bool_:
+        raise result_does_not_fit(op, want)
+    return cast(other, want)
+
+
+def as_float(x: Tensor) -> Tensor:
+    """``x``, or its float32 copy when it holds integers or bools."""
+    return x if x._array.dtype in FLOATS else cast(x, np.dtype(np.float32))
+
+
+# ---------- before a write ----------
+
+
+def check_target(x: Tensor, op: str) -> None:
+    """A recorded in-place operation is about to write ``x``, which is a leaf or has a family.
+
+    Raises:
+        ValueError: when it is a leaf that wants a gradient, or a view of one.
+        RuntimeError: when its family began with a tensor whose elements share memory.
+    """
+    if is_protected(x):
+        raise leaf_written(x.name, op)
+    if x._history is not None and overlaps_itself(x._history.founder):
+        raise overlapping_family(op)
+
+
+def own_input(op: str, a: np.ndarray) -> Saved:
+    """What an in-place operation's own backward needs of the input it is about to overwrite: a copy.
+
+    Raises:
+        ValueError: under the policy "2.5".
+    """
+    if modes.policy == "2.5":
+        raise needs_own_input(op)
+    kept = a.copy()
+    return kept, new_storage(kept), 0
+
+
+def alias_input(op: str, b: np.ndarray, storage: Storage, a: np.ndarray, own: Saved | None) -> Saved:
+    """What backward needs of an operand that lies on the storage whose part ``a`` is about to be overwritten."""
+    if b is a and own is not None:
+        return own
+    try:
+        disjoint = not np.shares_memory(a, b, max_work=100_000)
+    except np.exceptions.TooHardError:
+        disjoint = False
+    # Untouched, it is still right after the write, which makes one version more.
+    return (b, storage, storage.version + 1) if disjoint else own_input(op, b)
+

@@ -1,0 +1,66 @@
+"""The operations of the derivative table as functions and as methods of Tensor, and Python's operators.
+
+``x + y`` makes a new tensor. ``x += y`` does too and gives the name ``x`` to it, as in Paddle: in place are only
+the functions whose name ends in an underscore, and assignment to an index.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minitensor.generate import functions, swapped
+from minitensor.operands import _NUMBERS
+from minitensor.tensor import Tensor
+
+#: Every operation of the table, by name: ``add``, ``add_``, ``sin``, ``sin_``, ...
+FUNCTIONS = functions()
+
+for _name, _function in FUNCTIONS.items():
+    setattr(Tensor, _name, _function)
+
+
+def _compared(name: str) -> Any:
+    function = FUNCTIONS[name]
+
+    def compare(x: Tensor, y: Any) -> Any:
+        # Python asks the other operand, and falls back to identity for == and !=.
+        return function(x, y) if isinstance(y, (Tensor, np.ndarray, list, tuple, *_NUMBERS)) else NotImplemented
+
+    return compare
+
+
+def _rounded(x: Tensor, digits: int | None = None) -> Tensor:
+    if digits is None:
+        return FUNCTIONS["round"](x)
+    power = 10.0**digits
+    return FUNCTIONS["round"](x * power) / power
+
+
+_OPERATORS = {
+    "__add__": FUNCTIONS["add"],
+    "__sub__": FUNCTIONS["subtract"],
+    "__mul__": FUNCTIONS["multiply"],
+    "__truediv__": FUNCTIONS["divide"],
+    "__pow__": FUNCTIONS["pow"],
+    "__matmul__": FUNCTIONS["matmul"],
+    "__radd__": swapped("add"),
+    "__rsub__": swapped("subtract"),
+    "__rmul__": swapped("multiply"),
+    "__rtruediv__": swapped("divide"),
+    "__rpow__": swapped("pow"),
+    "__rmatmul__": swapped("matmul"),
+    "__neg__": FUNCTIONS["neg"],
+    "__abs__": FUNCTIONS["abs"],
+    "__round__": _rounded,
+    "__eq__": _compared("equal"),
+    "__ne__": _compared("not_equal"),
+    "__lt__": _compared("less_than"),
+    "__le__": _compared("less_equal"),
+    "__gt__": _compared("greater_than"),
+    "__ge__": _compared("greater_equal"),
+}
+
+for _name, _function in _OPERATORS.items():
+    setattr(Tensor, _name, _function)

@@ -1,0 +1,100 @@
+"""Regions: which cells of a family's memory a view covers.
+
+Everything is told in memory, not in indices: a region is an offset, a shape and strides inside the stretch of memory
+(the extent) that the founder of the family spans. So views of views need no composing, and a founder whose shape or
+strides changed later is no special case.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How an array lies in a stretch of memory, in elements."""
+
+    offset: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    def of(self, cells: np.ndarray) -> np.ndarray:
+        """The elements of the one-dimensional array ``cells`` that this layout shows."""
+        size = cells.itemsize
+        strides = tuple(s * size for s in self.strides)
+        return np.ndarray(self.shape, cells.dtype, cells, self.offset * size, strides)
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """The cells that a view covers, inside the ``extent`` (elements) that the founder of its family spans."""
+
+    extent: int
+    founder: Layout
+    view: Layout
+    overlaps_itself: bool
+
+    def spread(self, g: np.ndarray) -> np.ndarray:
+        """The gradient for the founder of a gradient ``g`` for the view: zero where the view does not look."""
+        cells = np.zeros(self.extent, g.dtype)
+        if self.overlaps_itself:
+            np.add.at(cells, self.view.of(np.arange(self.extent)), g)
+        elif g.size:
+            self.view.of(cells)[...] = g
+        return self.founder.of(cells)
+
+    def split(self, g: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """A gradient ``g`` for the founder, split into the view's part and the rest (zero at the view's cells)."""
+        cells = np.zeros(self.extent, g.dtype)
+        self.founder.of(cells)[...] = g
+        part = self.view.of(cells)
+        taken = part.copy()
+        part[...] = 0
+        return taken, self.founder.of(cells)
+
+
+def region_of(view: np.ndarray, founder: np.ndarray) -> Region:
+    """Where ``view`` lies in the memory of ``founder``; both are arrays on one storage."""
+    size = founder.itemsize
+    base, extent = span(founder)
+    start = address(view)
+    layouts = [
+        Layout((at - base) // size, array.shape, tuple(s // size for s in array.strides))
+        for at, array in ((address(founder), founder), (start, view))
+    ]
+    return Region(extent, *layouts, overlaps_itself(view))
+
+
+def address(array: np.ndarray) -> int:
+    """The address in bytes of an array's first element."""
+    return array.__array_interface__["data"][0]
+
+
+def span(array: np.ndarray) -> tuple[int, int]:
+    """The lowest address (bytes) that an array reaches, and how many elements lie from there to its highest."""
+    if array.size == 0:
+        return address(array), 0
+    steps = [(n - 1) * stride for n, stride in zip(array.shape, array.strides, strict=True)]
+    below = sum(step for step in steps if step < 0)
+    above = sum(step for step in steps if step > 0)
+    return address(array) + below, (above - below) // array.itemsize + 1
+
+
+def overlaps_itself(array: np.ndarray) -> bool:
+    """Whether two elements of ``array`` share memory."""
+    if array.size < 2:
+        return False
+    steps = sorted((abs(s), n) for n, s in zip(array.shape, array.strides, strict=True) if n > 1)
+    reach = 0
+    for step, n in steps:
+        if step <= reach:
+            # Interleaved dimensions may still miss one another: count the cells. Rare, and exact.
+            lowest, extent = span(array)
+            start = (address(array) - lowest) // array.itemsize
+            layout = Layout(start, array.shape, tuple(s // array.itemsize for s in array.strides))
+            seen = np.bincount(layout.of(np.arange(extent)).ravel(), minlength=extent)
+            return bool(seen.max() > 1)
+        reach += step * (n - 1)
+    return False

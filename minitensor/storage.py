@@ -1,0 +1,105 @@
+"""Storage: where the numbers live.
+
+A storage is a buffer, its size in bytes and a version. Every write through any tensor on it raises the version by
+one. It is counted when made and uncounted when its last holder lets go: no garbage collector is needed.
+"""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+from collections import deque
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+from minitensor.device.counters import Meter, cpu_meter
+from minitensor.events import Watch, watch
+
+
+class Storage:
+    """A buffer that tensors look at.
+
+    Attributes:
+        buffer: the array that owns the memory (any shape; dense).
+        nbytes: its size in bytes, as counted.
+        version: how many writes it has seen.
+    """
+
+    __slots__ = ("buffer", "nbytes", "version", "__weakref__")
+
+    def __del__(self, _meter: Meter = cpu_meter, _watch: Watch = watch) -> None:
+        _meter.allocated -= self.nbytes
+        if _watch.listener is not None:
+            _watch.listener("free", self)
+
+    def __repr__(self) -> str:
+        return f"Storage({self.nbytes} bytes, version {self.version})"
+
+
+def new_storage(buffer: np.ndarray) -> Storage:
+    """Count ``buffer``, which must own its memory, and give it a version."""
+    storage = Storage.__new__(Storage)
+    storage.buffer = buffer
+    storage.nbytes = nbytes = buffer.nbytes
+    storage.version = 0
+    cpu_meter.take(nbytes)
+    if watch.listener is not None:
+        watch.listener("alloc", storage)
+    return storage
+
+
+# ---------- who wrote what: the last writes of the whole program, so that an error can name the line ----------
+
+#: (id of the storage, version that the write made, op name, code object, instruction). 1,024 entries cost 0.13 us a
+#: write; 65,536 would cost 0.20.
+write_log: deque[tuple[int, int, str, CodeType, int]] = deque(maxlen=1024)
+
+
+def write_that_made(storage: Storage, version: int) -> tuple[str, CodeType, int] | None:
+    """The op and the place of the write that raised ``storage`` to ``version``; None when it is no longer known."""
+    for logged_id, logged_version, op, code, instruction in reversed(write_log):
+        # Ids are reused, but an entry of the living storage is always newer than one of a dead namesake.
+        if logged_id == id(storage) and logged_version == version:
+            return op, code, instruction
+    return None
+
+
+class Place:
+    """A line of the program: ``file`` (None for code typed in), ``line`` (from 1), ``text``."""
+
+    __slots__ = ("file", "line", "text")
+
+    def __init__(self, code: CodeType, instruction: int) -> None:
+        self.line = _line_at(code, instruction)
+        self.text = linecache.getline(code.co_filename, self.line).strip()
+        # A notebook cell or a string that was executed has no file to name.
+        self.file = os.path.basename(code.co_filename) if os.path.exists(code.co_filename) else None
+
+    def __str__(self) -> str:
+        where = f"line {self.line}" if self.file is None else f"{self.file}, line {self.line}"
+        return f"{where}: {self.text}" if self.text else where
+
+
+def _line_at(code: CodeType, instruction: int) -> int:
+    line = code.co_firstlineno
+    for start, stop, number in code.co_lines():
+        if number is not None and start <= instruction < stop:
+            line = number
+    return line
+
+
+def caller() -> tuple[CodeType, int]:
+    """The innermost place outside this package: who asked for the operation."""
+    frame: Any = sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "minitensor":
+        frame = frame.f_back
+    return frame.f_code, frame.f_lasti
+
+
+def log_write(storage: Storage, op: str) -> None:
+    """Raise the version of ``storage`` and remember that ``op`` did it."""
+    storage.version += 1
+    write_log.append((id(storage), storage.version, op, *caller()))

@@ -1,0 +1,18 @@
+"""Random tensor programs, judged by an exact derivative.
+
+A program is a list of Python statements over ``mt``. The same text runs twice: with ``mt`` bound to the engine under
+test, and with ``mt`` bound to the reference of this folder. The reference keeps no graph of gradients. Every memory cell
+holds a value and, beside it, the derivative of that value in every direction of every leaf. Names that share memory
+share cells, so views, overlaps and writes through aliases are right without any rule about them.
+
+    calculus.py    what each operation means: its value and its derivative, and where both are smooth
+    needs.py       which operands backward may need: the reference's own notion of a justified refusal
+    cells.py       storages, families of views, and the records from which a refusal is judged
+    world.py       the vocabulary: the reference's ``mt``
+    tensor.py      the reference's tensor
+    generator.py   writes programs, one statement after the other
+    indices.py     writes indices and shapes
+    compare.py     runs a program on both sides and gives the verdict
+    shrink.py      makes a failing program as short as it can be
+    faults.py      references with one planted mistake each: what the comparison must notice
+"""

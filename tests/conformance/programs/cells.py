@@ -1,0 +1,121 @@
+"""Storages, families of views, and the records from which a refusal is judged.
+
+Promises: aliasing is exact by construction. A storage holds one value per cell. A family is the set of tensors that are
+views of each other as far as gradients go: it holds one tangent per cell of its storage. Members of a family therefore
+share values and tangents; a detached alias is another family on the same storage and shares the values alone.
+A record stands for one differentiable statement. It computes nothing: it only remembers which values backward may have
+wanted to find unchanged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from .calculus import DIRECTIONS, Dual
+
+
+class Refusal(NamedTuple):
+    """A reason for which the engine may, or must, raise, and the exceptions that say so."""
+
+    reason: str
+    errors: tuple[type[Exception], ...]
+
+
+LEAF = Refusal("write to a leaf or a view of one", (ValueError,))
+SHAPE = Refusal("shape would grow", (ValueError,))
+MISFIT = Refusal("shapes do not fit", (ValueError,))
+DTYPE = Refusal("dtype would change", (TypeError,))
+OVERLAP = Refusal("target overlaps itself", (ValueError, RuntimeError))
+OWN_INPUT = Refusal("own input needed, policy 2.5", (RuntimeError, ValueError))
+STALE_BYTES = Refusal("stale: saved bytes overwritten", (RuntimeError,))
+STALE_VERSION = Refusal("stale: saved storage written elsewhere", (RuntimeError,))
+FREED = Refusal("freed by an earlier backward", (RuntimeError,))
+INDEX = Refusal("index out of range", (IndexError, ValueError))
+ARGUMENT = Refusal("argument of a wrong type", (TypeError, ValueError))
+
+
+class Refused(Exception):
+    """Raised by the reference where the engine must raise, or raised and was entitled to."""
+
+    def __init__(self, refusals: list[Refusal]):
+        super().__init__("; ".join(r.reason for r in refusals))
+        self.refusals = refusals
+
+
+class Storage:
+    """One value per cell; ``version`` counts the writes; ``written[c]`` is the version that last wrote cell ``c``."""
+
+    def __init__(self, values: np.ndarray):
+        self.values = values
+        self.version = 0
+        self.written = np.zeros(values.size, int)
+        self.cells = np.arange(values.size)  # every tensor's ``cells`` is a numpy view of this array
+
+
+class Saved(NamedTuple):
+    """Some cells of a storage that a derivative may read, at the version at which it expects them."""
+
+    storage: Storage
+    version: int
+    cells: np.ndarray
+
+    @classmethod
+    def of(cls, tensor) -> Saved:
+        return cls(tensor.storage, tensor.storage.version, tensor.cells)
+
+    def staleness(self) -> Refusal | None:
+        if self.storage.version == self.version:
+            return None
+        overwritten = (self.storage.written[self.cells] > self.version).any()
+        return STALE_BYTES if overwritten else STALE_VERSION
+
+
+@dataclass(eq=False)
+class Record:
+    """What one differentiable statement may have saved, and the records it was computed from."""
+
+    parents: list[Record] = field(default_factory=list)
+    saves: list[Saved] = field(default_factory=list)
+    holds: bool = False  # whether it may hold anything at all, private copies included
+    freed: bool = False
+
+    def ancestry(self) -> list[Record]:
+        seen, stack = {self}, [self]
+        while stack:
+            for parent in stack.pop().parents:
+                if parent not in seen:
+                    seen.add(parent)
+                    stack.append(parent)
+        return list(seen)
+
+
+class Family:
+    """Tensors that share tangents as well as values.
+
+    ``founder`` is the layout (offset, shape, strides) with which the first member began. ``leaf`` is the leaf tensor, if
+    the family is a leaf and its views.
+    """
+
+    def __init__(self, storage: Storage):
+        self.tangents = np.zeros((storage.values.size, DIRECTIONS))
+        self.founder: tuple | None = None
+        self.first = None
+        self.wants = False
+        self.leaf = None
+        self.record = Record()
+
+
+def read(storage: Storage, family: Family, cells: np.ndarray) -> Dual:
+    """A copy of the cells: nothing written later changes it."""
+    return Dual(np.array(storage.values[cells]), np.array(family.tangents[cells]))
+
+
+def overlaps_itself(cells: np.ndarray) -> bool:
+    return cells.size > 1 and np.unique(cells).size < cells.size
+
+
+def overlap(a: np.ndarray, b: np.ndarray) -> bool:
+    return bool(np.isin(a, b).any())

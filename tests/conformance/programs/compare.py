@@ -1,0 +1,270 @@
+"""Runs a program on both sides, statement by statement, and gives the verdict.
+
+Promises: after every statement everything that can be seen of every living tensor is compared: values, shape, strides,
+offset, dtype, version, which memory is shared, ``stop_gradient``, ``is_leaf``, the gradient, and which names are the same
+object. So a refused statement that left a trace is found at once, or when a later gradient is wrong.
+A program is *right*, or *refused* (the engine raised at least once, each time with a justification that the reference
+found for itself); anything else is a ``Disagreement``.
+"""
+
+from __future__ import annotations
+
+import gc
+import re
+from dataclasses import dataclass, field
+from random import Random
+from types import SimpleNamespace
+
+import numpy as np
+
+from . import cells as c
+from .calculus import OutsideDomain
+from .generator import Generator
+from .tensor import CellTensor
+from .world import World
+
+WORDS = {
+    c.LEAF: "doesn't stop gradient can't use inplace strategy",
+    c.SHAPE: "shape",
+    c.STALE_BYTES: "wrapper_version_snapshot",
+    c.STALE_VERSION: "wrapper_version_snapshot",
+}
+
+
+class Disagreement(Exception):
+    """The engine is wrong. ``kind`` is one word for how; the message says where and what was expected."""
+
+    def __init__(self, kind: str, message: str):
+        super().__init__(message)
+        self.kind = kind
+
+
+class Invalid(Exception):
+    """The program makes no sense (a name is missing, a shape does not fit): no verdict."""
+
+
+@dataclass
+class Outcome:
+    """What became of one program. ``verdict`` is right, refused, ended, idle (no gradient was wanted) or wrong."""
+
+    program: list[str]
+    verdict: str = "right"
+    kind: str = ""
+    message: str = ""
+    refusals: list[str] = field(default_factory=list)
+    tags: list[str] = field(default_factory=list)
+    statements: int = 0
+    tolerance: float = 1e-9
+
+
+class Duel:
+    """One program on two sides: ``engine`` is a module with minitensor's vocabulary."""
+
+    def __init__(self, engine, policy: str, tolerance: float):
+        self.world = World(policy)
+        self.ours = {"mt": self.world, "np": np}
+        self.theirs = {"mt": engine, "np": np}
+        self.tolerance = tolerance
+        self.refusals: list[str] = []
+
+    def step(self, text: str) -> bool:
+        """Run one statement on both sides and compare. True if it was carried out, False if it was refused."""
+        code = compile(text, "<program>", "exec")
+        error = None
+        try:
+            exec(code, self.theirs)
+        except Exception as raised:  # whatever an engine raises has to be judged
+            error = raised.with_traceback(None)
+            error.__context__ = None
+        self.world.engine_error = error
+        refused = self.run_reference(code)
+        self.judge(error, refused)
+        self.world.engine_error = None
+        self.compare()
+        return refused is None
+
+    def run_reference(self, code) -> c.Refused | None:
+        try:
+            exec(code, self.ours)
+        except c.Refused as refused:
+            return refused
+        except OutsideDomain:
+            raise
+        except Exception as bad:
+            raise Invalid(f"the reference can not run it: {bad!r}") from bad
+        return None
+
+    def judge(self, error: Exception | None, refused: c.Refused | None) -> None:
+        if error is None and refused is None:
+            return
+        if error is None:
+            raise Disagreement("accepted", f"went on where it must refuse: {refused}")
+        if refused is None:
+            raise Disagreement("unjustified", f"refused without a reason: {type(error).__name__}: {error}")
+        fitting = [r for r in refused.refusals if isinstance(error, r.errors)]
+        if not fitting:
+            expected = " or ".join(sorted({e.__name__ for r in refused.refusals for e in r.errors}))
+            raise Disagreement("error", f"{refused}: expected {expected}, not {type(error).__name__}: {error}")
+        spoken = [r for r in fitting if WORDS.get(r, "") in str(error)]
+        if not spoken:
+            raise Disagreement("error", f"the message does not say that {refused}: {error}")
+        if c.STALE_BYTES in spoken or c.STALE_VERSION in spoken:
+            self.judge_versions(str(error))
+        self.refusals.append(min(spoken, key=list(SEVERITY).index).reason)
+
+    def judge_versions(self, message: str) -> None:
+        """The versions that a stale message names are those of something that may have been saved."""
+        named = re.search(r"tensor_version:(\d+) != wrapper_version_snapshot:(\d+)", message)
+        if named is None or (int(named[1]), int(named[2])) not in self.world.stale_versions:
+            raise Disagreement("error", f"versions {sorted(self.world.stale_versions)} are stale, but: {message}")
+
+    # ---- everything that can be seen ---------------------------------------------------------------------------------
+
+    def compare(self) -> None:
+        names = [n for n, t in self.ours.items() if isinstance(t, CellTensor)]
+        theirs = {n for n in self.theirs if n not in ("mt", "np", "__builtins__")}
+        if theirs != set(names):
+            raise Disagreement("names", f"names bound: {sorted(theirs)}, expected {sorted(names)}")
+        objects, memories = Pairs("tensor"), Pairs("memory")
+        for name in names:
+            ours, theirs = self.ours[name], self.theirs[name]
+            self.compare_tensor(name, ours, theirs)
+            objects.match(name, id(ours), id(theirs))
+            if ours.cells.size:
+                memories.match(name, id(ours.storage), theirs.data_ptr() - theirs.offset * ours.dtype.itemsize)
+
+    def compare_tensor(self, name: str, ours: CellTensor, theirs) -> None:
+        for what in ("shape", "stop_gradient", "is_leaf", "inplace_version"):
+            expected, actual = getattr(ours, what), getattr(theirs, what)
+            if expected != actual:
+                raise Disagreement(what, f"{name}.{what} is {actual}, expected {expected}")
+        if ours.dtype.name != theirs.dtype.name:
+            raise Disagreement("dtype", f"{name}.dtype is {theirs.dtype.name}, expected {ours.dtype.name}")
+        if ours.cells.size:
+            self.compare_layout(name, ours, theirs)
+        self.compare_numbers(name, "value", ours.numpy(), theirs.numpy(), 0.0)
+        if (ours.grad is None) != (theirs.grad is None):
+            expected = None if ours.grad is None else ours.grad.numpy().tolist()
+            raise Disagreement("gradient", f"{name}.grad is {theirs.grad}, expected {expected}")
+        if ours.grad is not None:
+            self.compare_numbers(name + ".grad", "gradient", ours.grad.numpy(), theirs.grad.numpy(), ours.grad.noise)
+
+    @staticmethod
+    def compare_layout(name: str, ours: CellTensor, theirs) -> None:
+        """A stride along a dimension of size 1 is never used, so it may be anything."""
+        expected = [s for n, s in zip(ours.shape, ours.strides, strict=True) if n > 1]
+        actual = [s for n, s in zip(ours.shape, theirs.strides, strict=True) if n > 1]
+        if (ours.offset, expected) != (theirs.offset, actual):
+            raise Disagreement(
+                "layout",
+                f"{name}: offset {theirs.offset}, strides {theirs.strides}; expected {ours.offset}, {ours.strides}",
+            )
+
+    def compare_numbers(self, name: str, kind: str, expected: np.ndarray, actual: np.ndarray, noise) -> None:
+        if expected.shape != actual.shape or expected.dtype != actual.dtype:
+            raise Disagreement(
+                kind, f"{name} is {actual.dtype}{actual.shape}, expected {expected.dtype}{expected.shape}"
+            )
+        if expected.size == 0 or (expected == actual).all():
+            return
+        allowed = self.tolerance * (1 + np.abs(expected).max() + np.max(noise))
+        if not np.abs(expected - actual).max() <= allowed:  # also where it is NaN
+            raise Disagreement(kind, f"{name} is {actual.tolist()}, expected {expected.tolist()}")
+
+
+SEVERITY = (c.ARGUMENT, c.LEAF, c.SHAPE, c.MISFIT, c.DTYPE, c.INDEX, c.OVERLAP, c.OWN_INPUT)
+SEVERITY += (c.STALE_BYTES, c.STALE_VERSION, c.FREED)
+
+
+class Pairs:
+    """Two sides agree on which names are one thing when each thing has one partner."""
+
+    def __init__(self, what: str):
+        self.what = what
+        self.forward: dict[int, tuple[int, str]] = {}
+        self.backward: dict[int, tuple[int, str]] = {}
+
+    def match(self, name: str, ours: int, theirs: int) -> None:
+        partner, first = self.forward.setdefault(ours, (theirs, name))
+        if partner != theirs:
+            raise Disagreement("sharing", f"{first} and {name} are one {self.what}, but not in the engine")
+        partner, first = self.backward.setdefault(theirs, (ours, name))
+        if partner != ours:
+            raise Disagreement("sharing", f"{first} and {name} are one {self.what} in the engine, but must not be")
+
+
+def allocated(engine) -> int | None:
+    """Bytes that the engine says it holds; None for one that does not count."""
+    cpu = getattr(getattr(engine, "device", None), "cpu", None)
+    return None if cpu is None else cpu.memory_allocated()
+
+
+def run_program(engine, rng: Random, policy: str, statements: int) -> Outcome:
+    """Write a program and run it on the way."""
+    duel = Duel(engine, policy, 1e-9)
+    writer = Generator(rng, duel.world, duel.ours, statements)
+    duel.tolerance = writer.tolerance
+    outcome = Outcome([], tolerance=writer.tolerance)
+
+    def perform():
+        for text in writer.opening():
+            outcome.program.append(text)
+            duel.step(text)
+        for _ in range(statements):
+            outcome.program.append(writer.statement())
+            done = duel.step(outcome.program[-1])
+            outcome.statements += 1
+            outcome.tags += writer.tags if done else []
+        closing = writer.closing()
+        for text in closing:
+            outcome.program.append(text)
+            duel.step(text)
+        if not closing:
+            outcome.verdict = "idle"
+
+    judged(engine, duel, outcome, perform)
+    return outcome
+
+
+def replay(engine, program: list[str], policy: str, tolerance: float) -> Outcome:
+    """Run a program that is already written."""
+    duel = Duel(engine, policy, tolerance)
+    outcome = Outcome(program, tolerance=tolerance)
+
+    def perform():
+        for text in program:
+            duel.step(text)
+            outcome.statements += 1
+
+    judged(engine, duel, outcome, perform)
+    return outcome
+
+
+def judged(engine, duel: Duel, outcome: Outcome, perform) -> None:
+    """Run ``perform`` without the garbage collector, and fill in what became of it."""
+    engine.set_inplace_policy(duel.world.policy)
+    gc.disable()
+    before = allocated(engine)
+    try:
+        perform()
+        if duel.refusals and outcome.verdict == "right":
+            outcome.verdict = "refused"
+    except OutsideDomain:
+        outcome.verdict = "ended"
+    except Invalid as invalid:
+        outcome.verdict, outcome.message = "invalid", str(invalid)
+    except Disagreement as wrong:
+        outcome.verdict, outcome.kind, outcome.message = "wrong", wrong.kind, str(wrong)
+    outcome.refusals = duel.refusals
+    duel.theirs.clear()
+    duel.world.engine_error = None
+    after = allocated(engine)
+    gc.enable()
+    if after != before and outcome.verdict not in ("wrong", "invalid"):
+        outcome.verdict, outcome.kind = "wrong", "memory"
+        outcome.message = f"{after - before} bytes are still allocated after the last name is gone"
+
+
+def reference_as_engine(policy: str = "2.6", world: type[World] = World) -> SimpleNamespace | World:
+    """The reference in the engine's place: it refuses whatever it is entitled to."""
+    return world(policy, strict=True)

@@ -1,0 +1,62 @@
+"""Is the reference right? Central differences say so, for programs that are smooth functions of their leaves.
+
+Promises: nothing of the reference's calculus is used but its values. A program runs once for its tangents, then twice for
+every element of every leaf, that element moved a little up and a little down.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+
+from .calculus import OutsideDomain
+from .generator import Generator
+from .tensor import CellTensor
+from .world import World
+
+STEP = 1e-5
+
+
+def smooth_program(rng: Random, statements: int) -> list[str]:
+    """A program without detach, no_grad and the like; shorter where it leaves the domain."""
+    world = World()
+    env = {"mt": world, "np": np}
+    writer = Generator(rng, world, env, statements, smooth=True)
+    program = []
+    try:
+        for text in writer.opening():
+            exec(text, env)
+            program.append(text)
+        for _ in range(statements):
+            text = writer.statement()
+            exec(text, env)
+            program.append(text)
+    except OutsideDomain:
+        pass
+    return program
+
+
+def outputs(program: list[str], nudges: dict) -> dict[str, CellTensor]:
+    world = World(nudges=nudges)
+    env = {"mt": world, "np": np}
+    exec("\n".join(program), env)
+    return {n: t for n, t in env.items() if isinstance(t, CellTensor) and t.dtype.kind == "f"}
+
+
+def largest_error(program: list[str]) -> float:
+    """The largest difference between a tangent and its central difference, over 1 + the size of the tangent."""
+    here = outputs(program, {})
+    worst = 0.0
+    direction = 0
+    for number, leaf in enumerate(t for t in here.values() if t.family.leaf is t):
+        for element in range(leaf.cells.size):
+            up = outputs(program, {(number, element): STEP})
+            down = outputs(program, {(number, element): -STEP})
+            for name, t in here.items():
+                tangent = t.family.tangents[t.cells][..., direction]
+                difference = (up[name].numpy() - down[name].numpy()) / (2 * STEP)
+                size = 1 + np.abs(tangent).max(initial=0.0)
+                worst = max(worst, np.abs(tangent - difference).max(initial=0.0) / size)
+            direction += 1
+    return worst

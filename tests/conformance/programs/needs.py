@@ -1,0 +1,41 @@
+"""Which values an operation's derivative may need when backward runs.
+
+Promises: this is the reference's own reading of the derivative of each operation, from which it judges whether a refusal
+of the engine is justified. It names the most that may be kept, so an engine that keeps less is never blamed.
+Operands are numbered from 0; ``OUT`` is the result.
+"""
+
+from __future__ import annotations
+
+OUT = -1
+
+_FROM_INPUT = {"sin", "cos", "log", "square", "abs", "clip"}
+_FROM_OUTPUT = {"exp", "sqrt", "rsqrt", "reciprocal", "tanh", "sigmoid", "relu"}
+_FROM_EITHER = {"max", "min", "prod"}
+
+# In place, under policy "2.5", an operation is refused when its own derivative needs the value it overwrites. Of these
+# there is no doubt; of abs, clip, maximum, minimum and divide a bit per element or the output is enough.
+NEEDS_OWN_INPUT = {"sin", "cos", "log", "square", "pow", "multiply"}
+
+
+def needed(name: str, wants: list[bool]) -> set[int]:
+    """The operands (and ``OUT``) that the derivative of ``name`` may need, given which operands want a gradient."""
+    if not any(wants):
+        return set()
+    if name in _FROM_INPUT:
+        return {0}
+    if name in _FROM_OUTPUT:
+        return {OUT}
+    if name in _FROM_EITHER:
+        return {0, OUT}
+    if name in ("multiply", "matmul"):
+        return {other for other, wanting in ((0, wants[1]), (1, wants[0])) if wanting}
+    if name == "divide":
+        return {0, 1, OUT} if wants[1] else {1}
+    if name == "pow":
+        return {0, 1, OUT}
+    if name in ("maximum", "minimum"):
+        return {0, 1}
+    if name == "where":
+        return {0}
+    return set()

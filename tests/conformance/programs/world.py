@@ -1,0 +1,324 @@
+"""The vocabulary of the reference: what ``mt`` is bound to when the reference runs a program.
+
+Promises: every operation reads its operands completely, then decides whether it may go on, then writes. Where the engine
+must refuse, ``Refused`` is raised before anything changed. Where the engine may refuse or go on (a value saved for
+backward was overwritten), the reference follows what the engine did: ``engine_error`` tells it.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+import numpy as np
+
+from . import cells as c
+from .calculus import BINARY, REDUCTIONS, RULES, UNARY, Dual, OutsideDomain, constant, moderate
+from .needs import NEEDS_OWN_INPUT, OUT, needed
+from .tensor import CellTensor
+
+OPERANDS = {name: 2 for name in (*BINARY, "matmul")} | {"where": 3}  # every other operation has one
+PARAMETERS = {"scale": ("scale", "bias"), "clip": ("min", "max"), "fill": ("value",), "expand": ("shape",)}
+INPLACE = (*UNARY, *BINARY, "scale", "clip", "fill", "zero")
+KEEPS_INTEGERS = {"neg", "abs", "square", "relu", "clone", "expand", "concat", "stack", "where", "fill", "zero"}
+KEEPS_INTEGERS |= {*BINARY, *REDUCTIONS, "scale", "clip", "matmul"} - {"divide", "mean"}
+
+
+class World:
+    """One run of one program: its modes, its directions, and what the engine did in the statement at hand.
+
+    ``nudges`` moves elements of leaves as they are created: {(number of the leaf, element): by how much}.
+    ``strict`` makes the reference behave as an engine that refuses whatever it is entitled to.
+    """
+
+    def __init__(self, policy: str = "2.6", strict: bool = False, nudges: dict | None = None):
+        self.policy = policy
+        self.strict = strict
+        self.nudges = nudges or {}
+        self.grad_enabled = True
+        self.engine_error: Exception | None = None
+        self.directions = 0
+        self.leaves = 0
+        self.stale_versions: set[tuple[int, int]] = set()  # (version now, version expected), at the last backward
+        self.families: list[c.Family] = []
+        self.retained: list[CellTensor] = []
+        self.nn = self
+        self.functional = self
+
+    # ---- creation ----------------------------------------------------------------------------------------------------
+
+    def to_tensor(self, data, dtype=None, stop_gradient=True):
+        values = np.array(data)
+        values = values.astype(dtype or {"f": "float32", "i": "int64", "b": "bool"}[values.dtype.kind])
+        if not stop_gradient:
+            for element in range(values.size):
+                values.flat[element] += self.nudges.get((self.leaves, element), 0.0)
+            self.leaves += 1
+        tensor = self.fresh(constant(values))
+        if not stop_gradient:
+            tensor.stop_gradient = False
+        return tensor
+
+    def zeros(self, shape, dtype="float32"):
+        return self.full(shape, 0, dtype)
+
+    def ones(self, shape, dtype="float32"):
+        return self.full(shape, 1, dtype)
+
+    def full(self, shape, fill_value, dtype="float32"):
+        return self.fresh(constant(np.full(shape, fill_value, dtype)))
+
+    def fresh(self, result: Dual, wants: bool = False) -> CellTensor:
+        """A tensor on a storage of its own, in a family of its own."""
+        storage = c.Storage(result.v.ravel().copy())
+        tensor = CellTensor(self, storage, self.found(storage), storage.cells.reshape(result.v.shape))
+        if wants:
+            tensor.family.tangents[:] = result.t.reshape(tensor.family.tangents.shape)
+            tensor.family.wants = True
+        return tensor
+
+    def found(self, storage: c.Storage) -> c.Family:
+        self.families.append(c.Family(storage))
+        return self.families[-1]
+
+    def take_directions(self, count: int) -> slice:
+        first, self.directions = self.directions, self.directions + count
+        if self.directions > c.DIRECTIONS:
+            raise OutsideDomain
+        return slice(first, self.directions)
+
+    # ---- modes -------------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def grad_mode(self, enabled: bool):
+        before, self.grad_enabled = self.grad_enabled, enabled
+        try:
+            yield
+        finally:
+            self.grad_enabled = before
+
+    def no_grad(self):
+        return self.grad_mode(False)
+
+    def enable_grad(self):
+        return self.grad_mode(True)
+
+    def set_inplace_policy(self, policy: str):
+        """At once, and undone at the end of a ``with``."""
+        before, self.policy = self.policy, policy
+
+        @contextmanager
+        def undone():
+            try:
+                yield
+            finally:
+                self.policy = before
+
+        return undone()
+
+    def refuse(self, must: list[c.Refusal], may: list[c.Refusal] = ()) -> None:
+        """Raise if the engine must refuse, or if it may and did."""
+        if self.strict and (must or may):
+            self.speak([*must, *may][0])
+        if must:
+            raise c.Refused(must)
+        if may and self.engine_error is not None:
+            raise c.Refused(list(may))
+
+    def speak(self, refusal: c.Refusal) -> None:
+        """Raise as an engine does."""
+        now, then = min(self.stale_versions, default=(0, 0))
+        words = "doesn't stop gradient can't use inplace strategy, or its shape"
+        raise refusal.errors[0](f"{words}; tensor_version:{now} != wrapper_version_snapshot:{then}: {refusal.reason}")
+
+    def wants(self, operand) -> bool:
+        return self.grad_enabled and isinstance(operand, CellTensor) and operand.family.wants
+
+    # ---- operations --------------------------------------------------------------------------------------------------
+
+    def dual(self, operand, dtype=None) -> Dual:
+        if isinstance(operand, CellTensor):
+            x = c.read(operand.storage, operand.family, operand.cells)
+            x = x if self.wants(operand) else constant(x.v)
+        else:
+            x = constant(operand)
+        return x if dtype is None or x.v.dtype == dtype else Dual(x.v.astype(dtype), x.t)
+
+    def result_dtype(self, name: str, operands: list, params: dict) -> np.dtype:
+        kinds = [o.dtype for o in operands if isinstance(o, CellTensor)]
+        kinds = kinds[1:] if name == "where" else kinds
+        dtype = max(kinds, key=lambda d: ("bool", "int64", "float32", "float64").index(d.name))
+        numbers = [n for n in (*operands, *params.values()) if isinstance(n, float)]
+        integers_stay = name in KEEPS_INTEGERS and (not numbers or name in ("fill", "zero"))
+        return dtype if dtype.kind == "f" or integers_stay else np.dtype("float32")
+
+    def evaluate(self, name: str, operands: list, params: dict) -> Dual:
+        dtype = self.result_dtype(name, operands, params)
+        duals = [self.dual(o, None if name == "where" and i == 0 else dtype) for i, o in enumerate(operands)]
+        result = moderate(RULES[name](*duals, **params))
+        return Dual(result.v.astype(dtype), result.t)
+
+    def normal(self, name: str, operands: list, params: dict) -> CellTensor:
+        wrong = [o for o in operands if not isinstance(o, (CellTensor, int, float))]
+        self.refuse([c.ARGUMENT] if wrong else [])
+        try:
+            result = self.evaluate(name, operands, params)
+        except ValueError:
+            self.refuse([c.MISFIT])
+        wants = [self.wants(o) for o in operands]
+        out = self.fresh(result, any(wants))
+        if any(wants):
+            out.family.record = self.record(name, operands, wants, out)
+        return out
+
+    def inplace(self, name: str, target: CellTensor, others: list, params: dict) -> CellTensor:
+        operands = [target, *others]
+        self.check(name, operands, params)
+        result = self.evaluate(name, operands, params)
+        wants = [self.wants(o) for o in operands]
+        recording = any(wants)
+        self.write(target, target.cells, result, recording)
+        if recording:
+            target.family.record = self.record(name, operands, wants, target, inplace=True)
+        return target
+
+    def check(self, name: str, operands: list, params: dict) -> None:
+        """Refuse what an in-place operation may not do."""
+        target, *others = operands
+        if any(not isinstance(o, (CellTensor, int, float)) for o in others):
+            self.refuse([c.ARGUMENT])
+        must, may = self.unwritable(target), []
+        try:
+            shape = np.broadcast_shapes(*(o.cells.shape for o in operands if isinstance(o, CellTensor)))
+            must += [c.SHAPE] if shape != target.cells.shape else []
+        except ValueError:
+            must.append(c.MISFIT)
+        if name not in ("fill", "zero") and target.dtype.kind != "f":
+            if target.dtype.kind != self.result_dtype(name, operands, params).kind or target.dtype.kind == "b":
+                must.append(c.DTYPE)
+        wants = [self.wants(o) for o in operands]
+        if self.policy == "2.5":
+            needs = needed(name, wants)
+            if 0 in needs and name in NEEDS_OWN_INPUT:
+                must.append(c.OWN_INPUT)
+            if any(i != OUT and (i == 0 or self.lies_in(operands[i], target)) for i in needs):
+                may.append(c.OWN_INPUT)
+        self.refuse(must, may)
+
+    def unwritable(self, target: CellTensor) -> list[c.Refusal]:
+        leaf = self.grad_enabled and target.family.leaf is not None
+        return [c.LEAF] * leaf + [c.OVERLAP] * c.overlaps_itself(target.cells)
+
+    @staticmethod
+    def lies_in(operand, target: CellTensor) -> bool:
+        """Whether a write to ``target`` overwrites some of ``operand``."""
+        return (
+            isinstance(operand, CellTensor)
+            and operand.storage is target.storage
+            and c.overlap(operand.cells, target.cells)
+        )
+
+    def write(self, target: CellTensor, cells: np.ndarray, result: Dual, recording: bool) -> None:
+        """Store values, and tangents if the write is history; where a cell occurs twice, the last counts."""
+        storage, family = target.storage, target.family
+        last = {cell: i for i, cell in enumerate(cells.ravel().tolist())}
+        where, which = list(last), list(last.values())
+        storage.version += 1
+        storage.values[where] = result.v.reshape(-1)[which]
+        storage.written[where] = storage.version
+        if not recording:
+            return
+        family.tangents[where] = result.t.reshape(-1, c.DIRECTIONS)[which]
+        family.wants = True
+        for tensor in self.retained:
+            if tensor.family is family:
+                tensor.follow_current_value()
+
+    def record(self, name: str, operands: list, wants: list[bool], out: CellTensor, inplace: bool = False) -> c.Record:
+        """What the statement that has just run may have saved, at the versions that it expects."""
+        needs = needed(name, wants)
+        saves = [c.Saved.of(out)] if OUT in needs else []
+        for i in needs - {OUT}:
+            operand = operands[i]
+            private = inplace and (i == 0 or self.lies_in(operand, out))  # copied: overwritten by the operation itself
+            if isinstance(operand, CellTensor) and not private:
+                saves.append(c.Saved.of(operand))
+        parents = [o.family.record for o, wanting in zip(operands, wants, strict=True) if wanting]
+        return c.Record(parents, saves, holds=bool(needs))
+
+    # ---- gradients ---------------------------------------------------------------------------------------------------
+
+    def differentiate(self, outputs: list, seeds: list, retain_graph: bool) -> tuple:
+        """The derivative along every direction, the size of what cancelled in it, and the records it passed."""
+        records = {r for o in outputs for r in o.family.record.ancestry()}
+        may = [c.FREED for r in records if r.freed and r.holds]
+        stale = [s for r in records for s in r.saves if s.staleness()]
+        self.stale_versions = {(s.storage.version, s.version) for s in stale}
+        may += [s.staleness() for s in stale]
+        derivative, noise = np.zeros(c.DIRECTIONS), np.zeros(c.DIRECTIONS)
+        for output, seed in zip(outputs, seeds, strict=True):
+            x = self.dual(output)
+            g = np.ones(x.v.shape) if seed is None else seed.storage.values[seed.cells]
+            derivative += (g[..., None] * x.t).reshape(-1, c.DIRECTIONS).sum(0)
+            noise += np.abs(g[..., None] * x.t).reshape(-1, c.DIRECTIONS).sum(0)
+        if not retain_graph:
+            for r in records:
+                r.freed = True  # also when it is refused: what a failed backward freed is not specified
+        self.refuse([], may)
+        return derivative, noise, records
+
+    def grad(self, outputs, inputs, grad_outputs=None, retain_graph=None, allow_unused=False):
+        seeds = grad_outputs or [None] * len(outputs)
+        with self.grad_mode(True):
+            derivative, noise, records = self.differentiate(outputs, seeds, bool(retain_graph))
+        results = []
+        for leaf in inputs:
+            if leaf.family.record not in records:
+                self.refuse([] if allow_unused else [c.ARGUMENT])
+                results.append(None)
+                continue
+            results.append(self.fresh(constant(derivative[leaf.own_directions()].astype(leaf.dtype))))
+            results[-1].noise = noise[leaf.own_directions()]
+        return results
+
+
+def _function(name: str):
+    def function(self, *args, **params):
+        if name in ("concat", "stack"):
+            operands, rest = list(args[0]), args[1:]
+        else:
+            count = OPERANDS.get(name, 1)
+            operands, rest = list(args[:count]), args[count:]
+        return self.normal(name, operands, dict(zip(PARAMETERS.get(name, ("axis",)), rest, strict=False)) | params)
+
+    return function
+
+
+def _method(name: str):
+    def method(self, *args, **params):
+        return getattr(self.world, name)(self, *args, **params)
+
+    return method
+
+
+def _inplace_method(name: str):
+    def method(self, *args, **params):
+        others = OPERANDS.get(name, 1) - 1
+        params |= dict(zip(PARAMETERS.get(name, ()), args[others:], strict=False))
+        return self.world.inplace(name, self, list(args[:others]), params)
+
+    return method
+
+
+for _name in RULES:
+    setattr(World, _name, _function(_name))
+    if _name not in ("where", "concat", "stack"):
+        setattr(CellTensor, _name, _method(_name))
+for _name in INPLACE:
+    setattr(CellTensor, _name + "_", _inplace_method(_name))
+World.broadcast_to = World.expand
+CellTensor.broadcast_to = CellTensor.expand
+World.relu_ = staticmethod(lambda x: x.relu_())
+for _name in ("reshape", "view", "transpose", "t", "squeeze", "unsqueeze", "flatten", "slice", "diagonal", "unbind"):
+    setattr(World, _name, staticmethod(getattr(CellTensor, _name)))
+for _name in ("as_strided", "split", "chunk"):
+    setattr(World, _name, staticmethod(getattr(CellTensor, _name)))

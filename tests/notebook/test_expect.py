@@ -1,0 +1,187 @@
+"""`%%expect_error` in IPython's shell, and all the helpers through a kernel as the book runs them."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("IPython")
+
+from IPython.core.interactiveshell import InteractiveShell  # noqa: E402
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def shell():
+    InteractiveShell.clear_instance()
+    shell = InteractiveShell.instance()
+    shell.run_line_magic("load_ext", "minitensor.notebook")
+    yield shell
+    InteractiveShell.clear_instance()
+
+
+@pytest.fixture
+def run(shell, capsys):
+    """Runs a cell; gives whether it passed, its error and its output."""
+
+    def run(cell: str):
+        result = shell.run_cell(cell, store_history=True)
+        return result.success, result.error_in_exec, capsys.readouterr().out
+
+    return run
+
+
+def test_the_expected_error_is_shown_with_the_readers_lines_as_the_reader_counts_them(run):
+    run("def ratio(a, b):\n    return a / b\n")
+    passed, _, out = run("%%expect_error ZeroDivisionError by zero\n\nx = 5\nratio(x, 0)\ny = 6")
+    assert passed
+    assert out.splitlines() == [
+        "this cell, line 4",
+        "      3  x = 5",
+        "-->   4  ratio(x, 0)",
+        "an earlier cell, line 2, in ratio",
+        "      1  def ratio(a, b):",
+        "-->   2      return a / b",
+        "ZeroDivisionError: division by zero",
+    ]
+
+
+def test_what_ran_before_the_error_stays_and_what_follows_does_not_run(run, shell):
+    run("%%expect_error ValueError\nbefore = 1\nint('a')\nafter = 2")
+    assert shell.user_ns["before"] == 1 and "after" not in shell.user_ns
+
+
+def test_no_error_fails_the_cell(run):
+    passed, error, _ = run("%%expect_error ValueError\nx = 1")
+    assert not passed and isinstance(error, AssertionError)
+    assert str(error) == "this cell has to raise ValueError, and raised nothing"
+
+
+def test_another_error_fails_the_cell_and_both_are_named(run):
+    passed, error, _ = run("%%expect_error ValueError\n1 / 0")
+    assert not passed and isinstance(error, AssertionError)
+    assert str(error) == "this cell has to raise ValueError, and ZeroDivisionError came: division by zero"
+
+
+def test_another_message_fails_the_cell_and_both_are_named(run):
+    passed, error, _ = run("%%expect_error ValueError no such thing\nint('a')")
+    assert not passed and isinstance(error, AssertionError)
+    assert "'no such thing'" in str(error) and "invalid literal" in str(error)
+
+
+def test_an_assertion_of_the_cell_itself_can_be_expected_and_does_not_excuse_a_missing_one(run):
+    assert run("%%expect_error AssertionError told\nassert False, 'told'")[0]
+    assert not run("%%expect_error AssertionError\npass")[0]
+
+
+def test_a_subclass_counts_and_a_superclass_does_not(run):
+    assert run("%%expect_error ArithmeticError\n1 / 0")[0]
+    assert not run("%%expect_error ZeroDivisionError\nraise ArithmeticError")[0]
+
+
+def test_the_type_may_be_one_of_the_notebook_or_an_attribute_of_one(run):
+    run("import json\nclass Mine(Exception): pass")
+    assert run("%%expect_error Mine\nraise Mine('x')")[0]
+    assert run("%%expect_error json.JSONDecodeError line 1\njson.loads('{')")[0]
+
+
+def test_the_regular_expression_is_taken_as_it_stands(run):
+    run("text = 'not this'")
+    assert run("%%expect_error ValueError ^a{2}\\s\\$text$\nraise ValueError('aa $text')")[0]
+
+
+@pytest.mark.parametrize("line", ["", "NoSuchError", "int", "ValueError ("])
+def test_a_line_that_says_nothing_usable_fails_before_the_cell_runs(run, shell, line):
+    assert not run(f"%%expect_error {line}\nran = True\nraise ValueError('(')")[0]
+    assert "ran" not in shell.user_ns
+
+
+def test_a_syntax_error_can_be_expected(run):
+    passed, _, out = run("%%expect_error SyntaxError\nx = 1\ny = = 2")
+    assert passed and "-->   3  y = = 2" in out and "SyntaxError: invalid syntax" in out
+
+
+def test_an_exit_or_an_interrupt_is_not_swallowed(run):
+    passed, error, _ = run("%%expect_error ValueError\nraise KeyboardInterrupt")
+    assert not passed and isinstance(error, KeyboardInterrupt)
+
+
+def test_no_path_is_shown_even_where_the_message_names_the_cell(run):
+    run("import sys")
+    out = run("%%expect_error ValueError\nraise ValueError(sys._getframe().f_code.co_filename)")[2]
+    assert "ValueError: this cell" in out
+
+
+def test_only_the_cells_frames_are_shown_and_of_many_the_innermost(run):
+    out = run("%%expect_error RecursionError\ndef f(): return f()\nf()")[2]
+    assert out.count("in f") == 4 and "expect.py" not in out
+    run("import json")
+    out = run("%%expect_error ValueError\njson.loads('{')")[2]
+    assert "json.loads" in out and "decoder.py" not in out
+
+
+def test_the_error_keeps_nothing_alive(run, shell):
+    run("class Thing: pass\ndef lose(thing):\n    raise ValueError\n")
+    gc.disable()
+    try:
+        assert run("%%expect_error ValueError\nlocal = Thing()\nlose(local)")[0]
+        thing = weakref.ref(shell.user_ns.pop("local"))
+        assert thing() is None
+    finally:
+        gc.enable()
+
+
+def test_as_html_nothing_becomes_markup():
+    from minitensor.notebook.expect import ExpectedError
+
+    page = ExpectedError("-->  1  a < b", "ValueError: <script>")._repr_mimebundle_()["text/html"]
+    assert "a &lt; b" in page and "ValueError: &lt;script&gt;" in page
+
+
+# ---------- as the book runs it: a kernel, cell by cell ----------
+
+SETUP = """\
+%load_ext minitensor.notebook
+from minitensor.notebook import check, predict, require
+def double(x): return 2 * x
+tests = dict(cases=[(3,)], against=double)"""
+
+PASSING = [
+    "predict('q', ['`6`', '`7`'], answer=str(double(3)), why='w')",
+    "def mine(x): ...\ncheck(mine, **tests)",
+    "def solution(x): return x + x\nrequire(solution, **tests)",
+    "%%expect_error ZeroDivisionError division\n1 / 0",
+]
+FAILING = [
+    "predict('q', ['`5`', '`7`'], answer=str(double(3)), why='w')",
+    "require(lambda x: x * x, **tests)",
+    "%%expect_error ZeroDivisionError\n1 / 1",
+    "%%expect_error ZeroDivisionErrr\n1 / 0",
+]
+
+
+def execute(*cells: str):
+    nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in (SETUP, *cells)])
+    resources = {"metadata": {"path": str(ROOT)}}
+    return nbclient.NotebookClient(notebook, timeout=60, kernel_name="python3", resources=resources).execute()
+
+
+def test_through_a_kernel_everything_right_runs_and_is_shown():
+    shown = [cell.outputs[0].data["text/plain"] for cell in execute(*PASSING).cells[1:]]
+    assert shown[0].startswith("Predict: q")
+    assert shown[1].startswith("Not yet. `mine`: it returns nothing yet.")
+    assert shown[2] == "Right. `solution` passes its case."
+    assert shown[3].endswith("ZeroDivisionError: division by zero")
+
+
+@pytest.mark.parametrize("cell", FAILING)
+def test_through_a_kernel_everything_wrong_stops_the_notebook(cell):
+    from nbclient.exceptions import CellExecutionError
+
+    with pytest.raises(CellExecutionError):
+        execute(cell)

@@ -1,0 +1,253 @@
+"""Predictions in a browser, and as text; the assets that travel with them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from minitensor.notebook import embed, predict
+from minitensor.notebook.embed import page_assets, prose
+
+ROOT = Path(__file__).parents[2]
+QUESTION = dict(
+    question="`y = x`, then `y.add_(1)`. Is $5 < $6 <b>bold</b>?",
+    options=["`[1.0, 1.0]`", "`[2.0, 2.0]`", "two lines\n<script>document.title = 'run'</script>"],
+    answer="[2.0, 2.0]",
+    why="One tensor, two names: `x` & `y`.",
+)
+
+
+@pytest.fixture(autouse=True)
+def new_session(monkeypatch):
+    """Each test is a kernel session of its own, outside the book."""
+    monkeypatch.setattr(embed, "_carriers", {})
+    monkeypatch.delenv("MINITENSOR_BOOK", raising=False)
+
+
+# ---------- a wrong book does not build ----------
+
+
+def test_an_answer_that_is_no_option_is_refused_and_both_are_named():
+    with pytest.raises(ValueError) as refusal:
+        predict("q", ["`[1.0]`", "`[2.0]`"], answer=str([3.0]), why="w")
+    assert "'[3.0]'" in str(refusal.value) and "`[1.0]`" in str(refusal.value)
+
+
+def test_an_index_is_refused_as_an_answer():
+    with pytest.raises(TypeError, match="not 1 \\(int\\)"):
+        predict("q", ["a", "b"], answer=1, why="w")
+
+
+def test_an_answer_equals_an_option_word_for_word():
+    assert predict("q", ["1.0", "`1`"], answer="1", why="w").right == 1
+    assert predict("q", ["1.0", "`1`"], answer="`1`", why="w").right == 1
+    with pytest.raises(ValueError):
+        predict("q", ["1.0", "`1`"], answer=" 1", why="w")
+
+
+@pytest.mark.parametrize("options", [["a"], ["a", "a"], ["a", "`a`"], ["a", " "]])
+def test_options_that_repeat_or_are_missing_are_refused(options):
+    with pytest.raises(ValueError):
+        predict("q", options, answer="a", why="w")
+
+
+@pytest.mark.parametrize("options", ["ab", [1, 2]])
+def test_options_that_are_no_list_of_strings_are_refused(options):
+    with pytest.raises(TypeError, match="list of strings"):
+        predict("q", options, answer="a", why="w")
+
+
+# ---------- text ----------
+
+
+def test_only_backticks_mean_something():
+    assert prose("a `b < c` <i>`") == "a <code>b &lt; c</code> &lt;i&gt;`"
+
+
+def test_as_text_it_has_the_question_the_options_the_answer_and_the_reason():
+    text = predict(**QUESTION)._repr_mimebundle_()["text/plain"]
+    for part in (QUESTION["question"], "`[1.0, 1.0]`", "Answer: `[2.0, 2.0]`", QUESTION["why"]):
+        assert part in text
+
+
+# ---------- assets ----------
+
+
+def test_the_first_output_of_a_session_carries_the_assets_and_the_next_does_not():
+    first, second = (predict(**QUESTION)._repr_mimebundle_()["text/html"] for _ in range(2))
+    assert "<style>" in first and "customElements.define" in first
+    assert "<style>" not in second and "customElements.define" not in second
+
+
+def test_a_cell_that_carried_the_assets_carries_them_when_it_runs_again(monkeypatch):
+    runs = iter([("cell a", 1), ("cell a", 1), ("cell b", 2), ("cell a", 3), ("cell b", 4)])
+    monkeypatch.setattr(embed, "_current_run", lambda: next(runs))
+    assert [bool(page_assets("quiz.css")) for _ in range(5)] == [True, False, False, True, False]
+
+
+def test_inside_the_book_nothing_is_carried(monkeypatch):
+    monkeypatch.setenv("MINITENSOR_BOOK", "1")
+    assert page_assets("quiz.css", "quiz.js") == ""
+
+
+def test_in_colab_every_output_carries_the_assets(monkeypatch):
+    monkeypatch.setitem(sys.modules, "google.colab", object())
+    assert page_assets("quiz.js") and page_assets("quiz.js")
+
+
+def test_an_import_needs_no_ipython_and_the_engine_no_notebook():
+    def modules_after(statement: str) -> str:
+        program = f"import sys; {statement}; print(*sys.modules)"
+        return subprocess.run(
+            [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+        ).stdout
+
+    assert "IPython" not in modules_after("import minitensor.notebook").split()
+    assert "minitensor.notebook" not in modules_after("import minitensor").split()
+
+
+# ---------- in the browser ----------
+
+
+@pytest.fixture
+def show(browser, tmp_path):
+    """Opens a page that holds two questions as a notebook would hold them; gives the page."""
+    contexts = []
+
+    def show(theme: str = "", body: str = "", **context):
+        outputs = "".join(predict(**QUESTION)._repr_mimebundle_()["text/html"] for _ in range(2))
+        page_file = tmp_path / "page.html"
+        page_file.write_text(
+            f'<!doctype html><html lang="en" {theme}><meta charset="utf-8"><title>t</title>'
+            f'<meta name="viewport" content="width=device-width">'
+            f"<body {body}><main><h1>t</h1>{outputs}</main>",
+            encoding="utf-8",
+        )
+        contexts.append(browser.new_context(**context))
+        page = contexts[-1].new_page()
+        page.errors = []
+        page.on("pageerror", lambda error: page.errors.append(str(error)))
+        page.on(
+            "request",
+            lambda request: page.errors.append(request.url) if "page.html" not in request.url else None,
+        )
+        page.goto(page_file.as_uri())
+        return page
+
+    yield show
+    for context in contexts:
+        context.close()
+
+
+def test_it_is_answered_by_keyboard_alone_and_the_verdict_is_spoken(show):
+    page = show()
+    first = page.locator("predict-first").first
+    page.keyboard.press("Tab")  # into the radio group
+    page.keyboard.press("Space")
+    page.keyboard.press("Enter")
+    status = first.get_by_role("status")
+    assert status.inner_text() == "Not this one. The answer is [2.0, 2.0]"
+    assert (
+        first.get_by_role("radio").nth(1).evaluate("radio => radio.labels[0].textContent")
+        == "[2.0, 2.0]✓ right"
+    )
+    assert first.get_by_text("One tensor, two names").is_visible()
+    page.keyboard.press("ArrowDown")
+    assert status.inner_text() == ""  # a new choice, no verdict yet
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Check"
+    page.keyboard.press("Space")
+    assert status.inner_text() == "Right."
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")  # the summary folds the answer away again
+    assert not first.get_by_text("One tensor, two names").is_visible()
+    assert page.locator("predict-first").nth(1).get_by_role("status").inner_text() == ""
+    assert page.errors == []
+
+
+def test_check_without_a_choice_asks_for_one_and_reveals_nothing(show):
+    page = show()
+    first = page.locator("predict-first").first
+    first.get_by_role("button").click()
+    assert first.get_by_role("status").inner_text() == "Choose an answer first."
+    assert not first.get_by_text("One tensor, two names").is_visible()
+
+
+def test_a_screen_reader_hears_a_group_with_the_question_and_its_radio_buttons(show):
+    tree = show().locator("predict-first").first.aria_snapshot()
+    assert 'group "y = x, then y.add_(1). Is $5 < $6 <b>bold</b>?"' in tree
+    assert tree.count("- radio ") == 3 and 'radio "[1.0, 1.0]"' in tree
+    assert 'button "Check"' in tree and "status" in tree
+
+
+def test_no_text_becomes_markup(show):
+    page = show()
+    page.locator("predict-first").first.get_by_role("radio").nth(0).check()
+    page.locator("predict-first").first.get_by_role("button").click()
+    assert page.title() == "t"
+    assert page.locator("predict-first :is(b, script)").count() == 0
+
+
+def test_without_javascript_everything_can_be_read(show):
+    page = show(java_script_enabled=False)
+    first = page.locator("predict-first").first
+    assert first.get_by_role("listitem").count() == 3
+    assert first.locator("form").count() == 0
+    first.locator("summary").click()
+    assert first.get_by_text("One tensor, two names").is_visible()
+
+
+def test_in_print_the_options_and_the_answer_stand_there_without_controls(show):
+    page = show()
+    page.emulate_media(media="print")
+    first = page.locator("predict-first").first
+    assert not first.locator("form").is_visible()
+    for part in (first.locator(".mt-question"), first.locator("li").first, first.get_by_text("One tensor")):
+        assert part.is_visible()
+
+
+def test_a_page_saved_with_its_form_works_again(show):
+    page = show()
+    page.evaluate("""() => {
+        const first = document.querySelector("predict-first");
+        first.outerHTML = first.outerHTML;  // what a saved page holds: the form, without its listeners
+    }""")
+    first = page.locator("predict-first").first
+    first.get_by_role("radio").nth(1).check()
+    first.get_by_role("button").click()
+    assert first.get_by_role("status").inner_text() == "Right."
+
+
+LIGHT, DARK = "rgb(255, 255, 255)", "rgb(20, 24, 30)"
+
+
+@pytest.mark.parametrize(
+    ("system", "theme", "body", "ground"),
+    [
+        ("light", "", "", LIGHT),
+        ("dark", "", "", DARK),
+        ("dark", 'data-theme="light"', "", LIGHT),
+        ("light", 'data-theme="dark"', "", DARK),
+        ("dark", "", 'data-jp-theme-light="true"', LIGHT),
+        ("light", "", 'data-jp-theme-light="false"', DARK),
+    ],
+)
+def test_the_page_overrules_the_system_in_light_and_dark(show, system, theme, body, ground):
+    page = show(theme, body, color_scheme=system)
+    assert page.locator("predict-first").first.evaluate("e => getComputedStyle(e).backgroundColor") == ground
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("answered", [False, True])
+def test_axe_finds_nothing_and_nothing_is_wider_than_a_phone(show, scheme, answered):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    page = show(color_scheme=scheme, viewport={"width": 360, "height": 700})
+    if answered:
+        page.locator("predict-first").first.get_by_role("radio").nth(0).check()
+        page.locator("predict-first").first.get_by_role("button").click()
+    found = axe.Axe().run(page).response["violations"]
+    assert [(violation["id"], violation["nodes"]) for violation in found] == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360

@@ -1,0 +1,102 @@
+"""The built book, a server of it on this machine, and a browser that reaches nothing else."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from tests.site.visit import Visit
+from tools import build, serve
+
+ROOT = build.ROOT
+CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+CHROMIUM_FLAGS = [
+    "--no-sandbox",  # a container's root has no sandbox to use
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@pytest.fixture(scope="session")
+def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of built pages; built once, for all test processes of a run, unless it is fresh."""
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+    failed = shared / "book-failed"
+    with FileLock(shared / "book.lock"):
+        if not failed.exists() and not build.is_fresh(ROOT) and (status := build.build(ROOT, quiet=True)):
+            failed.write_text(str(status))
+    if failed.exists():
+        log = (ROOT / "_build" / "build.log").read_text(encoding="utf-8", errors="replace")
+        pytest.fail(f"The book does not build.\n{log[-6000:]}", pytrace=False)
+    return ROOT / "_build" / "html"
+
+
+@pytest.fixture(scope="session")
+def serve_folder() -> Iterator[Callable[[Path], str]]:
+    """Serves a folder on a free port of this machine; gives its address, ending in a slash."""
+    servers = []
+
+    def start(folder: Path) -> str:
+        server = serve.open_server(folder)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        servers.append(server)
+        return f"http://{serve.HOST}:{server.server_port}/"
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.fixture(scope="session")
+def site(book: Path, serve_folder: Callable[[Path], str]) -> str:
+    """The address of the served book."""
+    return serve_folder(book)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
+    if not found:
+        pytest.fail("No Chromium found. On Debian: apt-get install chromium; or set CHROMIUM to its path.")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=CHROMIUM_FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(browser: Browser) -> Iterator[Callable[..., Visit]]:
+    """Opens an address in a fresh profile; notes what it asks for, and cuts off every other host."""
+    contexts: list[BrowserContext] = []
+
+    def open_page(address: str, *, width: int = 1280, scheme: str = "light", scripts: bool = True) -> Visit:
+        context = browser.new_context(
+            viewport={"width": width, "height": 900},
+            color_scheme=scheme,
+            java_script_enabled=scripts,
+            reduced_motion="reduce",
+            service_workers="block",
+        )
+        contexts.append(context)
+        page: Page = context.new_page()
+        seen = Visit(page, address)
+        seen.open()
+        return seen
+
+    yield open_page
+    for context in contexts:
+        context.close()

@@ -1,0 +1,69 @@
+"""One page open in the browser, and everything that happened to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, Request, Response, Route
+
+# Stricter than axe's default, which leaves this rule out as experimental; no loading of style sheets a
+# second time, because axe looks for imported ones beside the page instead of beside the importing sheet.
+AXE_OPTIONS = {"rules": {"label-content-name-mismatch": {"enabled": True}}, "preload": False}
+OWN_SCHEMES = ("data", "blob", "about")
+
+
+@dataclass
+class Visit:
+    page: Page
+    address: str
+    foreign: list[str] = field(default_factory=list)  # requests to any other host: all of them blocked
+    failed: list[str] = field(default_factory=list)  # answers that are errors
+    complaints: list[str] = field(default_factory=list)  # console errors and uncaught exceptions
+    bytes: int = 0  # answers' bodies as they came over the wire, compressed
+
+    def open(self) -> None:
+        self.page.route("**/*", self._pass_own_host_only)
+        self.page.on("response", self._note_status)
+        self.page.on("requestfinished", self._note_size)
+        self.page.on("console", lambda message: message.type == "error" and self.complain(message.text))
+        self.page.on("pageerror", lambda error: self.complain(str(error)))
+        self.page.goto(self.address, wait_until="networkidle")
+
+    def complain(self, text: str) -> None:
+        self.complaints.append(text)
+
+    def read_through(self) -> None:
+        """Scroll to the end and open everything that folds, as a thorough reader does."""
+        self.page.evaluate("document.querySelectorAll('details').forEach(box => { box.open = true })")
+        self.page.evaluate("window.scrollTo(0, document.body.scrollHeight)")
+        self.page.wait_for_load_state("networkidle")
+
+    def violations(self) -> list[str]:
+        """What axe-core finds wrong, one line for each element."""
+        found: list[dict[str, Any]] = Axe().run(self.page, options=AXE_OPTIONS).response["violations"]
+        return [f"{rule['id']}: {node['html'][:160]}" for rule in found for node in rule["nodes"]]
+
+    def overflow(self) -> int:
+        """Pixels by which the page is wider than the window."""
+        return self.page.evaluate(
+            "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        )
+
+    def _pass_own_host_only(self, route: Route, request: Request) -> None:
+        own = urlsplit(self.address)
+        asked = urlsplit(request.url)
+        if asked.scheme in OWN_SCHEMES or (asked.scheme, asked.netloc) == (own.scheme, own.netloc):
+            route.continue_()
+        else:
+            self.foreign.append(request.url)
+            route.abort()
+
+    def _note_status(self, response: Response) -> None:
+        if response.status >= 400:
+            self.failed.append(f"{response.status} {response.url}")
+
+    def _note_size(self, request: Request) -> None:
+        self.bytes += request.sizes()["responseBodySize"]
