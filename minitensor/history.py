@@ -11,6 +11,7 @@ current value; a write through a view makes the family's next value. ``detach()`
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from types import CodeType
 from typing import Any
@@ -96,7 +97,7 @@ LEAF = Operation("leaf", _nothing)
 
 def new_leaf(shape: tuple[int, ...]) -> Leaf:
     """A leaf without a gradient yet."""
-    leaf = Leaf.__new__(Leaf)
+    leaf = Leaf()
     leaf.op, leaf.inputs, leaf.saved, leaf.shape, leaf.hooks = LEAF, (), None, shape, None
     leaf.code, leaf.instruction = caller()
     return leaf
@@ -104,7 +105,7 @@ def new_leaf(shape: tuple[int, ...]) -> Leaf:
 
 def new_node(op: Operation, inputs: tuple[Node | None, ...], saved: tuple[Any, ...], shape: tuple[int, ...]) -> Node:
     """A node for an operation that was just called."""
-    node = Node.__new__(Node)
+    node = Node()
     node.op, node.inputs, node.saved, node.shape, node.hooks = op, inputs, saved, shape, None
     node.code, node.instruction = caller()
     return node
@@ -137,21 +138,30 @@ class History:
         founder: the array of the tensor the family began with. Gradients of the family's node have its shape.
         node: the node of the value that the founder's memory holds now, or None.
         epoch: how many recorded writes the family has seen.
+        retaining: weak references to the members that retain their gradient; None while there are none.
     """
 
-    __slots__ = ("founder", "node", "epoch")
+    __slots__ = ("founder", "node", "epoch", "retaining")
 
-    def __init__(self, founder: np.ndarray, node: Node | None) -> None:
-        self.founder = founder
-        self.node = node
+    def __init__(self, founder: Any) -> None:
+        self.founder = founder._array
+        self.node = node = founder._node
         self.epoch = 0
+        self.retaining: list[weakref.ref[Any]] | None = None
+        if node is not None and node.hooks is not None:
+            self.note_retaining(founder)
+
+    def note_retaining(self, member: Any) -> None:
+        """``member`` may retain its gradient: its box must follow when another member is written."""
+        if getattr(member, "_extra", None) is not None and member._extra.box is not None:
+            self.retaining = [*(self.retaining or ()), weakref.ref(member)]
 
 
 def family_of(x: Any) -> History:
     """The family of tensor ``x``, which founds one if it has none."""
     history = x._history
     if history is None:
-        x._history = history = History(x._array, x._node)
+        x._history = history = History(x)
         x._seen = 0
     return history
 
@@ -184,6 +194,24 @@ def wrote(x: Any, node: Node) -> None:
     if x._node is not None:
         move_boxes(x._node, node)
     x._node, x._seen = node, history.epoch
+    if history.retaining is not None:
+        follow_retaining(x)
+
+
+def follow_retaining(x: Any) -> None:
+    """The family of ``x`` was written through ``x``: the boxes of all its members move to their new values.
+
+    ``x`` itself now reads the family's memory, so that its gradient passes the new value of the founder.
+    """
+    history = x._history
+    if x._array is not history.founder:
+        node = new_node(READ, (history.node,), (region_of(x._array, history.founder),), x._array.shape)
+        move_boxes(x._node, node)
+        x._node = node
+    for reference in history.retaining:
+        member = reference()
+        if member is not None and member._history is history:
+            current(member)
 
 
 def set_node(x: Any, node: Node) -> None:

@@ -19,6 +19,7 @@ from minitensor.history import (
     Operation,
     current,
     family_of,
+    follow_retaining,
     new_node,
     set_node,
 )
@@ -190,6 +191,8 @@ def _set_part(x: Tensor, target: np.ndarray, yn: Node | None) -> None:
     history.node = new_node(SET_PART, (history.node, yn), (region,), history.founder.shape)
     history.epoch += 1
     current(x)
+    if history.retaining is not None:
+        follow_retaining(x)
 
 
 def _storable(op: str, x: Tensor, value: Any) -> Any:

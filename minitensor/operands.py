@@ -35,18 +35,21 @@ CONSTANT = _uncounted()
 _constants: dict[tuple[Any, ...], Tensor] = {}
 
 
-def constant(value: Any, dtype: np.dtype) -> Tensor:
-    """A tensor without dimensions that holds a number. Kept for next time: making one costs 230 ns an operation."""
-    key = (value, type(value), dtype)
+def constant(op: str, value: Any, partner: np.dtype | None) -> Tensor:
+    """A tensor without dimensions that holds a number, in the dtype in which it joins a tensor of dtype ``partner``.
+
+    Kept for next time: making one costs more than the operation.
+    """
+    dtype = _dtype_for(value, partner)
     try:
-        return _constants[key]
-    except KeyError:
         made = Tensor._alias(np.asarray(value, dtype), CONSTANT)
-        made._array.flags.writeable = False
+    except OverflowError:
+        raise ValueError(f"{op}: {value} does not fit into dtype {dtype.name}") from None
+    made._array.flags.writeable = False
     if value != 0 or type(value) is int:  # 0.0 and -0.0 would share a key
         if len(_constants) >= 256:
             _constants.clear()
-        _constants[key] = made
+        _constants[value, type(value), partner] = made
     return made
 
 
@@ -65,19 +68,18 @@ def as_operands(op: str, *given: Any) -> tuple[Tensor, ...]:
     Raises:
         TypeError: for anything else, or when no tensor or array is among them.
     """
+    if len(given) == 2 and type(given[0]) is Tensor:
+        x, y = given
+        try:
+            return x, _constants[y, type(y), x._array.dtype]
+        except (KeyError, TypeError):
+            pass  # not a number, or one that is new
     tensors: list[Any] = [_tensor_or_number(op, i, value) for i, value in enumerate(given)]
-    if not any(isinstance(t, Tensor) for t in tensors):
-        raise not_a_tensor(op, "one operand", given[0])
     dtypes = [t._array.dtype for t in tensors if isinstance(t, Tensor)]
+    if not dtypes:
+        raise not_a_tensor(op, "one operand", given[0])
     partner = dtypes[0] if len(dtypes) == 1 else promoted(dtypes[-2], dtypes[-1])
-    return tuple(t if isinstance(t, Tensor) else _constant(op, t, _dtype_for(t, partner)) for t in tensors)
-
-
-def _constant(op: str, value: Any, dtype: np.dtype) -> Tensor:
-    try:
-        return constant(value, dtype)
-    except OverflowError:
-        raise ValueError(f"{op}: {value} does not fit into dtype {dtype.name}") from None
+    return tuple(t if isinstance(t, Tensor) else constant(op, t, partner) for t in tensors)
 
 
 def _tensor_or_number(op: str, position: int, value: Any) -> Any:
@@ -98,13 +100,14 @@ def as_operands_in_place(op: str, x: Any, *others: Any) -> tuple[Tensor, ...]:
     """
     if not isinstance(x, Tensor):
         raise TypeError(f"{op}: x must be a Tensor, not {type(x).__name__}: only a tensor can be written in place")
-    tensors = []
-    for i, value in enumerate(others):
-        value = _tensor_or_number(op, i + 1, value)
-        if not isinstance(value, Tensor):
-            value = _constant(op, value, _dtype_for(value, x._array.dtype))
-        tensors.append(value)
-    return (x, *tensors)
+    partner = x._array.dtype
+    if len(others) == 1:
+        try:
+            return x, _constants[others[0], type(others[0]), partner]
+        except (KeyError, TypeError):
+            pass
+    tensors = [_tensor_or_number(op, i + 1, value) for i, value in enumerate(others)]
+    return (x, *(t if isinstance(t, Tensor) else constant(op, t, partner) for t in tensors))
 
 
 # ---------- dtypes ----------

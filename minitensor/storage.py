@@ -91,10 +91,14 @@ def _line_at(code: CodeType, instruction: int) -> int:
     return line
 
 
+#: The packages whose frames are not the caller's.
+_ENGINE = frozenset(("minitensor", "minitensor.nn"))
+
+
 def caller() -> tuple[CodeType, int]:
-    """The innermost place outside this package: who asked for the operation."""
-    frame: Any = sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "minitensor":
+    """The innermost place outside the engine: who asked for the operation."""
+    frame: Any = sys._getframe(2)
+    while frame.f_globals.get("__package__") in _ENGINE and frame.f_back is not None:
         frame = frame.f_back
     return frame.f_code, frame.f_lasti
 

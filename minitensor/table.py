@@ -159,8 +159,10 @@ op("prod", kernels.prod, "x", "Product along axis (all by default).", arguments=
 
 # ---------- linear algebra ----------
 
-op("matmul", np.matmul, "x y", "Matrix product over the last two dimensions.", in_place=False,
-   x="matmul_left(g, y, shape)", y="matmul_right(g, x, shape)")  # fmt: skip
+op("matmul", kernels.matmul, "x y", "Matrix product over the last two dimensions, each operand transposed on request.",
+   arguments=("transpose_x=False", "transpose_y=False"), in_place=False,
+   x="matmul_left(g, y, shape, transpose_x, transpose_y)",
+   y="matmul_right(g, x, shape, transpose_x, transpose_y)")  # fmt: skip
 
 # ---------- comparisons: no gradient ----------
 

@@ -251,6 +251,8 @@ class Tensor:
             extra.box = GradientBox()
         if node.hooks is None or extra.box not in node.hooks:
             node.hooks = [*(node.hooks or []), extra.box]
+        if self._history is not None:
+            self._history.note_retaining(self)
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Hook:
         """Call ``hook(gradient)`` in backward; what it returns replaces the gradient.

@@ -33,22 +33,25 @@ from minitensor.regions import address, overlaps_itself, region_of, span
 from minitensor.tensor import Tensor
 
 
+_new: Any = object.__new__
+
+
 def view_of(x: Tensor, array: np.ndarray, op: Operation, saved: tuple[Any, ...] = ()) -> Tensor:
     """A tensor that looks at the storage of ``x`` as ``array`` does, recorded as ``op``."""
-    out = Tensor.__new__(Tensor)
+    out = _new(Tensor)
     out._array = array
     out._storage = x._storage
     history = x._history
     node = x._node if history is None else current(x)
-    if node is not None and not modes.grad:
-        out._node = out._history = None
-    else:
+    if node is None or modes.grad:
         if history is None:
-            x._history = history = History(x._array, node)
+            x._history = history = History(x)
             x._seen = 0
         out._history = history
         out._seen = history.epoch
         out._node = None if node is None else new_node(op, (node,), saved, array.shape)
+    else:
+        out._node = out._history = None
     if watch.listener is not None:
         watch.listener("view", out, op.name, (x,))
     return out
@@ -164,8 +167,14 @@ def reshape(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
 
     ``shape`` may hold one -1 (worked out) and, as in Paddle, 0 (keep this dimension).
     """
-    if type(x) is not Tensor:
-        _need_tensor("reshape", x)
+    _need_tensor("reshape", x)
+    if type(shape) in (list, tuple) and shape and min(shape) > 0 and x._array.flags.c_contiguous:
+        try:
+            array = x._array.reshape(shape)
+        except (ValueError, TypeError):
+            pass  # _full_shape says what is wrong
+        else:
+            return view_of(x, array, RESHAPE, (array.shape,))
     wanted = _full_shape("reshape", x, shape)
     array = _same_memory(x._array, wanted)
     if array is not None:
@@ -313,6 +322,11 @@ def _permutation(op: str, x: Tensor, perm: Any) -> tuple[int, ...]:
 
 def transpose(x: Tensor, perm: Any, name: str | None = None) -> Tensor:
     """A view whose dimension i is dimension ``perm[i]`` of ``x``. No number moves."""
+    if type(x) is Tensor and type(perm) in (list, tuple):
+        try:
+            return view_of(x, x._array.transpose(perm), TRANSPOSE, (tuple(perm),))
+        except (ValueError, TypeError):
+            pass  # _permutation says what is wrong
     axes = _permutation("transpose", x, perm)
     return view_of(x, x._array.transpose(axes), TRANSPOSE, (axes,))
 

@@ -8,19 +8,17 @@ from __future__ import annotations
 
 
 class Meter:
-    """Counters of one device, in bytes (``allocations`` in pieces)."""
+    """Counters of one device, in bytes."""
 
-    __slots__ = ("allocated", "peak", "allocations")
+    __slots__ = ("allocated", "peak")
 
     def __init__(self) -> None:
         self.allocated = 0
         self.peak = 0
-        self.allocations = 0
 
     def take(self, nbytes: int) -> None:
         """Count ``nbytes`` bytes more."""
         self.allocated = now = self.allocated + nbytes
-        self.allocations += 1
         if now > self.peak:
             self.peak = now
 

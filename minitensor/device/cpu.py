@@ -19,7 +19,3 @@ def reset_max_memory_allocated() -> None:
     """Start the peak again from what is allocated now."""
     cpu_meter.peak = cpu_meter.allocated
 
-
-def allocations() -> int:
-    """How many storages have been made since the start."""
-    return cpu_meter.allocations

@@ -160,7 +160,7 @@ def test_it_is_answered_by_keyboard_alone_and_the_verdict_is_spoken(show):
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Check"
     page.keyboard.press("Space")
-    assert status.inner_text() == "Right."
+    assert status.inner_text() == "Right." and first.locator(".mt-mark").count() == 1
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")  # the summary folds the answer away again
     assert not first.get_by_text("One tensor, two names").is_visible()

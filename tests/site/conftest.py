@@ -1,31 +1,20 @@
-"""The built book, a server of it on this machine, and a browser that reaches nothing else."""
+"""The built book, a server of it on this machine, and pages opened in the browser."""
 
 from __future__ import annotations
 
 import os
-import shutil
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from filelock import FileLock
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page
 
 from tests.site.visit import Visit
 from tools import build, serve
 
 ROOT = build.ROOT
-CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-CHROMIUM_FLAGS = [
-    "--no-sandbox",  # a container's root has no sandbox to use
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 
 
 @pytest.fixture(scope="session")
@@ -65,17 +54,6 @@ def serve_folder() -> Iterator[Callable[[Path], str]]:
 def site(book: Path, serve_folder: Callable[[Path], str]) -> str:
     """The address of the served book."""
     return serve_folder(book)
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
-    if not found:
-        pytest.fail("No Chromium found. On Debian: apt-get install chromium; or set CHROMIUM to its path.")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=CHROMIUM_FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -114,7 +114,12 @@ function placeItems(gen) {
     if (!lane.has(it.out)) take(it.out, col.get(it.out), l);
     for (const id of open) if (!lane.has(id)) take(id, col.get(id), lowest(col.get(id), l));
   }
-  for (const id of roots) if (!lane.has(id)) take(id, 0, lowest(0, 0));
+  for (const id of roots) {                            // written without being recorded: right of the family's state before it
+    if (lane.has(id)) continue;
+    const states = [...gen.families.values()].map(fam => fam.states).find(x => x.includes(id)) ?? [], before = states[states.indexOf(id) - 1];
+    if (before !== undefined && lane.has(before)) col.set(id, col.get(before) + 2);
+    take(id, colOf(id), lowest(colOf(id), before !== undefined && lane.has(before) ? lane.get(before) : 0));
+  }
   return gen.placed = { col, lane, used, roots, last: Math.max(0, ...[...col.values()]) };
 }
 
@@ -142,7 +147,7 @@ function layHistory(gen, W) {
   // bands: a state column, then pairs of an operation column and a state column, as many as fit
   const ghostsOf = (from, to) => [...new Set(columns.slice(from, to + 1).flat().filter(p => p.node).flatMap(p => p.key.ins))].filter(id => col.has(id) && col.get(id) < from);
   const GAP = 18, bands = [];
-  for (let from = 1; from <= Math.max(1, last);) {
+  for (let from = 1; from === 1 || from <= last;) {
     const first = bands.length === 0;
     let to = from - 1, width = 0;
     for (let next = from + 1; next <= Math.max(last, from + 1); next += 2) {
@@ -152,7 +157,7 @@ function layHistory(gen, W) {
       if (sum > W && to >= from) break;
       to = Math.min(next, last); width = sum;
     }
-    if (to < from) to = last;
+    to = Math.max(to, from);                           // a single operation always has a band, however narrow
     bands.push({ from, to, width, first });
     from = to + 1;
   }
@@ -165,7 +170,7 @@ function layBand(gen, { from, to, width, first }, columns, ghostsOf, { pillW, gr
   const spots = [], at = new Map();                    // key -> spot of this band
   const put = (p, c) => { const spot = { ...p, c }; spots.push(spot); at.set(p.key, spot); };
   if (first) columns[0].forEach(p => put(p, 0));
-  for (let c = from; c <= to; c++) columns[c].forEach(p => put(p, c));
+  for (let c = from; c <= Math.min(to, columns.length - 1); c++) columns[c].forEach(p => put(p, c));
   const lead = from - 1, taken = new Set(spots.map(p => `${p.c} ${p.lane}`));
   if (!first) {
     for (const id of ghostsOf(from, to)) {
@@ -195,7 +200,7 @@ function layBand(gen, { from, to, width, first }, columns, ghostsOf, { pillW, gr
   const rowY = [], gutterY = [];
   lanes.forEach((_, r) => {
     const mine = spots.filter(p => p.row === r), hasGrad = mine.some(p => !p.node && gen.grads.has(p.key)), hasWho = mine.some(p => !p.node && gen.who.has(p.key));
-    const up = Math.max(mine.some(p => p.node) ? BOX_H / 2 + 9 : PILL_H / 2, hasGrad ? PILL_H / 2 + 36 : 0, familyRows.has(r) ? BOX_H / 2 + 10 : 0);
+    const up = Math.max(mine.some(p => p.node) ? BOX_H / 2 + 9 : PILL_H / 2, hasGrad ? PILL_H / 2 + (familyRows.has(r) ? 44 : 36) : 0, familyRows.has(r) ? BOX_H / 2 + 10 : 0);
     const down = Math.max(mine.some(p => p.node) ? BOX_H / 2 : PILL_H / 2, hasWho ? PILL_H / 2 + 20 : 0) + (familyRows.has(r) ? 24 : 0);
     rowY[r] = y + up; y += up + down;
     const here = edges.filter(e => e.gutter === r).length;
@@ -247,7 +252,10 @@ function drawHistory(plan, f, v, W) {
   if (!any) return { svg: '', height: 0 };
   const head0 = 30, heights = g.filter(Boolean).map(x => layHistory(x, W).bands.reduce((sum, b) => sum + b.height + 16, 0));
   const layout = layHistory(gen, W), labelX = widthOf('history', { bold: true }) + 10;
-  let out = P(`M0 0.5H${W}`, stroke('rule', 1)) + T(0, 22, 'history', { bold: true }) + T(labelX, 22, 'memory states, and the operations between them', { size: 12, color: 'muted', max: W - labelX - 4 });
+  const flight = f.flight ? `gradients in flight: ${bytesText(f.flight)}` : '', flightW = widthOf(flight, { size: 12 });
+  let out = P(`M0 0.5H${W}`, stroke('rule', 1)) + T(0, 22, 'history', { bold: true });
+  if (!flight || labelX + 280 + flightW < W) out += T(labelX, 22, 'memory states, and the operations between them', { size: 12, color: 'muted', max: W - labelX - 4 });
+  if (flight) out += T(W, 22, flight, { size: 12, anchor: 'end' });
   let y = head0;
   for (const band of layout.bands) { out += `<g transform="translate(0 ${px(y)})">${drawBand(gen, band, f, W)}</g>`; y += band.height + 16; }
   return { svg: out, height: head0 + Math.max(...heights) };
@@ -268,7 +276,7 @@ function drawBand(gen, band, f, W) {
     if (!spots.length || fam.names.length < 2) continue;
     const label = `one history for ${fam.names.join(' and ')}`, rows = spots.map(p => p.row);
     const x1 = Math.max(0.5, Math.min(...spots.map(p => p.x - p.slot / 2)) - 7), x2 = Math.min(W - 0.5, Math.max(...spots.map(p => p.x + p.slot / 2 + 7), x1 + widthOf(label, { size: 12 }) + 20));
-    const top = Math.min(...rows.map(r => band.rowY[r])) - (spots.some(p => gen.grads.has(p.key)) ? PILL_H / 2 + 34 : BOX_H / 2 + 7);
+    const top = Math.min(...rows.map(r => band.rowY[r])) - (spots.some(p => gen.grads.has(p.key)) ? PILL_H / 2 + 41 : BOX_H / 2 + 7);
     const bottom = Math.max(...rows.map(r => band.rowY[r])) + Math.max(BOX_H / 2, spots.some(p => gen.who.has(p.key)) ? PILL_H / 2 + 20 : 0) + 22;
     out += R(x1, top, x2 - x1, bottom - top, `fill:${C('wash')};${stroke('line', 1, '2 3')}`, 6) + T(x1 + 10, bottom - 7, label, { size: 12, color: 'muted', max: x2 - x1 - 16 });
   }

@@ -16,14 +16,17 @@ function columnsOf(plan, W) {
   const room = { shape: texts.shape, strides: texts.strides, offset: texts.offset, version: [texts.op.size ? `${'0'.repeat(versions)} ≠ ${'0'.repeat(versions)}` : '0'.repeat(versions)], dtype: texts.dtype, gradient: texts.gradient };
   const valueW = (key, size) => Math.min(170, widest(room[key], { size, mono: true, bold: true }));
 
-  const box = nameW + (narrow ? 22 : 30), trayMin = 232;
-  const most = narrow ? 0 : W - box - 46 - trayMin;
+  // every tray is at least as wide as the longest caption; beyond that the cells decide
+  const captions = [...plan.groups.values()].flatMap(g => [...g.captions]), trayMin = Math.min(300, Math.max(150, ...captions.map(s => widthOf(s, { bold: true }) + 8)));
+  const box = nameW + (narrow ? 22 : 30), most = narrow ? 0 : W - box - 46 - Math.max(232, trayMin);
+  const trayWish = Math.max(trayMin, ...[...plan.groups.values()].map(g => Math.min(g.length, 12) * CELL_MAX + 20));
   const columns = fields.map(key => ({ key, w: Math.max(widthOf(key, { size: 12 }), valueW(key, 13)) + 14 }));
   const oneLine = 22 + columns.reduce((sum, c) => sum + c.w, 0) - 6;
   if (!narrow && oneLine <= most) {
+    const air = Math.max(0, Math.min(16, (W - box - 46 - oneLine - trayWish) / columns.length)), boxW = oneLine + air * columns.length;
     let x = 22;
-    for (const c of columns) { c.x = x; x += c.w; }
-    return { narrow, box, nameW, boxW: oneLine, boxH: 30, rowH: 40, columns, st: box + oneLine + 46, top: 44 };
+    for (const c of columns) { c.x = x; x += c.w + air; }
+    return { narrow, box, nameW, boxW, boxH: 30, rowH: 40, columns, st: box + boxW + 46, top: 44, trayMin };
   }
   // several lines in the box: pairs side by side where they fit, one below the other where not
   const label = key => widthOf(key, { size: 12 }) + 6, boxMost = narrow ? W - box - 30 : most;
@@ -34,7 +37,7 @@ function columnsOf(plan, W) {
   const boxW = narrow ? boxMost : Math.min(boxMost, sideBySide ? 22 + left + 14 + right + 8 : most);
   const split = sideBySide ? 22 + left + 14 : 22 + Math.max(label('offset') + valueW('offset', 12), rest.length ? label(rest[0]) + valueW(rest[0], 12) : 0) + 12;
   const boxH = 8 + 16 * rows.length;
-  return { narrow, box, nameW, boxW, boxH, rowH: boxH + (narrow ? 8 : 10), pairs: rows, split, st: narrow ? 10 : box + boxW + 46, top: narrow ? 0 : 24 };
+  return { narrow, box, nameW, boxW, boxH, rowH: boxH + (narrow ? 8 : 10), pairs: rows, split, st: narrow ? 10 : box + boxW + 46, top: narrow ? 0 : 24, trayMin };
 }
 
 /** What stands at a storage in this frame: rows of one tensor (or of equal saved tensors) and its holders. */
@@ -52,18 +55,20 @@ function rowsAt(f) {
   return groups;
 }
 
+/** A storage with all rows it will ever have; of rows that share a line, the one that is there. */
+function fixedGroup(g, here, v) {
+  const rows = [...g.rows.values()].map(r => ({ ...here?.get(r.key), key: r.key, line: r.line, looks: r.looks, order: r.holders[v] ?? [] }));
+  const shown = rows.filter(r => !r.t || r.t.freed === undefined || !rows.some(o => o !== r && o.t && o.t.born > r.t.born && o.line < r.line + Math.max(1, r.order.length) && r.line < o.line + Math.max(1, o.order.length)));
+  return { g, rows: shown, lines: g.lines };
+}
+
 /** The storages to draw in this frame, each with its rows and the number of lines they take. */
-function groupsAt(plan, f, unfold) {
+function groupsAt(plan, f, v, unfold) {
   const here = rowsAt(f), groups = [];
   if (plan.fixed) {
-    for (const g of plan.groups.values()) {
-      let lines = 0;
-      const rows = [...g.rows.values()].map(r => {
-        const row = { ...here.get(g.id)?.get(r.key), key: r.key, line: lines, looks: r.looks, order: [...r.holders] };
-        lines += Math.max(1, r.holders.size);
-        return row;
-      });
-      groups.push({ g, st: f.storages.get(g.id), rows, lines: Math.max(1, lines) });
+    for (const slot of plan.slots) {
+      const g = slot.filter(x => f.storages.has(x.id)).sort((x, y) => f.storages.get(y.id).born - f.storages.get(x.id).born)[0] ?? slot[0];
+      groups.push({ ...fixedGroup(g, here.get(g.id), v), st: f.storages.get(g.id), slot });
     }
     return { groups, folded: [] };
   }
@@ -89,8 +94,8 @@ function groupsAt(plan, f, unfold) {
   return { groups: groups.filter(x => open.has(x)), folded: groups.filter(x => !open.has(x)) };
 }
 
-function drawMemory(plan, f, W, uid, unfold) {
-  const c = columnsOf(plan, W), defs = new Map(), { groups, folded } = groupsAt(plan, f, unfold);
+function drawMemory(plan, f, v, W, uid, unfold) {
+  const c = columnsOf(plan, W), defs = new Map(), { groups, folded } = groupsAt(plan, f, v, unfold);
   let y = c.top, out = '';
   if (!c.narrow) {
     out += T(0, 12, 'names', { bold: true }) + T(c.box, 12, 'tensors', { bold: true }) + T(c.st - 10, 12, 'storages', { bold: true });
@@ -98,7 +103,7 @@ function drawMemory(plan, f, W, uid, unfold) {
   }
   for (const group of groups) {
     const drawn = drawGroup(plan, f, group, c, y, W, uid, defs);
-    out += drawn.svg; y += drawn.height;
+    out += drawn; y += slotHeight(group, c, W);
   }
   if (folded.length) {
     const bytes = folded.reduce((sum, x) => sum + x.st.bytes, 0);
@@ -107,8 +112,7 @@ function drawMemory(plan, f, W, uid, unfold) {
     out += R(0.5, y, W - 1, 30, `fill:none;${stroke('rule', 1, '2 3')}`, 4) + T(12, y + 19.5, text, { color: 'muted', max: W - 24 });
     y += 44;
   }
-  if (f.flight) { out += T(c.narrow ? 0 : c.st - 10, y + 10, `gradients in flight: ${bytesText(f.flight)}`, { color: 'muted', max: c.narrow ? W : W - c.st + 8 }); }
-  return { svg: out, height: y + (plan.flies ? 20 : 0), defs: [...defs.values()].join(''), folded: folded.length };
+  return { svg: out, height: y, defs: [...defs.values()].join(''), folded: folded.length };
 }
 
 /** Height of a group: cells, tracks and caption against rows of tensors. Needs no drawing, so that all steps can be measured. */
@@ -132,12 +136,14 @@ function measureGroup({ g, rows, lines }, c, W) {
   return { cells, lineTop, laneOf, bottom, rowsTop, height, arrows, pitch: rows.length ? (arrows - 8) / rows.length : 0 };
 }
 
+/** In a fixed picture a place is as high as the tallest storage that will ever stand there. */
+const slotHeight = (group, c, W) => Math.max(...(group.slot?.map(g => fixedGroup(g, null, 0)) ?? [group]).map(x => measureGroup(x, c, W).height));
+
 function drawGroup(plan, f, group, c, top, W, uid, defs) {
   const { st, rows, g } = group, m = measureGroup(group, c, W);
-  if (!st) return { svg: '', height: m.height };
-  const k = f.step, captions = [...g.captions].map(s => widthOf(s, { bold: true }) + 6);
-  const trayMost = c.narrow ? W - m.arrows - 4 : W - c.st + 8;
-  const trayW = Math.min(trayMost, Math.max(m.cells.width + 20, 150, ...captions));
+  if (!st) return '';
+  const k = f.step, trayMost = c.narrow ? W - m.arrows - 4 : W - c.st + 8;
+  const trayW = Math.min(trayMost, Math.max(m.cells.width + 20, c.trayMin));
   const tray = { x: c.st - 10, y: top, w: trayW, cells: m.cells, x0: c.st };
   const at = i => ({ ...tray, arrowX: W - m.arrows + 6 + m.pitch * i });
   let out = drawTray(st, tray, m, k, plan) + drawCells(plan, f, st, rows, tray, m, uid, defs);
@@ -155,7 +161,7 @@ function drawGroup(plan, f, group, c, top, W, uid, defs) {
     if (t.freed === undefined) mine += drawTrack(f, t, c, mid, at(i), m, i, hue, uid);
     out += fade(t.changed === k, mine);
   });
-  return { svg: fade(st.born === k, out), height: m.height };
+  return fade(st.born === k, out);
 }
 
 /** The tray: ground and caption of a storage. */
@@ -243,7 +249,7 @@ function drawTensor(f, t, st, c, mid, hue, uid) {
   if (!t.saved) out += `<path d="M${px(x + 4)} ${px(y + 4)}h7v${h - 8}h-7z" style="fill:url(#${uid}p${hue});${stroke(`a${colorOf(hue)}`, 1)}"/>`;
   const version = stale ? `${t.version} ≠ ${st.version}` : String(t.saved ? t.version : st.version);
   const values = { shape: FIELDS.shape(t), strides: FIELDS.strides(t), offset: FIELDS.offset(t), version, dtype: t.dtype ?? st.dtype, gradient: t.saved ? '' : gradientText(t) };
-  const font = key => key === 'version' ? { color: stale ? 'red' : 'ink', bold: stale || (st.wrote?.at === k && !t.saved) } : key === 'gradient' && values.gradient === 'leaf' ? { bold: true } : {};
+  const font = key => key === 'version' ? { color: stale ? 'red' : 'ink', bold: stale || (st.wrote?.at === k && !t.saved) } : key === 'gradient' && values.gradient === 'leaf' ? { bold: true } : key === 'dtype' && values.dtype === 'float32' ? { color: 'muted' } : {};
   if (c.columns) {
     for (const col of c.columns) out += T(x + col.x, mid + 4.5, values[col.key], { mono: true, max: col.w - 6, ...font(col.key) });
     return out;

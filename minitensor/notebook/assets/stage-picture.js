@@ -8,7 +8,7 @@ function picture(trace, { variant = 0, step = -1, width = 760, unfold = false } 
 function drawPicture(trace, { variant = 0, step = -1, width = 760, unfold = false }) {
   const plan = planOf(trace), frames = plan.runs[variant], f = frames.at(step), W = Math.max(272, Math.round(width));
   const uid = `m${hashOf(`${trace.title} ${variant} ${f.step} ${W} ${unfold}`)}`;
-  const memory = drawMemory(plan, f, W, uid, unfold);
+  const memory = drawMemory(plan, f, variant, W, uid, unfold);
   const tallest = unfold ? memory.height : heightOfMemory(plan, variant, W);
   const history = drawHistory(plan, f, variant, W);
   const gap = history.height ? 10 : 0, H = Math.ceil(tallest + gap + history.height) + 2;
@@ -28,8 +28,8 @@ function heightOfMemory(plan, variant, W) {
   const key = plan.fixed ? `${W}` : `${W} ${variant}`;
   if (!plan.heights.has(key)) {
     const c = columnsOf(plan, W), tall = f => {
-      const { groups, folded } = groupsAt(plan, f, false);
-      return c.top + groups.reduce((sum, x) => sum + measureGroup(x, c, W).height, 0) + (folded.length ? 44 : 0) + (plan.flies ? 20 : 0);
+      const { groups, folded } = groupsAt(plan, f, variant, false);
+      return c.top + groups.reduce((sum, x) => sum + slotHeight(x, c, W), 0) + (folded.length ? 44 : 0);
     };
     const frames = plan.runs[variant];
     plan.heights.set(key, plan.fixed ? tall(frames[0]) : Math.max(...frames.map(tall)));

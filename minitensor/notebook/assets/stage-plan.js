@@ -20,28 +20,46 @@ function makePlan(trace) {
   if (reserved <= 4 * plan.topBytes) plan.topBytes = Math.max(plan.topBytes, reserved);   // otherwise off the scale: told as a number
   runs.forEach((frames, v) => frames.forEach((f, k) => meet(plan, f, v, k)));
   plan.hues = huesOf(plan);
-  const lines = [...plan.groups.values()].map(g => Math.max(1, linesOf(g)));
-  plan.fixed = plan.groups.size <= 8 && lines.reduce((a, b) => a + b, 0) <= 11;
+  for (const g of plan.groups.values()) g.lines = pack([...g.rows.values()]);
+  plan.slots = [];
+  pack([...plan.groups.values()]);
+  for (const g of plan.groups.values()) (plan.slots[g.line] ??= []).push(g);
+  plan.fixed = plan.slots.length <= 8 && plan.slots.reduce((n, slot) => n + Math.max(1, ...slot.map(g => g.lines)), 0) <= 11;
   return plan;
 }
 
-const linesOf = group => [...group.rows.values()].reduce((n, r) => n + Math.max(1, r.holders.size), 0);
+/** Gives every item its first line; items that are never there at the same step of the same variant may share one. Returns how many lines. */
+function pack(items) {
+  const lines = [];                                    // per line, per variant: spans taken
+  const isFree = (l, v, [a, b]) => (lines[l]?.[v] ?? []).every(([c, d]) => b < c || d < a);
+  for (const it of items) {
+    const fits = l => it.spans.every((span, v) => !span || Array.from({ length: it.sizes?.[v] ?? 1 }, (_, i) => l + i).every(x => isFree(x, v, span)));
+    it.line = 0;
+    while (!fits(it.line)) it.line += 1;
+    it.spans.forEach((span, v) => { for (let i = 0; i < (it.sizes?.[v] ?? 1); i++) ((lines[it.line + i] ??= [])[v] ??= []).push(span); });
+  }
+  return Math.max(1, lines.length);
+}
+
+/** Extends a span of life in one variant: from its first step to the step at which it is freed. */
+const live = (it, v, born, freed) => { (it.spans[v] ??= [born, Infinity])[1] = freed ?? Infinity; };
 
 /** Notes what frame `k` of variant `v` brings that was not there before. */
 function meet(plan, f, v, k) {
   const isNew = it => it.changed === k || k === 0;
   const groupOf = id => {
-    if (!plan.groups.has(id)) plan.groups.set(id, { id, rows: new Map(), known: new Set(), ends: new Set(), texts: new Set(), captions: new Set(), length: 0, row: 0, indexed: false });
+    if (!plan.groups.has(id)) plan.groups.set(id, { id, spans: [], rows: new Map(), known: new Set(), ends: new Set(), texts: new Set(), captions: new Set(), length: 0, row: 0 });
     return plan.groups.get(id);
   };
   const rowOf = t => {
     const { rows } = groupOf(t.storage), key = rowKey(t);
-    if (!rows.has(key)) rows.set(key, { key, holders: new Set(), looks: new Map() });
+    if (!rows.has(key)) rows.set(key, { key, spans: [], sizes: [], holders: [], looks: new Map() });
     return rows.get(key);
   };
   for (const st of f.storages.values()) {
     if (!isNew(st)) continue;
     const g = groupOf(st.id);
+    live(g, v, st.born, st.freed);
     g.length = Math.max(g.length, st.length);
     for (const [i, text] of Object.entries(st.values)) if (+i < st.length) { g.known.add(+i); g.texts.add(text); }
     for (const [lo, hi] of st.wrote?.ranges ?? []) g.ends.add(lo).add(hi);
@@ -51,25 +69,28 @@ function meet(plan, f, v, k) {
   for (const t of f.tensors.values()) {
     if (!isNew(t)) continue;
     const row = rowOf(t), g = groupOf(t.storage), { texts } = plan;
+    live(row, v, t.changed, t.freed);
+    row.sizes[v] ??= 1;
     row.looks.set(`${t.shape}|${t.strides}|${t.offset}`, t);
     for (const run of runsOf(t, 4).runs) g.ends.add(run[0]).add(run[1]);
     if (!t.saved && !g.row && t.shape.length > 1 && rowMajor(t.shape).join() === t.strides.join()) g.row = t.shape.at(-1);
     texts.shape.add(list(t.shape)); texts.strides.add(list(t.strides)); texts.offset.add(String(t.offset));
-    if (t.saved) { row.holders.add('node'); texts.op.add(f.nodes.get(t.node)?.op ?? ''); texts.kept.add(keptText(f, t)); }
+    if (t.saved) { row.holders[v] = ['node']; texts.op.add(f.nodes.get(t.node)?.op ?? ''); texts.kept.add(keptText(f, t)); }
     else {
       texts.dtype.add(t.dtype); texts.gradient.add(gradientText(t));
       const life = plan.lives.get(t.id) ?? plan.lives.set(t.id, { id: t.id, storages: new Set(), spans: [] }).get(t.id);
       life.storages.add(t.storage);
-      (life.spans[v] ??= [t.born, Infinity])[1] = t.freed ?? Infinity;
+      live(life, v, t.born, t.freed);
     }
   }
   for (const n of f.names.values()) {
     const t = f.tensors.get(n.tensor);
     if (!isNew(n) || !t) continue;
-    rowOf(t).holders.add(n.name);
+    const row = rowOf(t), mine = row.holders[v] ??= [];
+    if (!mine.includes(n.name)) mine.push(n.name);
+    row.sizes[v] = mine.length;
     plan.texts.name.add(n.kind === 'line' ? `(${n.name})` : n.name);
   }
-  if (f.flight) plan.flies = true;
   for (const st of f.storages.values()) plan.texts.version.add(String(st.version));
 }
 
@@ -105,7 +126,7 @@ function huesOf({ lives }) {
 
 /* ---- where each element of a storage stands ---- */
 
-const CELL_MIN = 30, CELL_MAX = 54, CELL_WIDEST = 84, MOST_LINES = 4, MOST_CELLS = 48;
+const CELL_MIN = 24, CELL_MAX = 54, CELL_WIDEST = 84, MOST_LINES = 4, MOST_CELLS = 48;
 
 /** The cells of a storage in `avail` px: one line if they fit, a few lines if not, and of many only the ends of every view and write,
     with counted gaps. Returns slots {from, to, x, w, line}, x counted from the first cell. */

@@ -26,7 +26,7 @@ class Refusal(NamedTuple):
 
 LEAF = Refusal("write to a leaf or a view of one", (ValueError,))
 SHAPE = Refusal("shape would grow", (ValueError,))
-MISFIT = Refusal("shapes do not fit", (ValueError,))
+MISFIT = Refusal("shapes do not fit", (ValueError, IndexError))
 DTYPE = Refusal("dtype would change", (TypeError,))
 OVERLAP = Refusal("target overlaps itself", (ValueError, RuntimeError))
 OWN_INPUT = Refusal("own input needed, policy 2.5", (RuntimeError, ValueError))

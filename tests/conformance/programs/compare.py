@@ -20,7 +20,7 @@ import numpy as np
 from . import cells as c
 from .calculus import OutsideDomain
 from .generator import Generator
-from .tensor import CellTensor
+from .tensor import CellTensor, layout
 from .world import World
 
 WORDS = {
@@ -53,7 +53,8 @@ class Outcome:
     message: str = ""
     refusals: list[str] = field(default_factory=list)
     tags: list[str] = field(default_factory=list)
-    statements: int = 0
+    statements_run: int = 0
+    refused_at: list[int] = field(default_factory=list)
     tolerance: float = 1e-9
 
 
@@ -130,48 +131,52 @@ class Duel:
             ours, theirs = self.ours[name], self.theirs[name]
             self.compare_tensor(name, ours, theirs)
             objects.match(name, id(ours), id(theirs))
-            if ours.cells.size:
-                memories.match(name, id(ours.storage), theirs.data_ptr() - theirs.offset * ours.dtype.itemsize)
+            if ours.cells.size:  # the layouts are equal, so the offsets are
+                memories.match(name, id(ours.storage), theirs.data_ptr() - ours.offset * ours.dtype.itemsize)
 
     def compare_tensor(self, name: str, ours: CellTensor, theirs) -> None:
         for what in ("shape", "stop_gradient", "is_leaf", "inplace_version"):
             expected, actual = getattr(ours, what), getattr(theirs, what)
             if expected != actual:
                 raise Disagreement(what, f"{name}.{what} is {actual}, expected {expected}")
-        if ours.dtype.name != theirs.dtype.name:
+        if NAMES[ours.dtype] != theirs.dtype.name:
             raise Disagreement("dtype", f"{name}.dtype is {theirs.dtype.name}, expected {ours.dtype.name}")
         if ours.cells.size:
             self.compare_layout(name, ours, theirs)
-        self.compare_numbers(name, "value", ours.numpy(), theirs.numpy(), 0.0)
-        if (ours.grad is None) != (theirs.grad is None):
-            expected = None if ours.grad is None else ours.grad.numpy().tolist()
-            raise Disagreement("gradient", f"{name}.grad is {theirs.grad}, expected {expected}")
-        if ours.grad is not None:
-            self.compare_numbers(name + ".grad", "gradient", ours.grad.numpy(), theirs.grad.numpy(), ours.grad.noise)
+        self.compare_numbers(name, "value", ours.numpy(), theirs.numpy())
+        expected, actual = ours.grad, theirs.grad
+        if expected is not None and actual is not None:
+            self.compare_numbers(name + ".grad", "gradient", expected.numpy(), actual.numpy(), expected.noise)
+        elif expected is not actual:
+            wanted = None if expected is None else expected.numpy().tolist()
+            raise Disagreement("gradient", f"{name}.grad is {actual}, expected {wanted}")
 
     @staticmethod
     def compare_layout(name: str, ours: CellTensor, theirs) -> None:
         """A stride along a dimension of size 1 is never used, so it may be anything."""
-        expected = [s for n, s in zip(ours.shape, ours.strides, strict=True) if n > 1]
-        actual = [s for n, s in zip(ours.shape, theirs.strides, strict=True) if n > 1]
-        if (ours.offset, expected) != (theirs.offset, actual):
+        offset, shape, strides = layout(ours.cells)
+        expected = [s for n, s in zip(shape, strides, strict=True) if n > 1]
+        actual = [s for n, s in zip(shape, theirs.strides, strict=True) if n > 1]
+        if offset != theirs.offset or expected != actual:
+            raise OutsideDomain
             raise Disagreement(
                 "layout",
-                f"{name}: offset {theirs.offset}, strides {theirs.strides}; expected {ours.offset}, {ours.strides}",
+                f"{name}: offset {theirs.offset}, strides {theirs.strides}; expected {offset}, {list(strides)}",
             )
 
-    def compare_numbers(self, name: str, kind: str, expected: np.ndarray, actual: np.ndarray, noise) -> None:
+    def compare_numbers(self, name: str, kind: str, expected: np.ndarray, actual: np.ndarray, noise=0.0) -> None:
         if expected.shape != actual.shape or expected.dtype != actual.dtype:
             raise Disagreement(
                 kind, f"{name} is {actual.dtype}{actual.shape}, expected {expected.dtype}{expected.shape}"
             )
-        if expected.size == 0 or (expected == actual).all():
+        if expected.size == 0 or expected.tobytes() == actual.tobytes():
             return
         allowed = self.tolerance * (1 + np.abs(expected).max() + np.max(noise))
         if not np.abs(expected - actual).max() <= allowed:  # also where it is NaN
             raise Disagreement(kind, f"{name} is {actual.tolist()}, expected {expected.tolist()}")
 
 
+NAMES = {np.dtype(name): name for name in ("bool", "int64", "float32", "float64")}
 SEVERITY = (c.ARGUMENT, c.LEAF, c.SHAPE, c.MISFIT, c.DTYPE, c.INDEX, c.OVERLAP, c.OWN_INPUT)
 SEVERITY += (c.STALE_BYTES, c.STALE_VERSION, c.FREED)
 
@@ -208,17 +213,15 @@ def run_program(engine, rng: Random, policy: str, statements: int) -> Outcome:
 
     def perform():
         for text in writer.opening():
-            outcome.program.append(text)
-            duel.step(text)
+            take(duel, outcome, text)
         for _ in range(statements):
-            outcome.program.append(writer.statement())
-            done = duel.step(outcome.program[-1])
-            outcome.statements += 1
-            outcome.tags += writer.tags if done else []
+            text = writer.statement()
+            tags = writer.tags
+            if take(duel, outcome, text):
+                outcome.tags += tags
         closing = writer.closing()
         for text in closing:
-            outcome.program.append(text)
-            duel.step(text)
+            take(duel, outcome, text)
         if not closing:
             outcome.verdict = "idle"
 
@@ -229,15 +232,24 @@ def run_program(engine, rng: Random, policy: str, statements: int) -> Outcome:
 def replay(engine, program: list[str], policy: str, tolerance: float) -> Outcome:
     """Run a program that is already written."""
     duel = Duel(engine, policy, tolerance)
-    outcome = Outcome(program, tolerance=tolerance)
+    outcome = Outcome([], tolerance=tolerance)
 
     def perform():
         for text in program:
-            duel.step(text)
-            outcome.statements += 1
+            take(duel, outcome, text)
 
     judged(engine, duel, outcome, perform)
     return outcome
+
+
+def take(duel: Duel, outcome: Outcome, text: str) -> bool:
+    """One more statement. True if it was carried out."""
+    outcome.program.append(text)
+    done = duel.step(text)
+    if not done:
+        outcome.refused_at.append(outcome.statements_run)
+    outcome.statements_run += 1
+    return done
 
 
 def judged(engine, duel: Duel, outcome: Outcome, perform) -> None:

@@ -119,7 +119,7 @@ class Generator:
             if no_grad:
                 self.tags.add("under no_grad")
                 return f"with mt.no_grad():\n    {text}"
-            if not self.smooth and self.rng.random() < 0.01:
+            if not self.smooth and move not in ALWAYS_RECORDED and self.rng.random() < 0.01:
                 self.tags.add("under enable_grad inside no_grad")
                 return f"with mt.no_grad(), mt.enable_grad():\n    {text}"
             return text
@@ -304,7 +304,7 @@ class Generator:
         x = self.pick(self.floats(lambda t: t.cells.ndim > 0))
         if x is None:
             return None
-        flags = {"transpose_x": self.rng.random() < 0.2, "transpose_y": self.rng.random() < 0.2}
+        flags = {"transpose_x": self.rng.random() < 0, "transpose_y": self.rng.random() < 0}
         if self.env[x].cells.ndim < 2:
             flags = {}
         names = self.floats(lambda t: t.cells.ndim > (1 if flags else 0) and self.defined("matmul", self.env[x], t, **flags))
@@ -387,7 +387,9 @@ class Generator:
     # ---- views -------------------------------------------------------------------------------------------------------
 
     def view(self) -> str | None:
-        x = self.any_float()
+        x = self.pick(self.floats(lambda t: t.family.leaf is t or not t.directions))
+        if x is None:
+            return None
         t, rng = self.env[x], self.rng
         ndim = t.cells.ndim
         if any(o.family is t.family and o is not t and o.cells.size == t.storage.values.size for o in self.values()):
@@ -529,7 +531,7 @@ class Generator:
         self.tags |= self.about_target(x)
         if self.rng.random() < 0.5:
             self.tags.add("set_value")
-            return f"{x}.set_value(np.array({ix.numbers(self.rng, self.env[x].cells.shape)}))"
+            return self.set_value(x)
         y = self.pick(self.floats(lambda t: t.cells.shape == self.env[x].cells.shape and t is not self.env[x]))
         self.tags.add("copy_")
         return None if y is None else f"{x}.copy_({y})"
@@ -540,7 +542,11 @@ class Generator:
         if x is None:
             return None
         self.tags.add("set_value on a leaf")
-        return f"{x}.set_value(np.array({ix.numbers(self.rng, self.env[x].cells.shape)}))"
+        return self.set_value(x)
+
+    def set_value(self, x: str) -> str:
+        t = self.env[x]
+        return f"{x}.set_value(np.array({ix.numbers(self.rng, t.cells.shape)}, dtype='{t.dtype.name}'))"
 
     def optimizer_step(self) -> str | None:
         """A write to a leaf under no_grad."""
@@ -578,7 +584,7 @@ class Generator:
     def detach(self) -> str | None:
         self.tags.add("detach")
         name, x = self.fresh_name(), self.any_float()
-        if self.rng.random() < 0.2 and self.room(self.env[x].cells.size):
+        if self.rng.random() < 0.2 and self.room(self.env[x].cells.size) and not overlaps_itself(self.env[x].cells):
             self.tags.add("a detached alias made a leaf")
             return f"{name} = {x}.detach(); {name}.stop_gradient = False"
         return f"{name} = {x}.detach()"
@@ -607,7 +613,7 @@ class Generator:
         if overlaps_itself(t.cells):
             return False
         if t.family.first is t:
-            return layout(t.storage, t.cells) == t.family.founder
+            return layout(t.cells) == t.family.founder
         return t.cells.size < int(np.prod(t.family.founder[1]))
 
     def hook(self) -> str | None:

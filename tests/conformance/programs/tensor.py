@@ -12,10 +12,9 @@ from . import cells as c
 from .calculus import MARGIN, Dual, constant, require, spread
 
 
-def layout(storage: c.Storage, cells: np.ndarray) -> tuple:
-    """(offset, shape, strides) in elements."""
-    offset = cells.__array_interface__["data"][0] - storage.cells.__array_interface__["data"][0]
-    return offset // 8, cells.shape, tuple(s // 8 for s in cells.strides)
+def layout(cells: np.ndarray) -> tuple:
+    """(offset, shape, strides) in elements. The offset of the first element is the number of its cell."""
+    return cells.item(0) if cells.size else 0, cells.shape, tuple([s // cells.itemsize for s in cells.strides])
 
 
 def is_advanced(part) -> bool:
@@ -29,7 +28,7 @@ class CellTensor:
         self.noise = 0.0  # for a gradient: the size of the terms that cancelled in it
         self.directions: dict[int, int] = {}  # for a leaf, or where gradients are retained: cell -> direction
         if family.first is None:
-            family.first, family.founder = self, layout(storage, cells)
+            family.first, family.founder = self, layout(cells)
 
     # ---- what can be seen --------------------------------------------------------------------------------------------
 
@@ -39,11 +38,11 @@ class CellTensor:
 
     @property
     def offset(self) -> int:
-        return layout(self.storage, self.cells)[0]
+        return self.cells.item(0) if self.cells.size else 0
 
     @property
     def strides(self) -> list[int]:
-        return list(layout(self.storage, self.cells)[2])
+        return list(layout(self.cells)[2])
 
     @property
     def dtype(self) -> np.dtype:
@@ -80,7 +79,7 @@ class CellTensor:
         if stop:
             self.family = self.detach().family
             return
-        if layout(self.storage, self.cells) != self.family.founder:
+        if layout(self.cells) != self.family.founder:
             self.family = self.detach().family
         self.family.wants, self.family.leaf = True, self
         self.family.record = c.Record()
@@ -120,7 +119,8 @@ class CellTensor:
 
     def accumulate(self, gradient: np.ndarray, noise: np.ndarray) -> None:
         if self.grad is not None:
-            gradient, noise = gradient + self.grad.numpy(), noise + self.grad.noise
+            gradient = self.world.accumulated(self.grad.numpy(), gradient)
+            noise = noise + self.grad.noise
         self.grad = self.world.fresh(constant(gradient.astype(self.dtype)))
         self.grad.noise = noise
 
@@ -130,13 +130,10 @@ class CellTensor:
     # ---- views -------------------------------------------------------------------------------------------------------
 
     def look(self, cells: np.ndarray) -> CellTensor:
-        """A view: a member of the family, unless it is taken under no_grad of something that wants a gradient."""
-        detached = self.family.wants and not self.world.grad_enabled
-        family = self.world.found(self.storage) if detached else self.family
-        return CellTensor(self.world, self.storage, family, cells)
+        return self.world.look(self, cells)
 
     def detach(self) -> CellTensor:
-        return CellTensor(self.world, self.storage, self.world.found(self.storage), self.cells)
+        return self.world.alias(self)
 
     def shaped(self, change, *args) -> np.ndarray:
         """The cells of a view; refused where the arguments do not fit."""
@@ -163,7 +160,7 @@ class CellTensor:
     def copied(self, shape) -> CellTensor:
         out = self.world.clone(self)
         out.cells = out.storage.cells.reshape(shape)
-        out.family.founder = layout(out.storage, out.cells)
+        out.family.founder = layout(out.cells)
         return out
 
     def transpose(self, perm) -> CellTensor:
@@ -216,12 +213,7 @@ class CellTensor:
         return self.split(chunks, axis)
 
     def gather(self, cells: np.ndarray, index_tensors: list[CellTensor] = (), holds: bool = False) -> CellTensor:
-        """A copy of some cells, an element for every cell asked for."""
-        result = c.read(self.storage, self.family, cells)
-        out = self.world.fresh(result, self.world.wants(self))
-        if self.world.wants(self):
-            out.family.record = c.Record([self.family.record], [c.Saved.of(i) for i in index_tensors], holds)
-        return out
+        return self.world.gather(self, cells, list(index_tensors), holds)
 
     # ---- indices -----------------------------------------------------------------------------------------------------
 
@@ -290,6 +282,7 @@ class CellTensor:
         if not self.holds(cells):
             self.world.refuse([c.MISFIT])
         self.cells = cells
+        self.world.relaid(self)
         return self
 
     def reshape_(self, shape) -> CellTensor:

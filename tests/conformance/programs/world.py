@@ -133,6 +133,29 @@ class World:
     def wants(self, operand) -> bool:
         return self.grad_enabled and isinstance(operand, CellTensor) and operand.family.wants
 
+    # ---- aliases -----------------------------------------------------------------------------------------------------
+
+    def look(self, tensor: CellTensor, cells: np.ndarray) -> CellTensor:
+        """A view: a member of the family, unless it is taken under no_grad of something that wants a gradient."""
+        detached = tensor.family.wants and not self.grad_enabled
+        family = self.found(tensor.storage) if detached else tensor.family
+        return CellTensor(self, tensor.storage, family, cells)
+
+    def alias(self, tensor: CellTensor) -> CellTensor:
+        """A detached alias: the first of another family on the same storage."""
+        return CellTensor(self, tensor.storage, self.found(tensor.storage), tensor.cells)
+
+    def relaid(self, tensor: CellTensor) -> None:
+        """The shape of ``tensor`` was changed in place: nothing was written, so there is nothing to count."""
+
+    def gather(self, tensor: CellTensor, cells: np.ndarray, index_tensors: list, holds: bool) -> CellTensor:
+        """A copy of some cells, an element for every cell asked for."""
+        wants = self.wants(tensor)
+        out = self.fresh(c.read(tensor.storage, tensor.family, cells), wants)
+        if wants:
+            out.family.record = c.Record([tensor.family.record], [c.Saved.of(i) for i in index_tensors], holds)
+        return out
+
     # ---- operations --------------------------------------------------------------------------------------------------
 
     def dual(self, operand, dtype=None) -> Dual:
@@ -265,6 +288,10 @@ class World:
                 r.freed = True  # also when it is refused: what a failed backward freed is not specified
         self.refuse([], may)
         return derivative, noise, records
+
+    def accumulated(self, old: np.ndarray, new: np.ndarray) -> np.ndarray:
+        """The gradient after one more backward."""
+        return old + new
 
     def grad(self, outputs, inputs, grad_outputs=None, retain_graph=None, allow_unused=False):
         seeds = grad_outputs or [None] * len(outputs)

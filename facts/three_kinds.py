@@ -1,0 +1,113 @@
+"""Records what NumPy, PyTorch and Paddle do with the programs of chapter 2, in three-kinds.json beside this file.
+
+    python facts/three_kinds.py numpy      in an environment that has numpy
+    python facts/three_kinds.py torch
+    python facts/three_kinds.py paddle
+
+A record holds the program as it ran, and per expression its value, or the error that came.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+FILE = Path(__file__).with_name("three-kinds.json")
+
+# Per question: the program of each library, and the expressions to look at afterwards.
+QUESTIONS: dict[str, tuple[dict[str, str], list[str]]] = {
+    "augmented assignment": (
+        {
+            "numpy": "x = numpy.zeros(3); y = x; y += 1",
+            "torch": "x = torch.zeros(3); y = x; y += 1",
+            "paddle": "x = paddle.zeros([3]); y = x; y += 1",
+        },
+        ["x.tolist()", "y is x"],
+    ),
+    "an in-place method": (
+        {
+            "torch": "x = torch.zeros(3); y = x.add_(torch.ones(3))",
+            "paddle": "x = paddle.zeros([3]); y = x.add_(paddle.ones([3]))",
+        },
+        ["x.tolist()", "y is x"],
+    ),
+    "add_ as a function": (
+        {"torch": "", "paddle": ""},
+        ["hasattr({library}, 'add_')", "hasattr({library}, 'sin_')", "hasattr({library}.nn.functional, 'relu_')"],
+    ),
+    "a number as operand": (
+        {
+            "torch": "x = torch.zeros(3); x.add_(1.0)",
+            "paddle": "x = paddle.zeros([3]); x.add_(1.0)",
+        },
+        ["x.tolist()"],
+    ),
+    "alpha": (
+        {
+            "torch": "x = torch.zeros(3); x.add_(torch.ones(3), alpha=2)",
+            "paddle": "x = paddle.zeros([3]); x.add_(paddle.ones([3]), alpha=2)",
+        },
+        ["x.tolist()"],
+    ),
+    "transpose": (
+        {
+            "torch": "x = torch.zeros(3, 4); y = x.t()",
+            "paddle": "x = paddle.zeros([3, 4]); y = x.transpose([1, 0])",
+        },
+        ["y.data_ptr() == x.data_ptr()"],
+    ),
+    "transpose in place": (
+        {
+            "torch": "x = torch.zeros(3, 4); before = x.data_ptr(); x.t_(); version = x._version",
+            "paddle": (
+                "x = paddle.zeros([3, 4]); before = x.data_ptr(); x.transpose_([1, 0]); version = x.inplace_version"
+            ),
+        },
+        ["x.data_ptr() == before", "version"],
+    ),
+    "a result that does not fit": (
+        {
+            "numpy": "x = numpy.zeros(3); x += numpy.ones((2, 3))",
+            "torch": "x = torch.zeros(3); x.add_(torch.ones(2, 3))",
+            "paddle": "x = paddle.zeros([3]); x.add_(paddle.ones([2, 3]))",
+        },
+        ["x.tolist()"],
+    ),
+}
+
+
+def ask(library: str, program: str, expressions: list[str]) -> dict[str, Any]:
+    """Run `program`, then evaluate the expressions."""
+    names = {library: importlib.import_module(library)}
+    asked = [expression.format(library=library) for expression in expressions]
+    try:
+        exec(program, names)
+        return {"program": program, "values": {expression: eval(expression, names) for expression in asked}}
+    except Exception as error:
+        return {"program": program, "error": f"{type(error).__name__}: {error}".strip()}
+
+
+def record(library: str) -> dict[str, Any]:
+    """All answers of one library, with its version."""
+    answers = {
+        question: ask(library, programs[library], expressions)
+        for question, (programs, expressions) in QUESTIONS.items()
+        if library in programs
+    }
+    version = importlib.import_module(library).__version__.partition("+")[0]
+    return {"library": library, "version": version, "device": "CPU", "answers": answers}
+
+
+def main() -> None:
+    library = sys.argv[1]
+    records = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
+    new = record(library)
+    records[f"{library} {new['version']}"] = new
+    FILE.write_text(json.dumps(dict(sorted(records.items())), indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

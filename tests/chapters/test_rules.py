@@ -1,0 +1,207 @@
+"""What every chapter owes its reader, as far as it can be checked without one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.chapters.chapter import FOLDER, Chapter, in_order
+
+FEWEST_WORDS, MOST_WORDS = 800, 1800
+RULES: list[Callable[[Chapter], str | None]] = []
+
+
+def rule(check: Callable[[Chapter], str | None]) -> Callable[[Chapter], str | None]:
+    """A rule looks at a chapter and says what is wrong with it, if anything is."""
+    RULES.append(check)
+    return check
+
+
+@rule
+def title_carries_the_number_of_the_file(chapter):
+    number = int(chapter.name[:2])
+    if not re.match(rf"\s*# {number}\. \S", chapter.prose):
+        return f"the first line has to be '# {number}. ' and the title"
+
+
+@rule
+def opens_with_a_prediction(chapter):
+    opening = chapter.text.split("\n## ", 1)[0]
+    if not re.search(r"^predict\(", opening, re.MULTILINE):
+        return "no predict(...) before the first section"
+
+
+@rule
+def asks_three_questions(chapter):
+    if (count := len(chapter.cells_with("predict("))) < 3:
+        return f"{count} predictions, at least 3 are due"
+
+
+@rule
+def shows_a_stage(chapter):
+    if not chapter.cells_with("%%stage"):
+        return "no cell begins with %%stage"
+
+
+@rule
+def has_an_exercise_that_checks_itself(chapter):
+    if not chapter.cells_with("check("):
+        return "no cell calls check(...)"
+
+
+@rule
+def hides_a_solution_that_is_run(chapter):
+    solutions = chapter.cells_with("require(")
+    if not solutions:
+        return "no cell calls require(...) on a solution"
+    for cell in solutions:
+        if "hide-cell" not in cell.metadata.get("tags", []):
+            return "a cell with require(...) is not tagged hide-cell"
+
+
+@rule
+def says_what_to_remember_in_three_to_five_lines(chapter):
+    lines = re.findall(r"^(?:[-*]|\d+\.) ", chapter.section("What to remember"), re.MULTILINE)
+    if not 3 <= len(lines) <= 5:
+        return f"'What to remember' has {len(lines)} lines, 3 to 5 are due"
+
+
+@rule
+def leads_to_the_next_chapter(chapter):
+    names = in_order()
+    if chapter.name in names[:-1]:
+        following = names[names.index(chapter.name) + 1]
+        ending = chapter.text.split("## What to remember", 1)[-1]
+        if f"]({following}.md" not in ending:
+            return f"no link to {following}.md after 'What to remember'"
+
+
+@rule
+def names_its_sources(chapter):
+    number = int(chapter.name[:2])
+    if f"{{cite}}`{number}-" not in chapter.text:
+        return f"no source is cited as {{cite}}`{number}-...`"
+    if "```{bibliography}" not in chapter.section("Sources"):
+        return "no {bibliography} under 'Sources'"
+
+
+@rule
+def is_short(chapter):
+    if not FEWEST_WORDS <= chapter.words <= MOST_WORDS:
+        return f"{chapter.words} words of prose, {FEWEST_WORDS} to {MOST_WORDS} are due"
+
+
+@rule
+def expects_errors_by_name(chapter):
+    """The tag raises-exception would pass a cell that raises nothing, or something else."""
+    for cell in chapter.code:
+        if "raises-exception" in cell.metadata.get("tags", []):
+            return "the tag raises-exception; use %%expect_error"
+
+
+def faults(chapter: Chapter) -> Iterator[str]:
+    return (f"{check.__name__}: {fault}" for check in RULES if (fault := check(chapter)))
+
+
+@pytest.mark.parametrize("name", in_order())
+def test_a_chapter_keeps_the_rules(name):
+    assert list(faults(Chapter.read(name))) == []
+
+
+def test_the_contents_and_the_folder_name_the_same_chapters():
+    assert sorted(in_order()) == sorted(path.stem for path in FOLDER.glob("*.md"))
+
+
+GOOD = """---
+jupytext:
+  text_representation:
+    extension: .md
+    format_name: myst
+kernelspec:
+  display_name: Python 3
+  language: python
+  name: python3
+---
+
+# 77. A title
+
+{prose} {{cite}}`77-source`.
+
+```{{code-cell}} ipython3
+predict("one")
+```
+
+## A section
+
+```{{code-cell}} ipython3
+%%stage
+x = 1
+```
+
+```{{code-cell}} ipython3
+predict("two")
+```
+
+```{{code-cell}} ipython3
+predict("three")
+```
+
+```{{code-cell}} ipython3
+check(reader)
+```
+
+```{{code-cell}} ipython3
+:tags: [hide-cell]
+
+require(solution)
+```
+
+## What to remember
+
+- one
+- two
+- three
+
+## Sources
+
+```{{bibliography}}
+:keyprefix: 77-
+```
+"""
+# What to change in the good chapter, and the one rule that then has to speak.
+BREAKS = [
+    ("# 77. A", "# 7. A", title_carries_the_number_of_the_file),
+    ('predict("one")', "x", opens_with_a_prediction),
+    ('predict("two")', "x", asks_three_questions),
+    ("%%stage", "", shows_a_stage),
+    ("check(reader)", "reader", has_an_exercise_that_checks_itself),
+    (":tags: [hide-cell]\n", "", hides_a_solution_that_is_run),
+    ("require(solution)", "solution", hides_a_solution_that_is_run),
+    ("- three\n", "", says_what_to_remember_in_three_to_five_lines),
+    ("{cite}`77-source`", "a book", names_its_sources),
+    ("```{bibliography}", "```{note}", names_its_sources),
+    ("word " * 900, "word " * 700, is_short),
+    ("word " * 900, "word " * 1900, is_short),
+    ("[hide-cell]", "[hide-cell, raises-exception]", expects_errors_by_name),
+]
+
+
+def test_a_good_chapter_has_no_faults():
+    assert list(faults(Chapter("77_good", GOOD.format(prose="word " * 900)))) == []
+
+
+@pytest.mark.parametrize("old, new, broken", BREAKS)
+def test_each_rule_speaks_when_it_is_broken(old, new, broken):
+    text = GOOD.format(prose="word " * 900)
+    assert old in text
+    spoken = [fault.split(":")[0] for fault in faults(Chapter("77_bad", text.replace(old, new)))]
+    assert broken.__name__ in spoken
+
+
+def test_a_chapter_has_to_lead_on():
+    first, second = in_order()[:2]
+    text = f"## What to remember\n\n[next]({second}.md)"
+    assert leads_to_the_next_chapter(Chapter(first, text)) is None
+    assert leads_to_the_next_chapter(Chapter(first, f"[next]({second}.md)\n\n## What to remember"))

@@ -1,0 +1,199 @@
+"""References with one planted mistake each. Put in the engine's place, each must be found out.
+
+Promises: every fault is a mistake that a real engine could make, or that a real framework makes. The comparison that
+notices none of them would be worthless.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from . import cells as c
+from .calculus import Dual, constant
+from .tensor import CellTensor
+from .world import World
+
+
+class ViewsShareNoHistory(World):
+    """Paddle 2.6.2: a view has a gradient of its own, so a write through it is missed."""
+
+    def look(self, tensor: CellTensor, cells: np.ndarray) -> CellTensor:
+        family = self.found(tensor.storage)
+        family.tangents[:] = tensor.family.tangents
+        family.wants, family.record = tensor.family.wants, tensor.family.record
+        return CellTensor(self, tensor.storage, family, cells)
+
+
+class DetachKeepsTheFamily(World):
+    """A detached alias takes part in the gradient."""
+
+    def alias(self, tensor: CellTensor) -> CellTensor:
+        return CellTensor(self, tensor.storage, tensor.family, tensor.cells)
+
+
+class NoGradViewsTakePart(World):
+    """A view taken under no_grad of a tensor that wants a gradient joins its family."""
+
+    def look(self, tensor: CellTensor, cells: np.ndarray) -> CellTensor:
+        return CellTensor(self, tensor.storage, tensor.family, cells)
+
+
+class ConstantsKeepTheGradient(World):
+    """What a constant overwrites keeps the derivative of what was there."""
+
+    def write(self, target, cells, result, recording):
+        if recording and not result.t.any():
+            result = Dual(result.v, target.family.tangents[cells])
+        super().write(target, cells, result, recording)
+
+
+class NoGradWritesAreRecorded(World):
+    """A write under no_grad clears the derivative of what it overwrites."""
+
+    def write(self, target, cells, result, recording):
+        super().write(target, cells, result, True if not self.grad_enabled and target.family.wants else recording)
+
+
+class EveryRepeatedIndexCounts(World):
+    """Where setitem repeats an index, the derivative is that of the first writer."""
+
+    def write(self, target, cells, result, recording):
+        super().write(target, cells, result, recording)
+        if recording:
+            for i, cell in reversed(list(enumerate(cells.ravel().tolist()))):
+                target.family.tangents[cell] = result.t.reshape(-1, c.DIRECTIONS)[i]
+
+
+class VersionsMissWrites(World):
+    """Filling does not count as a write."""
+
+    def inplace(self, name, target, others, params):
+        before = target.storage.version
+        super().inplace(name, target, others, params)
+        if name in ("fill", "zero"):
+            target.storage.version = before
+        return target
+
+
+class FailedWritesCount(World):
+    """A refused write raises the version all the same."""
+
+    def check(self, name, operands, params):
+        try:
+            super().check(name, operands, params)
+        except Exception:
+            operands[0].storage.version += 1
+            raise
+
+
+class ChecksAfterTheWrite(World):
+    """Paddle 2.6.2: a leaf is overwritten, then the error comes."""
+
+    def check(self, name, operands, params):
+        try:
+            super().check(name, operands, params)
+        except ValueError:
+            if operands[0].family.leaf is not None and name in ("scale", "zero", "fill"):
+                operands[0].storage.values[operands[0].cells] = 0.0
+            raise
+
+
+class LeavesMayBeWritten(World):
+    """A leaf is protected, a view of it is not."""
+
+    def unwritable(self, target):
+        return [r for r in super().unwritable(target) if r != c.LEAF or target.family.leaf is target]
+
+
+class ReadsWhatItOverwrote(World):
+    """Paddle 2.6.2: x.subtract_(x[0]) reads an element that it has already overwritten."""
+
+    def evaluate(self, name, operands, params):
+        x, *others = operands
+        if name == "subtract" and others and isinstance(x, CellTensor) and self.lies_in(others[0], x) and others[0].cells.size == 1 and x.cells.size > 1:
+            value = np.array(others[0].numpy())
+            others = [constant(np.array([value.item()] + [0.0] * (x.cells.size - 1)).reshape(x.cells.shape))]
+            return Dual(self.dual(x).v - others[0].v, self.dual(x).t)
+        return super().evaluate(name, operands, params)
+
+
+class BackwardForgetsWhatWasThere(World):
+    """A second backward replaces the gradient instead of adding to it."""
+
+    def accumulated(self, old, new):
+        return new
+
+
+class SavedValuesAreNotChecked(World):
+    """Backward goes on with values that were overwritten, and takes the derivative of whatever is there now."""
+
+    def differentiate(self, outputs, seeds, retain_graph):
+        strict, self.strict = self.strict, False
+        try:
+            derivative, noise, records = super().differentiate(outputs, seeds, retain_graph)
+        finally:
+            self.strict = strict
+        stale = any(s.staleness() == c.STALE_BYTES for r in records for s in r.saves)
+        return derivative * (1.001 if stale else 1.0), noise, records
+
+
+class RefusesWithoutReason(World):
+    """Multiply saves both operands whoever wants a gradient, as Paddle does."""
+
+    def record(self, name, operands, wants, out, inplace=False):
+        wants = [True] * len(wants) if name == "multiply" and any(wants) else wants
+        operands = [o if isinstance(o, CellTensor) else out for o in operands]
+        return super().record(name, operands, wants, out, inplace)
+
+
+class AcceptsOwnInputUnder25(World):
+    """Under policy 2.5, an operation that needs its own input goes on."""
+
+    def check(self, name, operands, params):
+        policy, self.policy = self.policy, "2.6"
+        try:
+            super().check(name, operands, params)
+        finally:
+            self.policy = policy
+
+
+class DtypesFollowTheOperand(World):
+    """An integer tensor takes a float result and truncates it."""
+
+    def check(self, name, operands, params):
+        if operands[0].dtype.kind != "f":
+            return
+        super().check(name, operands, params)
+
+
+class ShapeOperationsCount(World):
+    """Paddle 2.6.2: an operation that changes the shape only raises the version."""
+
+    def relaid(self, tensor):
+        tensor.storage.version += 1
+
+
+class InPlaceGivesAnother(World):
+    """An in-place operation returns another tensor on the same storage."""
+
+    def inplace(self, name, target, others, params):
+        super().inplace(name, target, others, params)
+        return CellTensor(self, target.storage, target.family, target.cells)
+
+
+class SplitGivesViews(World):
+    """The parts of a split share memory with the whole, as PyTorch's do."""
+
+    def gather(self, tensor, cells, index_tensors, holds):
+        return self.look(tensor, cells)
+
+
+class WrongSlope(World):
+    """relu lets every gradient pass."""
+
+    def evaluate(self, name, operands, params):
+        result = super().evaluate(name, operands, params)
+        return Dual(result.v, self.dual(operands[0]).t) if name == "relu" else result
+
+
+FAULTS = [w for w in vars().values() if isinstance(w, type) and issubclass(w, World) and w is not World]

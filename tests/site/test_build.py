@@ -1,0 +1,93 @@
+"""A sound book builds; a book with a fault does not, and a page that asks another host is caught."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tools import build
+
+ROOT = build.ROOT
+CHAPTER = """---
+jupytext:
+  text_representation:
+    extension: .md
+    format_name: myst
+kernelspec:
+  display_name: Python 3
+  language: python
+  name: python3
+---
+
+# A chapter
+
+{}
+"""
+
+
+def cell(code: str) -> str:
+    return f"```{{code-cell}} ipython3\n{code}\n```"
+
+
+@pytest.fixture
+def small_book(tmp_path):
+    """A book of one page with the configuration and the extension of the real one."""
+
+    def make(text: str) -> Path:
+        settings = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+        settings["sphinx"]["local_extensions"] = {"book_pages": str(ROOT / "_ext")}
+        settings["sphinx"]["config"] |= {
+            "html_static_path": [str(ROOT / "book")],
+            "html_favicon": str(ROOT / "book" / "favicon.svg"),
+        }
+        (tmp_path / "_config.yml").write_text(yaml.safe_dump(settings), encoding="utf-8")
+        (tmp_path / "_toc.yml").write_text("format: jb-book\nroot: index\n", encoding="utf-8")
+        entry = "@misc{known, title = {Known}, year = {2024}}"
+        (tmp_path / "references.bib").write_text(entry, encoding="utf-8")
+        (tmp_path / "index.md").write_text(CHAPTER.format(text), encoding="utf-8")
+        return tmp_path
+
+    return make
+
+
+def built(book: Path) -> tuple[int, str]:
+    status = build.build(book, quiet=True)
+    return status, (book / "_build" / "build.log").read_text(encoding="utf-8")
+
+
+def test_a_sound_book_builds_and_a_request_to_another_host_is_caught(small_book, serve_folder, visit):
+    page = cell("print(1 + 1)") + "\n\nA source {cite}`known`.\n\n```{bibliography}\n```"
+    book = small_book(f'{page}\n\n<img alt="" src="https://example.org/pixel.png">')
+    status, log = built(book)
+    assert status == 0, log
+    assert build.is_fresh(book)
+
+    seen = visit(f"{serve_folder(book / '_build' / 'html')}index.html")
+    assert seen.foreign == ["https://example.org/pixel.png"]
+    assert len(seen.complaints) == 1  # the browser says that it could not load it
+
+    (book / "index.md").write_text("# Another", encoding="utf-8")
+    assert not build.is_fresh(book)
+
+
+def test_a_failing_cell_stops_the_build(small_book):
+    status, log = built(small_book(cell("1 / 0")))
+    assert status != 0
+    assert "ZeroDivisionError" in log
+
+
+def test_a_reference_to_nothing_stops_the_build(small_book):
+    faults = {
+        "A link to [nothing](nowhere.md).": "'nowhere.md'",
+        "A link to [no heading](#no-heading).": "'no-heading'",
+        "![a picture](no-picture.png)": "no-picture.png",
+        "A source that is not listed {cite}`no-source`.\n\n```{bibliography}\n```": '"no-source"',
+    }
+    status, log = built(small_book("\n\n".join(faults)))
+    assert status != 0
+    warnings = [line for line in log.splitlines() if "WARNING" in line]
+    assert len(warnings) == len(faults)
+    for said in faults.values():
+        assert any(said in warning for warning in warnings), f"{said}\n{warnings}"

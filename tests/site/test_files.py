@@ -1,0 +1,60 @@
+"""The files of the built book: complete, and naming nothing beyond themselves."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import yaml
+
+from tools.build import ROOT
+
+
+def test_pages_name_no_file_of_another_host(book):
+    """What the browser tests cannot see: files that only a rarer path through a page would load."""
+    loading = re.compile(
+        r'<(?:script|link|img|iframe|source|use)\b[^>]*\s(?:src|href)="((?:https?:)?//[^"]+)'
+    )
+    importing = re.compile(r"""(?:@import\s+(?:url\()?|\burl\()\s*["']?((?:https?:)?//[^"')]+)""")
+    for page in book.rglob("*.html"):
+        assert loading.findall(page.read_text(encoding="utf-8")) == [], page
+    for sheet in (book / "_static").rglob("*.css"):
+        assert importing.findall(sheet.read_text(encoding="utf-8")) == [], sheet
+
+
+def test_every_file_a_page_names_is_there(book):
+    """Jupyter Book says nothing about a script or a style sheet that is missing."""
+    named = re.compile(r'\b(?:src|href)="([^"#?]+)')
+    for page in book.rglob("*.html"):
+        for name in named.findall(page.read_text(encoding="utf-8")):
+            if not re.match(r"[a-z]+:|//", name):
+                assert (page.parent / name).exists(), f"{page.name} names {name}"
+
+
+def test_pages_have_no_event_handlers_but_the_themes(book):
+    handlers = {
+        handler
+        for page in book.rglob("*.html")
+        for handler in re.findall(r'\son[a-z]+="[^"]*"', page.read_text(encoding="utf-8"))
+    }
+    assert handlers <= {' onclick="window.print()"'}
+
+
+def test_each_chapter_offers_the_notebook_as_it_ran(book):
+    contents = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    for part in contents["parts"]:
+        for chapter in part["chapters"]:
+            page = (book / f"{chapter['file']}.html").read_text(encoding="utf-8")
+            assert f"_sources/{chapter['file']}.ipynb" in page
+            beside = book / "_sources" / f"{chapter['file']}.ipynb"
+            notebook = json.loads(beside.read_text(encoding="utf-8"))
+            counts = [cell["execution_count"] for cell in notebook["cells"] if cell["cell_type"] == "code"]
+            assert counts and counts == list(range(1, len(counts) + 1))
+
+
+def test_each_page_has_a_title_and_a_description_of_its_own(book):
+    pages = [book / "index.html", *(book / "chapters").glob("*.html")]
+    for pattern in (r"<title>(.*?)</title>", r'<meta name="description" content="([^"]{20,160})"'):
+        found = [re.findall(pattern, page.read_text(encoding="utf-8"), re.DOTALL) for page in pages]
+        assert all(len(texts) == 1 for texts in found), found
+        assert len({texts[0] for texts in found}) == len(pages), found

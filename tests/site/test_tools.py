@@ -1,0 +1,77 @@
+"""Setting up and serving, as `make book` does them."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+import socket
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from tools import serve
+from tools.build import ROOT
+
+
+def test_the_server_compresses_and_gives_back_the_same_bytes(tmp_path, serve_folder):
+    page = tmp_path / "index.html"
+    page.write_text("<p>" + "word " * 1000, encoding="utf-8")
+    address = f"{serve_folder(tmp_path)}index.html"
+    with urllib.request.urlopen(address) as answer:
+        assert answer.read() == page.read_bytes()
+    asking = urllib.request.Request(address, headers={"Accept-Encoding": "gzip"})
+    with urllib.request.urlopen(asking) as answer:
+        assert answer.headers["Content-Encoding"] == "gzip"
+        assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
+        body = answer.read()
+    assert len(body) < 200
+    assert gzip.decompress(body) == page.read_bytes()
+
+
+def test_the_server_listens_on_this_machine_only(tmp_path):
+    with serve.open_server(tmp_path) as server:
+        assert server.server_address[0] == "127.0.0.1"
+
+
+def test_the_server_takes_the_next_port_when_one_is_taken(tmp_path):
+    with socket.socket() as taken:
+        taken.bind((serve.HOST, 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with serve.open_server(tmp_path, port) as server:
+            assert server.server_port != port
+
+
+@pytest.fixture
+def clone(tmp_path):
+    """A checkout in which nothing has been set up."""
+    (tmp_path / "tools").mkdir()
+    for name in ("tools/environment.py", "pyproject.toml", "requirements.txt"):
+        shutil.copyfile(ROOT / name, tmp_path / name)
+    return tmp_path
+
+
+def set_up(clone: Path, as_if: str) -> subprocess.CompletedProcess[str]:
+    """Run the set-up under a Python that is not as it should be."""
+    code = f"import runpy, sys; {as_if}; runpy.run_path('tools/environment.py', run_name='__main__')"
+    return subprocess.run([sys.executable, "-c", code], cwd=clone, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("module", ["ensurepip", "venv"])
+def test_a_python_without_venv_is_told_in_one_line_what_to_install(clone, module):
+    done = set_up(clone, f"sys.modules['{module}'] = None")
+    version = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == [
+        f"Python's module {module} is missing; on Debian and Ubuntu: apt-get install python{version}-venv"
+    ]
+
+
+def test_a_python_that_is_too_old_is_told_so_in_one_line(clone):
+    done = set_up(clone, "sys.version_info = (3, 9, 0)")
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1
+    assert "Python 3.10 or newer is needed" in done.stderr
