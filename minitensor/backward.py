@@ -35,7 +35,7 @@ class InFlight:
         self._holders[key] = count + 1
         if count == 0:
             self._sizes[key] = size = getattr(owner, "nbytes", array.nbytes)
-            cpu_meter.take(size)
+            _count(size)
 
     def let_go(self, array: np.ndarray) -> None:
         """One holder fewer."""
@@ -43,7 +43,7 @@ class InFlight:
         count = self._holders[key] = self._holders[key] - 1
         if count == 0:
             del self._holders[key]
-            cpu_meter.give(self._sizes.pop(key))
+            _count(-self._sizes.pop(key))
 
     def alone(self, array: np.ndarray) -> bool:
         """Whether ``array`` is a whole buffer that one holder has: then it may be added to in place."""
@@ -52,9 +52,15 @@ class InFlight:
     def clear(self) -> None:
         """Let everything go."""
         for size in self._sizes.values():
-            cpu_meter.give(size)
+            _count(-size)
         self._holders.clear()
         self._sizes.clear()
+
+
+def _count(nbytes: int) -> None:
+    cpu_meter.take(nbytes)
+    if watch.listener is not None:
+        watch.listener("flight", nbytes)
 
 
 def _waits(roots: Iterable[Node]) -> dict[Node, int]:
@@ -87,8 +93,10 @@ def propagate(
     arrived: dict[Node, np.ndarray] = {}
     boxes: dict[GradientBox, np.ndarray] = {}
     flight = InFlight()
-    for g in gradients.values():
+    for node, g in gradients.items():
         flight.hold(g)
+        if watch.listener is not None:
+            watch.listener("start", node, g)
     try:
         with np.errstate(all="ignore"):
             while ready:
@@ -99,8 +107,11 @@ def propagate(
                 if type(node) is Leaf or node in capture:
                     arrived[node] = g
                     flight.hold(g)
+                sent = None
+                if watch.listener is not None:
+                    sent = []
+                    watch.listener("enter", node, g)
                 passed = node.op.backward(node, g)
-                sent = [] if watch.listener is not None else None
                 for parent, pg in zip(node.inputs, passed, strict=True):
                     if parent is None:
                         continue
@@ -125,6 +136,8 @@ def propagate(
                 flight.let_go(g)
                 if not retain_graph and node.op.saved_names and node.saved:
                     node.saved = FREED
+                if sent is not None:
+                    watch.listener("left", node)  # type: ignore[misc]
         return arrived, boxes
     finally:
         flight.clear()
@@ -194,8 +207,6 @@ def backward(x: Tensor, grad_tensor: Tensor | None = None, retain_graph: bool = 
         RuntimeError: when a saved tensor was overwritten or freed; no gradient has changed then.
     """
     node, g = _start(x, grad_tensor, "backward")
-    if watch.listener is not None:
-        watch.listener("start", node, g)
     arrived, boxes = propagate({node: g}, retain_graph)
     _commit(arrived, boxes)
 

@@ -10,10 +10,14 @@ kind                  arguments
 ``"free"``            storage (on its way out; only its identity and size may be used)
 ``"make"``            tensor, op name, inputs: a normal operation made a tensor on a new storage
 ``"view"``            tensor, op name, inputs: a view made a tensor on an old storage
-``"write"``           tensor, op name, inputs: an in-place operation wrote through this tensor
+``"write"``           tensor, op name, inputs, where: an in-place operation wrote through this tensor; ``where`` is
+                      None for all of it, else the array that was written (setitem), or an advanced index
 ``"meta"``            tensor, op name, inputs: an in-place operation changed shape and strides only
 ``"start"``           node, gradient array: backward begins here
+``"enter"``           node, incoming gradient array: its rules are about to run (and may find something stale)
 ``"visit"``           node, incoming gradient array, list of (parent node, gradient array for it)
+``"left"``            node: what it saved has been let go, unless the graph is retained
+``"flight"``          bytes: how many more (or fewer) the gradients on their way take
 ``"leaf"``            leaf node, gradient tensor that it now holds
 ====================  ==========================================================================================
 """

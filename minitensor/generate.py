@@ -116,7 +116,7 @@ def {name}({parameters}):
                 move_boxes(xn, node)
             x._node = node
     if watch.listener is not None:
-        watch.listener("write", x, {name!r}, ({xs}))
+        watch.listener("write", x, {name!r}, ({xs}), None)
     return x
 '''
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.regions import Region, region_of
+from minitensor.regions import covers, region_of, same_layout
 from minitensor.storage import Place, Storage, caller
 
 #: A saved array, the storage it lies in, and the version at which it was saved.
@@ -224,6 +224,26 @@ def set_node(x: Any, node: Node) -> None:
         x._node = node
 
 
+def become_leaf(x: Any, leaf: Leaf) -> None:
+    """Tensor ``x``, which wants no gradient so far, becomes ``leaf``.
+
+    If it shows all the memory of its family, the family becomes that leaf; if a part, it leaves the family.
+    """
+    x._node = leaf
+    history = x._history
+    if history is None:
+        return
+    if not covers(x._array, history.founder):
+        x._history = None
+        return
+    if same_layout(x._array, history.founder):
+        history.node = leaf
+    else:  # its shape or strides changed since it founded the family
+        history.node = new_node(READ, (leaf,), (region_of(history.founder, x._array),), history.founder.shape)
+    history.epoch += 1
+    x._seen = history.epoch
+
+
 def is_protected(x: Any) -> bool:
     """Whether ``x`` is a leaf that wants a gradient, or a view of one."""
     history = x._history
@@ -232,7 +252,7 @@ def is_protected(x: Any) -> bool:
     if history is None:
         return False
     node = history.node
-    while node is not None and node.op is RELAID:
+    while node is not None and (node.op is RELAID or node.op is READ):
         node = node.inputs[0]
     return type(node) is Leaf
 

@@ -181,7 +181,7 @@ def _store(x: Tensor, index: Any, value: Any, op: str) -> None:
         else:
             _set_part(x, target, yn)
     if watch.listener is not None:
-        watch.listener("write", x, op, (x, y))
+        watch.listener("write", x, op, (x, y), plain if advanced else target)
 
 
 def _set_part(x: Tensor, target: np.ndarray, yn: Node | None) -> None:
@@ -246,7 +246,7 @@ def set_value(x: Tensor, value: Any) -> None:
     if modes.grad and not leaf:
         _set_part(x, x._array, None)
     if watch.listener is not None:
-        watch.listener("write", x, "set_value", (x, given))
+        watch.listener("write", x, "set_value", (x, given), None)
 
 
 Tensor.__getitem__ = getitem  # type: ignore[attr-defined]

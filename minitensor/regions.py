@@ -82,6 +82,18 @@ def span(array: np.ndarray) -> tuple[int, int]:
     return address(array) + below, (above - below) // array.itemsize + 1
 
 
+def same_layout(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether two arrays show the same cells in the same way."""
+    return a is b or (a.shape == b.shape and a.strides == b.strides and address(a) == address(b))
+
+
+def covers(view: np.ndarray, founder: np.ndarray) -> bool:
+    """Whether ``view`` shows every cell of ``founder``, each once, though perhaps in another order."""
+    if same_layout(view, founder):
+        return True
+    return view.size == founder.size == span(founder)[1] and span(view) == span(founder) and not overlaps_itself(view)
+
+
 def overlaps_itself(array: np.ndarray) -> bool:
     """Whether two elements of ``array`` share memory."""
     if array.size < 2:

@@ -15,7 +15,7 @@ import numpy as np
 
 from minitensor.dtypes import _BY_NUMPY, FLOATS, DType
 from minitensor.events import watch
-from minitensor.history import GradientBox, Leaf, Node, current, family_of, new_leaf
+from minitensor.history import GradientBox, Leaf, Node, become_leaf, current, family_of, new_leaf
 from minitensor.printing import format_tensor
 from minitensor.regions import address
 from minitensor.storage import Storage, new_storage
@@ -179,14 +179,7 @@ class Tensor:
         elif node is None:
             if self._array.dtype not in FLOATS:
                 raise TypeError(f"only a float32 or float64 tensor can want a gradient, not {self.dtype.name}")
-            self._node = leaf = new_leaf(self._array.shape)
-            history = self._history
-            if history is not None and self._array is history.founder:
-                history.node = leaf
-                history.epoch += 1
-                self._seen = history.epoch
-            else:
-                self._history = None
+            become_leaf(self, new_leaf(self._array.shape))
 
     @property
     def is_leaf(self) -> bool:

@@ -17,14 +17,10 @@ class Meter:
         self.peak = 0
 
     def take(self, nbytes: int) -> None:
-        """Count ``nbytes`` bytes more."""
+        """Count ``nbytes`` bytes more (fewer, when negative)."""
         self.allocated = now = self.allocated + nbytes
         if now > self.peak:
             self.peak = now
-
-    def give(self, nbytes: int) -> None:
-        """Count ``nbytes`` bytes fewer."""
-        self.allocated -= nbytes
 
 
 #: The meter of the computer's own memory.

@@ -1,0 +1,279 @@
+/* <memory-stage>: the memory stepper as an element. Its trace is the JSON in its <script type="application/json"> child (or its
+   `trace` property); its other children are what a page without JavaScript shows, and are replaced by the stage. Attributes:
+   variant="id" and step="1" (counted from 1) say where it opens. Everything lives in a shadow root: a page's style sheet and the
+   stage's do not reach each other. */
+
+const STYLE = '';                                    // stage.css, put here by picture.py
+const KEYS = 'data-lm-suppress-shortcuts';           // JupyterLab leaves the keys to an element that carries this
+
+/** `code` -> <code>code</code>, everything else as text. */
+const marked = s => esc(s).replace(/`([^`]+)`/g, '<code>$1</code>');
+const onLine = s => s.line <= s.end && s.end > s.line ? `lines ${s.line} to ${s.end}` : `line ${s.line}`;
+
+const LEGEND = [
+  ['names', 'left; an arrow leads to the tensor that a name stands for. (line 5) is held by the running line only.'],
+  ['tensors', 'middle; a way to look at a storage. Colour and pattern follow a tensor for its life. gradient: leaf = stop_gradient is False on a tensor you made; yes = on a result; no = stop_gradient is True.'],
+  ['storages', 'right; the numbers. Under the cells a track for each tensor shows which cells it reads; striped cells are seen by several.'],
+  ['heavy frame', 'written at this step: the old number struck through, the new one below it. Every write raises the version.'],
+  ['rounded capsule', 'an operation that saved this for backward. Red: what it saved has been overwritten since.'],
+  ['history', 'a pill is a memory state, name @ version; dashed and struck through when its numbers are gone. A box is an operation. Heavy arrows back: the gradient has passed.'],
+  ['black', 'new or changed at this step. What is older is grey, what is freed is dashed.'],
+];
+
+function define() {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(themeCss('.stage') + STYLE);
+
+  class MemoryStage extends HTMLElement {
+    connectedCallback() {
+      if (this.shadowRoot) return this.watch();
+      if (this.given) return this.start(this.given);
+      const read = () => {
+        const script = this.querySelector(':scope > script[type="application/json"]');
+        if (script && !this.shadowRoot && this.isConnected) this.start(JSON.parse(script.textContent));
+      };
+      if (document.readyState === 'loading') document.addEventListener('DOMContentLoaded', read, { once: true }); else read();
+    }
+    disconnectedCallback() { this.unwatch?.(); }
+    set trace(trace) { this.given = trace; if (this.isConnected) this.start(trace); }
+
+    start(trace) {
+      this.data = trace;
+      this.at = { variant: Math.max(0, trace.variants.findIndex(v => v.id === this.getAttribute('variant'))), step: 0, seen: new Set(), unfold: false };
+      this.at.step = Math.min(Math.max(1, +this.getAttribute('step') || 1), this.frames.length) - 1;
+      this.setAttribute(KEYS, '');                    // outside the shadow root a key event seems to come from here
+      const root = this.shadowRoot ?? this.attachShadow({ mode: 'open' });
+      root.adoptedStyleSheets = [sheet];
+      root.innerHTML = `<div class="frame"><section class="stage" aria-label="${esc(`Memory, step by step: ${trace.title}`)}">
+        <div class="top"><p class="title">${esc(trace.title)}</p>${trace.ask ? `<p class="ask">${marked(trace.ask)}</p>` : ''}</div>
+        <div class="grid">
+          <div class="prog"><ol class="code" aria-label="Program"></ol></div>
+          <div class="variants"></div>
+          <div class="say"><div class="live" aria-live="polite" aria-atomic="true"></div><div class="after"></div></div>
+          <div class="time"><button type="button" class="back" ${KEYS}>Back</button><button type="button" class="next" ${KEYS}>Next</button><output></output>
+            <input type="range" min="1" step="1" aria-label="Step" ${KEYS}></div>
+          <div class="bytes"><div class="chart"></div><dl class="nums"></dl></div>
+          <div class="space"><div class="pic"></div><button type="button" class="more" aria-pressed="false" ${KEYS} hidden>Show every storage</button></div>
+          <div class="words"><details class="all"><summary ${KEYS}>All steps as text</summary><ol></ol></details>
+            <details class="legend-box"><summary ${KEYS}>How to read the picture</summary><dl class="legend">${LEGEND.map(([a, b]) => `<dt>${a}</dt><dd>${b}</dd>`).join('')}</dl></details></div>
+        </div></section></div>`;
+      this.$ = sel => root.querySelector(sel);
+      if (!this.listening) this.listen(root);
+      this.listening = true;
+      this.width = 0;
+      this.showVariants();
+      this.showProgram();
+      this.show();
+      this.watch();
+    }
+
+    get variant() { return this.data.variants[this.at.variant]; }
+    get frames() { return planOf(this.data).runs[this.at.variant]; }
+
+    listen(root) {
+      root.addEventListener('input', e => {
+        if (e.target.type === 'range') this.go(e.target.value - 1);
+        if (e.target.type === 'radio') this.choose(+e.target.value);
+      });
+      root.addEventListener('click', e => {
+        const { classList } = e.target;
+        if (classList.contains('back')) this.go(this.at.step - 1);
+        if (classList.contains('next')) this.go(this.at.step + 1);
+        if (classList.contains('more')) { this.at.unfold = !this.at.unfold; this.draw(); }
+        const line = +e.target.closest('.code li')?.dataset.line;
+        if (line) this.goToLine(line);
+      });
+      root.addEventListener('keydown', e => {
+        if (/INPUT/.test(e.target.tagName) || e.ctrlKey || e.metaKey || e.altKey || e.shiftKey) return;
+        const to = { ArrowLeft: this.at.step - 1, ArrowRight: this.at.step + 1, Home: 0, End: Infinity }[e.key];
+        if (to !== undefined) { e.preventDefault(); this.go(to); }
+      });
+      root.addEventListener('toggle', e => { if (e.target.open && e.target.classList.contains('all')) this.fillWords(); }, true);
+    }
+
+    /** Follows the page's theme, the column's width, and printing. */
+    watch() {
+      this.unwatch?.();
+      const theme = () => {
+        const html = document.documentElement.dataset.theme, lab = document.body.dataset.jpThemeLight;
+        const said = html === 'dark' || html === 'light' ? html : lab ? (lab === 'false' ? 'dark' : 'light') : '';
+        this.$('.frame').dataset.theme = said;
+      };
+      const seen = new MutationObserver(theme), size = new ResizeObserver(() => this.fitWidth()), paper = () => this.reveal();
+      for (const el of [document.documentElement, document.body]) seen.observe(el, { attributes: true, attributeFilter: ['data-theme', 'data-jp-theme-light'] });
+      size.observe(this.$('.frame'));
+      addEventListener('beforeprint', paper);
+      this.unwatch = () => { seen.disconnect(); size.disconnect(); removeEventListener('beforeprint', paper); };
+      theme();
+      this.fitWidth();
+    }
+
+    fitWidth() {
+      const w = this.$('.frame').clientWidth;
+      if (!w || w === this.width) return;
+      this.width = w;
+      this.keepHeight();
+      this.draw();
+    }
+
+    go(step) {
+      step = Math.max(0, Math.min(this.frames.length - 1, step));
+      if (step === this.at.step) return;
+      this.at.step = step;
+      this.show();
+    }
+
+    /** A line's next step after this one, or its first. */
+    goToLine(line) {
+      const hits = this.frames.filter(f => f.line <= line && line <= f.end).map(f => f.step);
+      if (hits.length) this.go(hits.find(k => k > this.at.step) ?? hits[0]);
+    }
+
+    /** Another variant, at the same moment: the same pass over the same line, where it has one. */
+    choose(variant) {
+      const step = this.sameMoment(variant);
+      Object.assign(this.at, { variant, step, unfold: false });
+      this.showProgram();
+      this.show();
+    }
+    sameMoment(variant) {
+      const alike = (frames, f) => frames.filter(x => x.line === f.line && x.phase === f.phase).map(x => x.step);
+      const here = this.frames[this.at.step], there = planOf(this.data).runs[variant], pass = alike(this.frames, here).indexOf(this.at.step), hits = alike(there, here);
+      return hits[pass] ?? hits.at(-1) ?? Math.min(this.at.step, there.length - 1);
+    }
+
+    showProgram() {
+      const { code } = this.variant;
+      this.$('.stage').classList.toggle('long', Math.max(...code.map(line => line.length)) > 42);
+      this.$('.code').innerHTML = code.map((line, i) => `<li data-line="${i + 1}"><span class="n">${i + 1}</span><span>${esc(line) || ' '}</span></li>`).join('');
+      this.$('.time input').max = this.frames.length;
+      this.keepHeight();
+      this.$('.all ol').innerHTML = '';
+      if (this.$('.all').open) this.fillWords();
+    }
+
+    show() {
+      const f = this.frames[this.at.step], last = this.frames.length - 1, k = this.at.step;
+      if (k === last) this.at.seen.add(this.at.variant);
+      this.$('.code').querySelectorAll('li').forEach((li, i) => {
+        const now = f.line <= i + 1 && i + 1 <= f.end;
+        li.className = now ? 'now' : i + 1 < f.line ? 'done' : '';
+        if (i + 1 === f.line) li.setAttribute('aria-current', 'step'); else li.removeAttribute('aria-current');
+      });
+      this.scrollCode();
+      this.$('.live').innerHTML = this.sentence(f);
+      this.$('.after').innerHTML = this.remarks(f);
+      const where = `step ${k + 1} of ${last + 1}`;
+      this.$('output').textContent = `${where}, ${f.phase}`;
+      const slider = this.$('.time input');
+      slider.value = k + 1;
+      slider.setAttribute('aria-valuetext', `${where}, ${onLine(f)}, ${f.phase}`);
+      this.$('.back').setAttribute('aria-disabled', k === 0);
+      this.$('.next').setAttribute('aria-disabled', k === last);
+      const number = (name, bytes) => bytes === undefined ? '' : `<div><i class="${name}"></i><dt>${name}</dt><dd>${bytesText(bytes)}</dd></div>`;
+      this.$('.nums').innerHTML = number('allocated', f.allocated) + number('peak', f.peak) + number('reserved', f.reserved);
+      this.fillVariants();
+      this.$('.all ol').querySelectorAll('li').forEach((li, i) => { if (i === k) li.setAttribute('aria-current', 'step'); else li.removeAttribute('aria-current'); });
+      if (this.width) this.draw();
+    }
+
+    sentence(f) { return `<p class="sentence">${marked(f.say)}</p>${f.error ? `<p class="error">${esc(f.error)}</p>` : ''}`; }
+    remarks(f) {
+      const cut = f.step === this.frames.length - 1 && this.variant.truncated;
+      return (f.out ? `<div class="out"><span>printed</span><pre tabindex="0" role="group" aria-label="Printed at this step" ${KEYS}>${esc(f.out.replace(/\n$/, ''))}</pre></div>` : '') +
+        (f.note ? `<p class="note">${marked(f.note)}</p>` : '') + (cut ? `<p class="cut">${marked(cut)}</p>` : '');
+    }
+
+    /** The picture is drawn by the same function that draws the fallback. */
+    draw() {
+      const { variant, step, unfold } = this.at, width = Math.floor(this.$('.space').clientWidth);
+      const { svg, folded } = drawPicture(this.data, { variant, step, width, unfold });
+      this.$('.pic').innerHTML = svg;
+      const more = this.$('.more');
+      more.hidden = !folded && !unfold;
+      more.setAttribute('aria-pressed', unfold);
+      const box = this.$('.bytes'), phone = this.width < 620;
+      this.$('.chart').innerHTML = chart(this.data, { variant, step, width: Math.floor(box.clientWidth), inset: phone ? 20 : 22 });
+    }
+
+    /** The sentence keeps the height of the longest, so that nothing below it moves while stepping. */
+    keepHeight() {
+      const box = this.$('.say'), live = this.$('.live'), after = this.$('.after');
+      if (!box.clientWidth) return;
+      const before = [live.innerHTML, after.innerHTML], length = f => f.say.length + (f.error ?? '').length + (f.note ?? '').length + 60 * (f.out ?? '').split('\n').length;
+      live.removeAttribute('aria-live');
+      box.style.minHeight = 0;
+      const longest = planOf(this.data).runs.flat().sort((a, b) => length(b) - length(a)).slice(0, 8), phone = this.width < 620;
+      const tallest = Math.max(...longest.map(f => { live.innerHTML = this.sentence(phone ? { say: f.say } : f); after.innerHTML = phone ? '' : this.remarks(f); return box.offsetHeight; }));
+      [live.innerHTML, after.innerHTML] = before;
+      box.style.minHeight = `${tallest}px`;
+      live.setAttribute('aria-live', 'polite');
+    }
+
+    /** In a long program the current line is kept in sight, without scrolling the page. */
+    scrollCode() {
+      const box = this.$('.code'), li = this.$('.code .now');
+      if (box.scrollHeight <= box.clientHeight || !li) return box.removeAttribute('tabindex');
+      box.setAttribute('tabindex', '0');
+      if (li.offsetTop < box.scrollTop + 21 || li.offsetTop + 42 > box.scrollTop + box.clientHeight) box.scrollTop = li.offsetTop - box.clientHeight / 2;
+    }
+
+    fillWords() {
+      const ol = this.$('.all ol');
+      if (ol.children.length) return;
+      ol.innerHTML = this.frames.map(f => `<li${f.step === this.at.step ? ' aria-current="step"' : ''}>${marked(f.say)}${f.error ? ` <span class="bad">${esc(f.error)}</span>` : ''}${f.note ? ` ${marked(f.note)}` : ''}${f.out ? ` Printed: <code>${esc(f.out.trim())}</code>` : ''} <span>(${onLine(f)}; ${bytesText(f.allocated)} allocated)</span></li>`).join('');
+    }
+
+    /** Chooser and comparison are one table. */
+    showVariants() {
+      const { variants, compare } = this.data, box = this.$('.variants'), name = `v${hashOf(this.data.title)}${stages++}`;
+      box.hidden = variants.length < 2;
+      if (box.hidden) return;
+      const heading = compare ?? 'variant';
+      box.innerHTML = `<table><caption class="sr">Compare by ${esc(heading)}</caption><thead><tr><th scope="col">${esc(heading)}</th><th scope="col" class="num">allocated</th><th scope="col" class="num">peak</th><th scope="col">in the end</th></tr></thead><tbody>` +
+        variants.map((v, i) => `<tr><th scope="row"><label><input type="radio" name="${name}" value="${i}" ${KEYS}><span>${esc(v.label)}</span></label></th><td class="num"></td><td class="num"></td><td></td></tr>`).join('') + '</tbody></table><p class="diff"></p>';
+    }
+
+    /** Bytes are those of the same moment; a verdict stays hidden until its variant has been stepped to the end. */
+    fillVariants() {
+      const { variants } = this.data;
+      if (variants.length < 2) return;
+      const moments = variants.map((_, i) => planOf(this.data).runs[i][i === this.at.variant ? this.at.step : this.sameMoment(i)]), here = moments[this.at.variant];
+      this.$('.variants').querySelectorAll('tbody tr').forEach((tr, i) => {
+        tr.className = i === this.at.variant ? 'on' : '';
+        tr.querySelector('input').checked = i === this.at.variant;
+        tr.children[1].textContent = bytesText(moments[i].allocated);
+        tr.children[2].textContent = bytesText(moments[i].peak);
+        const seen = this.at.seen.has(i), bad = planOf(this.data).runs[i].at(-1).error;
+        tr.children[3].className = seen && bad ? 'bad' : '';
+        tr.children[3].innerHTML = seen ? esc(variants[i].verdict ?? 'done') : '<span aria-hidden="true">?</span><span class="sr">shown once stepped to its end</span>';
+      });
+      const differs = variants.flatMap((v, i) => {
+        const d = moments[i].allocated - here.allocated;
+        return i === this.at.variant ? [] : [`${v.label} allocates ${d ? `${bytesText(Math.abs(d))} ${d > 0 ? 'more' : 'less'}` : 'the same'}`];
+      });
+      this.$('.diff').textContent = moments.some(m => m.allocated !== here.allocated) ? `At this step, against ${this.variant.label}: ${differs.join(', ')}.` : 'At this step, all allocate the same.';
+    }
+
+    /** On paper nothing is hidden. */
+    reveal() {
+      this.data.variants.forEach((_, i) => this.at.seen.add(i));
+      this.fillVariants();
+      this.$('.all').open = true;
+      this.fillWords();
+    }
+  }
+  customElements.define('memory-stage', MemoryStage);
+}
+
+let stages = 0;
+if (globalThis.customElements && !customElements.get('memory-stage')) define();
+
+/** The front end of an anywidget: model.trace is the trace (an object). */
+function render({ model, el }) {
+  const stage = document.createElement('memory-stage'), update = () => { stage.trace = model.get('trace'); };
+  update();
+  el.append(stage);
+  model.on('change:trace', update);
+  return () => model.off('change:trace', update);
+}
