@@ -4,7 +4,7 @@ Its vocabulary is Paddle's: ``stop_gradient``, ``inplace_version``, ``add_``. Ev
 derivative table (:mod:`minitensor.table`); what is saved, copied or refused in place follows from the row.
 """
 
-from minitensor import device, joining, nn, operations, views
+from minitensor import device, indexing, joining, nn, operations, parts, relaying
 from minitensor.backward import grad
 from minitensor.creation import (
     arange,
@@ -24,7 +24,6 @@ from minitensor.creation import (
 from minitensor.dtypes import bool_ as bool
 from minitensor.dtypes import float32, float64, int32, int64
 from minitensor.generate import source
-from minitensor.indexing import set_value as _set_value
 from minitensor.modes import enable_grad, get_inplace_policy, is_grad_enabled, no_grad, set_inplace_policy
 from minitensor.printing import set_printoptions
 from minitensor.tensor import Tensor
@@ -32,4 +31,4 @@ from minitensor.tensor import Tensor
 __version__ = "0.1.0"
 
 # The operations keep the names of their rows. They are bound here rather than listed again.
-globals().update({**operations.FUNCTIONS, **views.FUNCTIONS, **joining.FUNCTIONS})
+globals().update({**operations.FUNCTIONS, **relaying.FUNCTIONS, **parts.FUNCTIONS, **joining.FUNCTIONS})

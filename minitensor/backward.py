@@ -190,9 +190,7 @@ def _start(x: Tensor, given: Any, what: str) -> tuple[Node, np.ndarray]:
     if not isinstance(given, Tensor):
         raise TypeError(f"{what}: the gradient to begin with is a Tensor or None, not {type(given).__name__}")
     if given._array.shape != x._array.shape:
-        raise ValueError(
-            f"{what}: the gradient to begin with has shape {given.shape}; the tensor has shape {x.shape}"
-        )
+        raise ValueError(f"{what}: the gradient to begin with has shape {given.shape}; the tensor has shape {x.shape}")
     return node, np.array(given._array, x._array.dtype)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.dtypes import DTYPES, FLOATS, _BY_NUMPY, dtype_of, float32
+from minitensor.dtypes import _BY_NUMPY, DTYPES, FLOATS, dtype_of, float32
 from minitensor.tensor import Tensor
 
 
@@ -201,5 +201,3 @@ def rand_like(x: Tensor, dtype: Any = None) -> Tensor:
 def randn_like(x: Tensor, dtype: Any = None) -> Tensor:
     """Numbers as ``randn`` draws them, in the shape and dtype of ``x``."""
     return randn(*_like("randn_like", x, dtype))
-
-

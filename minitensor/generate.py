@@ -268,9 +268,7 @@ def backward_source(row: Row) -> str:
         # Each rule sees the shape of its own input.
         rule = re.sub(r"\bshape\b", f"{text.node(x)}.shape", row.rules[x])
         gradients.append(f"({rule})" if one else f"({rule}) if {text.node(x)} is not None else None")
-    return _tidy(
-        BACKWARD.format(name=row.name, unpack=_lines(4, unpack), gradients=f"({', '.join(gradients)},)")
-    )
+    return _tidy(BACKWARD.format(name=row.name, unpack=_lines(4, unpack), gradients=f"({', '.join(gradients)},)"))
 
 
 def _meet(row: Row, text: _Text, template: str) -> str:

@@ -25,10 +25,10 @@ from minitensor.history import (
 )
 from minitensor.modes import modes
 from minitensor.operands import as_operands_in_place, cast, check_target
+from minitensor.parts import INDEX, Pick, part
 from minitensor.regions import region_of
 from minitensor.storage import log_write, new_storage
 from minitensor.tensor import Tensor
-from minitensor.views import INDEX, Pick, part
 
 
 def _plain(index: Any) -> tuple[Any, bool]:

@@ -14,8 +14,9 @@ from minitensor.creation import as_shape
 from minitensor.history import Node, Operation, new_node
 from minitensor.modes import modes
 from minitensor.operands import cast, meet
+from minitensor.parts import Pick
 from minitensor.tensor import Tensor
-from minitensor.views import Pick, _need_tensor, as_axis
+from minitensor.views import as_axis, need_tensor
 
 
 def _recorded(out: Tensor, op: Operation, inputs: Sequence[Tensor], saved: tuple[Any, ...]) -> Tensor:
@@ -30,7 +31,7 @@ def _tensors(op: str, x: Any) -> tuple[Tensor, ...]:
     if not isinstance(x, (list, tuple)) or not x:
         raise TypeError(f"{op} takes a list of tensors, not {x!r}")
     for item in x:
-        _need_tensor(op, item)
+        need_tensor(op, item)
     return meet(*x)
 
 
@@ -89,7 +90,7 @@ SPLIT = Operation("split", _split_backward)
 
 def split(x: Tensor, num_or_sections: Any, axis: int = 0, name: str | None = None) -> list[Tensor]:
     """Copies of equal parts (a number) or of parts of given lengths (a list with at most one -1) along ``axis``."""
-    _need_tensor("split", x)
+    need_tensor("split", x)
     axis = as_axis("split", axis, x._array.ndim)
     length = x._array.shape[axis]
     if isinstance(num_or_sections, (int, np.integer)):
@@ -128,7 +129,7 @@ EXPAND = Operation("expand", _pass_backward)
 
 def expand(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
     """A copy of ``x`` repeated to ``shape``; -1 keeps a dimension."""
-    _need_tensor("expand", x)
+    need_tensor("expand", x)
     have = x._array.shape
     wanted = list(shape.tolist() if isinstance(shape, Tensor) else shape)
     missing = len(wanted) - len(have)
@@ -156,7 +157,7 @@ def astype(x: Tensor, dtype: Any) -> Tensor:
     """A copy of ``x`` in another dtype."""
     from minitensor.dtypes import dtype_of
 
-    _need_tensor("astype", x)
+    need_tensor("astype", x)
     return cast(x, dtype_of(dtype).numpy)
 
 

@@ -194,4 +194,3 @@ def alias_input(op: str, b: np.ndarray, storage: Storage, a: np.ndarray, own: Sa
         disjoint = False
     # Untouched, it is still right after the write, which makes one version more.
     return (b, storage, storage.version + 1) if disjoint else own_input(op, b)
-

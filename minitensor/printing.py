@@ -68,9 +68,7 @@ def set_printoptions(
     _options = replace(_options, **chosen)
 
 
-def format_tensor(
-    array: np.ndarray, *, dtype_name: str, place: object, stop_gradient: bool, indent: int = 7
-) -> str:
+def format_tensor(array: np.ndarray, *, dtype_name: str, place: object, stop_gradient: bool, indent: int = 7) -> str:
     """The text of a tensor that holds the values of `array`, which may have any shape and any strides.
 
     dtype_name: the dtype as it is to be printed, "float32".
@@ -107,8 +105,7 @@ def _format_values(array: np.ndarray, indent: int) -> str:
     if (edges < 0).any():  # neither -0. nor nan is below zero
         below_zero = (shown < 0).ravel().tolist()
         texts = [
-            text if below or len(text) >= width else " " + text
-            for text, below in zip(texts, below_zero, strict=True)
+            text if below or len(text) >= width else " " + text for text, below in zip(texts, below_zero, strict=True)
         ]
     texts = [text.ljust(width) for text in texts]
 

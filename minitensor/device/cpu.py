@@ -18,4 +18,3 @@ def max_memory_allocated() -> int:
 def reset_max_memory_allocated() -> None:
     """Start the peak again from what is allocated now."""
     cpu_meter.peak = cpu_meter.allocated
-

@@ -1,0 +1,150 @@
+"""Views that show some of the elements: slice, diagonal, unbind, as_strided; and what ``x[index]`` needs of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided as numpy_as_strided
+
+from minitensor.creation import as_shape
+from minitensor.history import READ, Node, Operation, family_of, new_node
+from minitensor.regions import address, overlaps_itself, region_of, span
+from minitensor.tensor import Tensor
+from minitensor.views import as_axis, need_tensor, view_of
+
+# ---------- some of the elements: index, slice, diagonal, unbind, as_strided ----------
+
+
+def _part_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
+    (show,) = node.saved
+    whole = np.zeros(node.inputs[0].shape, g.dtype)  # type: ignore[union-attr]
+    show(whole)[...] = g
+    return (whole,)
+
+
+INDEX, SLICE, DIAGONAL, UNBIND = (
+    Operation(name, _part_backward) for name in ("getitem", "slice", "diagonal", "unbind")
+)
+
+
+def part(x: Tensor, show: Callable[[np.ndarray], np.ndarray], op: Operation) -> Tensor:
+    """A view of the elements of ``x`` that ``show`` picks from an array."""
+    return view_of(x, show(x._array), op, (show,))
+
+
+class Pick:
+    """Picks ``array[index]`` as a view, also where numpy would give a bare number."""
+
+    __slots__ = ("index",)
+
+    def __init__(self, index: Any) -> None:
+        index = index if isinstance(index, tuple) else (index,)
+        self.index = index if any(i is Ellipsis for i in index) else (*index, Ellipsis)
+
+    def __call__(self, array: np.ndarray) -> np.ndarray:
+        return array[self.index]
+
+
+def slice_(x: Tensor, axes: Any, starts: Any, ends: Any) -> Tensor:
+    """A view of ``x`` from ``starts`` to ``ends`` along ``axes``; bounds past an end stop there."""
+    need_tensor("slice", x)
+    if not len(axes) == len(starts) == len(ends):
+        raise ValueError(
+            f"slice: axes, starts and ends must be equally long; they have {len(axes)}, {len(starts)}, {len(ends)}"
+        )
+    index = [slice(None)] * x._array.ndim
+    for axis, start, end in zip(axes, starts, ends, strict=True):
+        index[as_axis("slice", axis, x._array.ndim)] = slice(int(start), int(end))
+    return part(x, Pick(tuple(index)), SLICE)
+
+
+class _Diagonal:
+    __slots__ = ("arguments",)
+
+    def __init__(self, *arguments: int) -> None:
+        self.arguments = arguments
+
+    def __call__(self, array: np.ndarray) -> np.ndarray:
+        picked = array.diagonal(*self.arguments)
+        # numpy marks it read-only as a courtesy; it is a view like any other.
+        if array.flags.writeable:
+            picked.flags.writeable = True
+        return picked
+
+
+def diagonal(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, name: str | None = None) -> Tensor:
+    """A view of the diagonal of ``x`` in the plane of ``axis1`` and ``axis2``."""
+    need_tensor("diagonal", x)
+    if x._array.ndim < 2:
+        raise ValueError(f"diagonal takes a tensor of at least 2 dimensions; this one has shape {x.shape}")
+    first, second = as_axis("diagonal", axis1, x._array.ndim), as_axis("diagonal", axis2, x._array.ndim)
+    if first == second:
+        raise ValueError(f"diagonal: axis1 and axis2 must differ; both are {first}")
+    return part(x, _Diagonal(int(offset), first, second), DIAGONAL)
+
+
+def unbind(x: Tensor, axis: int = 0) -> list[Tensor]:
+    """One view per position along ``axis``, without that dimension."""
+    need_tensor("unbind", x)
+    axis = as_axis("unbind", axis, x._array.ndim)
+    before = (slice(None),) * axis
+    return [part(x, Pick((*before, i)), UNBIND) for i in range(x._array.shape[axis])]
+
+
+def as_strided(x: Tensor, shape: Any, stride: Any, offset: int = 0, name: str | None = None) -> Tensor:
+    """A view of the storage of ``x``, ``offset`` elements from its start, with any shape and strides (in elements).
+
+    Elements may share memory; such a tensor can be read, not written.
+
+    Raises:
+        ValueError: when it would reach outside the memory of the tensor's family.
+    """
+    need_tensor("as_strided", x)
+    lengths, steps = as_shape("as_strided", shape), tuple(int(s) for s in stride)
+    if len(lengths) != len(steps):
+        raise ValueError(f"as_strided: shape {list(lengths)} and stride {list(steps)} must be equally long")
+    size = x._array.itemsize
+    founder = x._array if x._history is None else x._history.founder
+    lowest, extent = span(founder)
+    begin = (lowest - address(x._storage.buffer)) // size
+    reach = [(n - 1) * s for n, s in zip(lengths, steps, strict=True)]
+    first = offset + sum(r for r in reach if r < 0)
+    last = offset + sum(r for r in reach if r > 0)
+    empty = 0 in lengths
+    if offset < 0 or (not empty and not (begin <= first and last < begin + extent)):
+        raise ValueError(
+            f"as_strided: shape {list(lengths)}, stride {list(steps)}, offset {offset} reaches from element {first} to "
+            f"{last} of the storage; the tensor's memory goes from element {begin} to {begin + extent - 1}"
+        )
+    cells = _cells(founder, extent)
+    array = numpy_as_strided(cells[0 if empty else offset - begin :], lengths, tuple(s * size for s in steps))
+    if overlaps_itself(array):
+        array.flags.writeable = False
+    family_of(x)
+    out = view_of(x, array, READ)
+    if out._node is not None:
+        history = x._history
+        out._node = new_node(READ, (history.node,), (region_of(array, history.founder),), array.shape)
+    return out
+
+
+def _cells(founder: np.ndarray, extent: int) -> np.ndarray:
+    """All memory that ``founder`` spans, in one dimension, from its lowest address."""
+    if founder.size == 0:
+        return founder.reshape(-1)
+    upwards = founder[tuple(slice(None, None, -1 if s < 0 else 1) for s in founder.strides)]
+    return numpy_as_strided(upwards, (extent,), (founder.itemsize,))
+
+
+#: As functions and as methods.
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "slice": slice_,
+    "diagonal": diagonal,
+    "unbind": unbind,
+    "as_strided": as_strided,
+}
+
+for _name, _function in FUNCTIONS.items():
+    setattr(Tensor, _name, _function)
