@@ -1,4 +1,4 @@
-"""Records what NumPy, PyTorch and Paddle do with the programs of chapter 2, in three-kinds.json beside this file.
+"""Records in three-kinds.json what NumPy, PyTorch and Paddle do with the programs of chapter 2.
 
     python facts/three_kinds.py numpy      in an environment that has numpy
     python facts/three_kinds.py torch
@@ -25,18 +25,26 @@ QUESTIONS: dict[str, tuple[dict[str, str], list[str]]] = {
             "torch": "x = torch.zeros(3); y = x; y += 1",
             "paddle": "x = paddle.zeros([3]); y = x; y += 1",
         },
-        ["x.tolist()", "y is x"],
+        ["x.tolist()", "y is x", "hasattr(x, '__iadd__')"],
     ),
-    "an in-place method": (
+    "the other augmented assignments": (
+        {
+            "numpy": "import operator; x = numpy.ones(3)",
+            "torch": "import operator; x = torch.ones(3)",
+            "paddle": "import operator; x = paddle.ones([3])",
+        },
+        [f"operator.{name}(x, 2) is x" for name in ["isub", "imul", "itruediv", "ifloordiv", "imod", "ipow"]],
+    ),
+    "what an in-place method returns": (
         {
             "torch": "x = torch.zeros(3); y = x.add_(torch.ones(3))",
             "paddle": "x = paddle.zeros([3]); y = x.add_(paddle.ones([3]))",
         },
         ["x.tolist()", "y is x"],
     ),
-    "add_ as a function": (
-        {"torch": "", "paddle": ""},
-        ["hasattr({library}, 'add_')", "hasattr({library}, 'sin_')", "hasattr({library}.nn.functional, 'relu_')"],
+    "in-place functions": (
+        {"torch": "pass", "paddle": "pass"},
+        [f"hasattr({{library}}{name}')" for name in [", 'add_", ", 'sin_", ".nn.functional, 'relu_"]],
     ),
     "a number as operand": (
         {
@@ -62,9 +70,8 @@ QUESTIONS: dict[str, tuple[dict[str, str], list[str]]] = {
     "transpose in place": (
         {
             "torch": "x = torch.zeros(3, 4); before = x.data_ptr(); x.t_(); version = x._version",
-            "paddle": (
-                "x = paddle.zeros([3, 4]); before = x.data_ptr(); x.transpose_([1, 0]); version = x.inplace_version"
-            ),
+            "paddle": "x = paddle.zeros([3, 4]); before = x.data_ptr(); x.transpose_([1, 0]); "
+            "version = x.inplace_version",
         },
         ["x.data_ptr() == before", "version"],
     ),
@@ -106,7 +113,7 @@ def main() -> None:
     records = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
     new = record(library)
     records[f"{library} {new['version']}"] = new
-    FILE.write_text(json.dumps(dict(sorted(records.items())), indent=1) + "\n", encoding="utf-8")
+    FILE.write_text(json.dumps(records, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ Rules are numpy expressions; the helpers they call are in :mod:`minitensor.kerne
 
 from __future__ import annotations
 
-import ast
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -80,9 +80,10 @@ class Row:
         return self.operands[0] in self.saved_names
 
 
+@functools.cache
 def names_in(expression: str) -> frozenset[str]:
     """Every name that a rule mentions."""
-    return frozenset(node.id for node in ast.walk(ast.parse(expression)) if isinstance(node, ast.Name))
+    return frozenset(compile(expression, "<rule>", "eval").co_names)
 
 
 ROWS: dict[str, Row] = {}

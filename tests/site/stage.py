@@ -2,47 +2,56 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import ElementHandle, Locator, Page
 
-# The focused element, looked for through shadow roots.
-FOCUS_IS_IN = """stage => {
+# The type of the focused input, if it is in the stage; the focus is looked for through shadow roots.
+FOCUSED_TYPE = """stage => {
     let focused = document.activeElement;
-    while (focused && focused.shadowRoot && focused.shadowRoot.activeElement) {
-        focused = focused.shadowRoot.activeElement;
+    while (focused?.shadowRoot?.activeElement) focused = focused.shadowRoot.activeElement;
+    for (let at = focused; at; at = at.parentNode || at.host) {
+        if (at === stage) return focused.type || 'other';
     }
-    for (let at = focused; at; at = at.parentNode || at.host) if (at === stage) return true;
-    return false;
+    return null;
 }"""
 MOST_TABS = 400  # a page with more stops than this is no page to read by keyboard
 
 
 def step_to_the_end(page: Page, stage: Locator) -> int:
-    """Tab to the stage, then step from its first to its last step; gives the number of steps.
-
-    Every step has to move the slider by one and change what the live region says.
-    """
+    """Tab to the stage, choose each variant in turn and step it to its end; gives the number of steps."""
     handle = stage.element_handle()
-    for _ in range(MOST_TABS):
-        if page.evaluate(FOCUS_IS_IN, handle):
-            break
-        page.keyboard.press("Tab")
-    assert page.evaluate(FOCUS_IS_IN, handle), "the Tab key never reaches the stage"
+    steps = _step_one_variant(page, stage, handle)
+    for _ in range(stage.locator("input[type=radio]").count() - 1):
+        _tab_to(page, handle, "radio", "Shift+Tab")
+        page.keyboard.press("ArrowDown")
+        steps += _step_one_variant(page, stage, handle)
+    return steps
 
+
+def _step_one_variant(page: Page, stage: Locator, handle: ElementHandle) -> int:
+    """Every step has to move the slider by one, to name itself, and to say something."""
+    _tab_to(page, handle, "range", "Tab")
     slider = stage.locator("input[type=range]")
     sentence = stage.locator("[aria-live=polite]").first
     page.keyboard.press("Home")
-    position, last = int(slider.input_value()), int(slider.get_attribute("max"))
-    assert position == int(slider.get_attribute("min") or 0), "Home does not lead to the first step"
-    steps = 1
-    while position < last:
-        before = sentence.text_content()
+    first, last = (int(slider.get_attribute(end)) for end in ("min", "max"))
+    assert int(slider.input_value()) == first, "Home does not lead to the first step"
+    names = [slider.get_attribute("aria-valuetext")]
+    for position in range(first + 1, last + 1):
         page.keyboard.press("ArrowRight")
-        assert int(slider.input_value()) == position + 1, f"step {position} does not lead on"
-        assert sentence.text_content().strip(), f"step {position + 1} says nothing"
-        assert sentence.text_content() != before, f"step {position + 1} says what step {position} said"
-        position += 1
-        steps += 1
+        assert int(slider.input_value()) == position, f"step {position - 1} does not lead on"
+        assert sentence.text_content().strip(), f"step {position} says nothing"
+        names.append(slider.get_attribute("aria-valuetext"))
+    assert len(set(names)) == len(names), f"steps with the same name: {names}"
     page.keyboard.press("Home")
     page.keyboard.press("End")
     assert int(slider.input_value()) == last, "End does not lead to the last step"
-    return steps
+    return len(names)
+
+
+def _tab_to(page: Page, stage: ElementHandle, kind: str, key: str) -> None:
+    """Press the key until an input of this type in the stage has the focus."""
+    for _ in range(MOST_TABS):
+        if page.evaluate(FOCUSED_TYPE, stage) == kind:
+            return
+        page.keyboard.press(key)
+    raise AssertionError(f"{key} never reaches the stage's {kind}")

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import yaml
 
 from tools.build import ROOT
+
+
+def pages_of(book: Path) -> list[Path]:
+    """The pages a reader can open; the theme leaves templates of its own among the static files."""
+    return [path for path in book.rglob("*.html") if "_static" not in path.parts]
 
 
 def test_pages_name_no_file_of_another_host(book):
@@ -16,7 +22,7 @@ def test_pages_name_no_file_of_another_host(book):
         r'<(?:script|link|img|iframe|source|use)\b[^>]*\s(?:src|href)="((?:https?:)?//[^"]+)'
     )
     importing = re.compile(r"""(?:@import\s+(?:url\()?|\burl\()\s*["']?((?:https?:)?//[^"')]+)""")
-    for page in book.rglob("*.html"):
+    for page in pages_of(book):
         assert loading.findall(page.read_text(encoding="utf-8")) == [], page
     for sheet in (book / "_static").rglob("*.css"):
         assert importing.findall(sheet.read_text(encoding="utf-8")) == [], sheet
@@ -25,7 +31,7 @@ def test_pages_name_no_file_of_another_host(book):
 def test_every_file_a_page_names_is_there(book):
     """Jupyter Book says nothing about a script or a style sheet that is missing."""
     named = re.compile(r'\b(?:src|href)="([^"#?]+)')
-    for page in book.rglob("*.html"):
+    for page in pages_of(book):
         for name in named.findall(page.read_text(encoding="utf-8")):
             if not re.match(r"[a-z]+:|//", name):
                 assert (page.parent / name).exists(), f"{page.name} names {name}"
@@ -34,7 +40,7 @@ def test_every_file_a_page_names_is_there(book):
 def test_pages_have_no_event_handlers_but_the_themes(book):
     handlers = {
         handler
-        for page in book.rglob("*.html")
+        for page in pages_of(book)
         for handler in re.findall(r'\son[a-z]+="[^"]*"', page.read_text(encoding="utf-8"))
     }
     assert handlers <= {' onclick="window.print()"'}

@@ -75,6 +75,7 @@ UNARY = {
     "neg": (lambda v: -v, lambda v: -np.ones_like(v), None),
     "abs": (np.abs, np.sign, _smooth_or_zero),
     "square": (lambda v: v * v, lambda v: 2 * v, None),
+    "round": (np.round, np.zeros_like, lambda v: np.abs(v - np.floor(v) - 0.5) > MARGIN),
     "sqrt": (np.sqrt, lambda v: 0.5 / np.sqrt(v), _above(0.05)),
     "rsqrt": (lambda v: 1 / np.sqrt(v), lambda v: -0.5 * v**-1.5, _above(0.05)),
     "reciprocal": (lambda v: 1 / v, lambda v: -1 / (v * v), lambda v: np.abs(v) > 0.1),
@@ -101,7 +102,8 @@ def scale(x: Dual, scale: float = 1.0, bias: float = 0.0) -> Dual:
     return Dual(x.v * scale + bias, x.t * scale)
 
 
-def clip(x: Dual, min: float, max: float) -> Dual:
+def clip(x: Dual, min: float | None = None, max: float | None = None) -> Dual:
+    min, max = -np.inf if min is None else min, np.inf if max is None else max
     require((np.abs(x.v - min) > MARGIN) & (np.abs(x.v - max) > MARGIN))
     inside = (x.v > min) & (x.v < max)
     return Dual(np.clip(x.v, min, max), inside[..., None] * x.t)
@@ -199,7 +201,10 @@ def matmul(x: Dual, y: Dual, transpose_x: bool = False, transpose_y: bool = Fals
 def _axes(axis, ndim: int) -> tuple[int, ...]:
     if axis is None:
         return tuple(range(ndim))
-    return tuple(a % ndim for a in ((axis,) if isinstance(axis, int) else axis))
+    axes = (axis,) if isinstance(axis, int) else axis
+    if not all(-ndim <= a < ndim for a in axes):
+        raise ValueError("no such axis")
+    return tuple(a % ndim for a in axes)
 
 
 def _reduction(rule: Callable) -> Callable:

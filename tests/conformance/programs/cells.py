@@ -46,11 +46,15 @@ class Refused(Exception):
 
 
 class Storage:
-    """One value per cell; ``version`` counts the writes; ``written[c]`` is the version that last wrote cell ``c``."""
+    """One value per cell; ``version`` counts the writes; ``written[c]`` is the version that last wrote cell ``c``.
+
+    ``settled``: the order of the cells has been compared once.
+    """
 
     def __init__(self, values: np.ndarray):
         self.values = values
         self.version = 0
+        self.settled = False
         self.written = np.zeros(values.size, int)
         self.cells = np.arange(values.size)  # every tensor's ``cells`` is a numpy view of this array
 

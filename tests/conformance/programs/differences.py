@@ -22,7 +22,7 @@ def smooth_program(rng: Random, statements: int) -> list[str]:
     """A program without detach, no_grad and the like; shorter where it leaves the domain."""
     world = World()
     env = {"mt": world, "np": np}
-    writer = Generator(rng, world, env, statements, smooth=True)
+    writer = Generator(rng, world, env, smooth=True)
     program = []
     try:
         for text in writer.opening():

@@ -83,9 +83,9 @@ def array_index(rng: Random, shape) -> str:
     return f"{first}, {one_slice(rng, shape[1])}"
 
 
-def mask(rng: Random, shape) -> str:
-    """True and False for every element, or for every row."""
-    shape = shape[: rng.randint(1, len(shape))]
+def mask(rng: Random, shape, rows: bool = True) -> str:
+    """True and False for every element, or with ``rows`` perhaps for every row."""
+    shape = shape[: rng.randint(1, len(shape))] if rows else shape
     count = 1
     for n in shape:
         count *= n

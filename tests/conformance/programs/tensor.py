@@ -7,6 +7,7 @@ view of that numbering, so offset, strides and overlap are those that numpy give
 from __future__ import annotations
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from . import cells as c
 from .calculus import MARGIN, Dual, constant, require, spread
@@ -22,6 +23,10 @@ def is_advanced(part) -> bool:
 
 
 class CellTensor:
+    """Some cells of a storage, in some order and shape."""
+
+    __array_ufunc__ = None  # numpy leaves ``array + tensor`` to the tensor
+
     def __init__(self, world, storage: c.Storage, family: c.Family, cells: np.ndarray):
         self.world, self.storage, self.family, self.cells = world, storage, family, cells
         self.grad: CellTensor | None = None
@@ -66,6 +71,21 @@ class CellTensor:
     def is_contiguous(self) -> bool:
         return self.cells.flags.c_contiguous
 
+    def rearrange(self, strides: list[int]) -> bool:
+        """Lie in memory with these strides instead. False if they do not give every element a cell of its own."""
+        storage, old = self.storage, self.cells
+        if sum((n - 1) * s for n, s in zip(old.shape, strides, strict=True)) != storage.values.size - 1:
+            return False
+        new = as_strided(storage.cells, old.shape, [s * old.itemsize for s in strides])
+        if min(strides) < 0 or c.overlaps_itself(new):
+            return False
+        storage.values[new] = storage.values[old]
+        self.family.tangents[new] = self.family.tangents[old]
+        directions = [self.directions[cell] for cell in old.ravel().tolist()] if self.directions else []
+        self.directions = dict(zip(new.ravel().tolist(), directions, strict=False))
+        self.cells, self.family.founder = new, layout(new)
+        return True
+
     # ---- gradients ---------------------------------------------------------------------------------------------------
 
     @property
@@ -84,6 +104,10 @@ class CellTensor:
         self.family.wants, self.family.leaf = True, self
         self.family.record = c.Record()
         self.open_directions()
+
+    def detach_(self) -> CellTensor:
+        self.stop_gradient = True
+        return self
 
     def open_directions(self) -> None:
         """Differentiate with respect to this tensor's elements from now on."""
@@ -124,8 +148,10 @@ class CellTensor:
         self.grad = self.world.fresh(constant(gradient.astype(self.dtype)))
         self.grad.noise = noise
 
-    def clear_grad(self) -> None:
-        self.grad = self.world.fresh(constant(np.zeros_like(self.grad.numpy())))
+    def clear_gradient(self, set_to_zero: bool = True) -> None:
+        self.grad = self.world.fresh(constant(np.zeros_like(self.grad.numpy()))) if set_to_zero else None
+
+    clear_grad = clear_gradient
 
     # ---- views -------------------------------------------------------------------------------------------------------
 
@@ -194,12 +220,15 @@ class CellTensor:
     def unbind(self, axis=0) -> list[CellTensor]:
         return [self.look(part[..., 0]) for part in np.moveaxis(self.cells, axis, 0)[..., None]]
 
+    def __iter__(self):
+        return iter(self.unbind(0))
+
     def as_strided(self, shape, stride, offset=0) -> CellTensor:
         last = offset + sum((n - 1) * s for n, s in zip(shape, stride, strict=True))
         if not 0 <= offset <= last < self.storage.values.size:
             self.world.refuse([c.INDEX])
         start = self.storage.cells[offset:]
-        return self.look(np.lib.stride_tricks.as_strided(start, shape, [8 * s for s in stride]))
+        return self.look(as_strided(start, shape, [start.itemsize * s for s in stride]))
 
     # ---- copies ------------------------------------------------------------------------------------------------------
 
@@ -208,6 +237,11 @@ class CellTensor:
         if not isinstance(sections, int):
             sections = np.cumsum(sections)[:-1]
         return [self.gather(part) for part in np.split(self.cells, sections, axis)]
+
+    def cast(self, dtype) -> CellTensor:
+        out = self.world.clone(self)
+        out.storage.values = out.storage.values.astype(dtype)
+        return out
 
     def chunk(self, chunks, axis=0) -> list[CellTensor]:
         return self.split(chunks, axis)
@@ -281,6 +315,11 @@ class CellTensor:
             self.world.refuse([c.LEAF])
         if not self.holds(cells):
             self.world.refuse([c.MISFIT])
+        if self.grad is not None:  # the gradient keeps the shape of its tensor
+            place = {cell: i for i, cell in enumerate(self.cells.ravel().tolist())}
+            order = np.array([place[cell] for cell in cells.ravel().tolist()], int).reshape(cells.shape)
+            noise = np.broadcast_to(self.grad.noise, self.grad.cells.shape)
+            self.grad.cells, self.grad.noise = self.grad.cells.ravel()[order], noise.ravel()[order]
         self.cells = cells
         self.world.relaid(self)
         return self

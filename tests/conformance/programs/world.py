@@ -16,10 +16,11 @@ from .calculus import BINARY, REDUCTIONS, RULES, UNARY, Dual, OutsideDomain, con
 from .needs import NEEDS_OWN_INPUT, OUT, needed
 from .tensor import CellTensor
 
+OPERAND = (CellTensor, int, float, np.ndarray)
 OPERANDS = {name: 2 for name in (*BINARY, "matmul")} | {"where": 3}  # every other operation has one
 PARAMETERS = {"scale": ("scale", "bias"), "clip": ("min", "max"), "fill": ("value",), "expand": ("shape",)}
 INPLACE = (*UNARY, *BINARY, "scale", "clip", "fill", "zero")
-KEEPS_INTEGERS = {"neg", "abs", "square", "relu", "clone", "expand", "concat", "stack", "where", "fill", "zero"}
+KEEPS_INTEGERS = {"neg", "round", "abs", "square", "relu", "clone", "expand", "concat", "stack", "where", "fill", "zero"}
 KEEPS_INTEGERS |= {*BINARY, *REDUCTIONS, "scale", "clip", "matmul"} - {"divide", "mean"}
 
 
@@ -120,7 +121,7 @@ class World:
         if self.strict and (must or may):
             self.speak([*must, *may][0])
         if must:
-            raise c.Refused(must)
+            raise c.Refused([*must, *may])
         if may and self.engine_error is not None:
             raise c.Refused(list(may))
 
@@ -167,7 +168,7 @@ class World:
         return x if dtype is None or x.v.dtype == dtype else Dual(x.v.astype(dtype), x.t)
 
     def result_dtype(self, name: str, operands: list, params: dict) -> np.dtype:
-        kinds = [o.dtype for o in operands if isinstance(o, CellTensor)]
+        kinds = [o.dtype for o in operands if isinstance(o, (CellTensor, np.ndarray))]
         kinds = kinds[1:] if name == "where" else kinds
         dtype = max(kinds, key=lambda d: ("bool", "int64", "float32", "float64").index(d.name))
         numbers = [n for n in (*operands, *params.values()) if isinstance(n, float)]
@@ -181,7 +182,7 @@ class World:
         return Dual(result.v.astype(dtype), result.t)
 
     def normal(self, name: str, operands: list, params: dict) -> CellTensor:
-        wrong = [o for o in operands if not isinstance(o, (CellTensor, int, float))]
+        wrong = [o for o in operands if not isinstance(o, OPERAND)]
         self.refuse([c.ARGUMENT] if wrong else [])
         try:
             result = self.evaluate(name, operands, params)
@@ -207,11 +208,11 @@ class World:
     def check(self, name: str, operands: list, params: dict) -> None:
         """Refuse what an in-place operation may not do."""
         target, *others = operands
-        if any(not isinstance(o, (CellTensor, int, float)) for o in others):
+        if any(not isinstance(o, OPERAND) for o in others):
             self.refuse([c.ARGUMENT])
         must, may = self.unwritable(target), []
         try:
-            shape = np.broadcast_shapes(*(o.cells.shape for o in operands if isinstance(o, CellTensor)))
+            shape = np.broadcast_shapes(*(np.shape(getattr(o, "cells", o)) for o in operands))
             must += [c.SHAPE] if shape != target.cells.shape else []
         except ValueError:
             must.append(c.MISFIT)
@@ -342,9 +343,9 @@ for _name in RULES:
         setattr(CellTensor, _name, _method(_name))
 for _name in INPLACE:
     setattr(CellTensor, _name + "_", _inplace_method(_name))
+    setattr(World, _name + "_", staticmethod(getattr(CellTensor, _name + "_")))
 World.broadcast_to = World.expand
 CellTensor.broadcast_to = CellTensor.expand
-World.relu_ = staticmethod(lambda x: x.relu_())
 for _name in ("reshape", "view", "transpose", "t", "squeeze", "unsqueeze", "flatten", "slice", "diagonal", "unbind"):
     setattr(World, _name, staticmethod(getattr(CellTensor, _name)))
 for _name in ("as_strided", "split", "chunk"):
