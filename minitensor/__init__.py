@@ -4,6 +4,8 @@ Its vocabulary is Paddle's: ``stop_gradient``, ``inplace_version``, ``add_``. Ev
 derivative table (:mod:`minitensor.table`); what is saved, copied or refused in place follows from the row.
 """
 
+import warnings
+
 from minitensor import device, indexing, joining, nn, operations, parts, relaying
 from minitensor.backward import grad
 from minitensor.creation import (
@@ -29,6 +31,9 @@ from minitensor.printing import set_printoptions
 from minitensor.tensor import Tensor
 
 __version__ = "0.1.0"
+
+# inf and nan are values, as in Paddle and PyTorch: numpy's warnings about them stop at the engine.
+warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"minitensor\b")
 
 # The operations keep the names of their rows. They are bound here rather than listed again.
 globals().update({**operations.FUNCTIONS, **relaying.FUNCTIONS, **parts.FUNCTIONS, **joining.FUNCTIONS})

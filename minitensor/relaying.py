@@ -79,12 +79,12 @@ def reshape(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
     ``shape`` may hold one -1 (worked out) and, as in Paddle, 0 (keep this dimension).
     """
     need_tensor("reshape", x)
-    if type(shape) in (list, tuple) and shape and min(shape) > 0 and x._array.flags.c_contiguous:
+    if type(shape) in (list, tuple) and shape and x._array.flags.c_contiguous:
         try:
-            array = x._array.reshape(shape)
+            array = x._array.reshape(shape) if min(shape) > 0 else None
         except (ValueError, TypeError):
-            pass  # _full_shape says what is wrong
-        else:
+            array = None  # _full_shape says what is wrong
+        if array is not None:
             return view_of(x, array, RESHAPE, (array.shape,))
     wanted = _full_shape("reshape", x, shape)
     array = _same_memory(x._array, wanted)

@@ -136,9 +136,7 @@ def _refuse_empty_exercise(cases, against, that) -> None:
         raise ValueError("an exercise needs at least one case")
     for case in cases:
         if not (isinstance(case, tuple) or callable(case)):
-            raise TypeError(
-                f"a case is a tuple of arguments, as in (x,), or a function that makes one, not {case!r}"
-            )
+            raise TypeError(f"a case is a tuple of arguments, as in (x,), or a function that makes one, not {case!r}")
     if against is None and not that:
         raise ValueError("an exercise needs something to compare with: against=, that=, or both")
     if against is not None and not callable(against) and len(against) != len(cases):

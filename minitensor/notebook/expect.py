@@ -95,9 +95,7 @@ class ExpectError(Magics):
         try:
             re.compile(pattern.strip())
         except re.error as error:
-            raise UsageError(
-                f"{pattern.strip()!r} is no regular expression ({error}). Usage: {USAGE}"
-            ) from None
+            raise UsageError(f"{pattern.strip()!r} is no regular expression ({error}). Usage: {USAGE}") from None
         return found, pattern.strip()
 
 

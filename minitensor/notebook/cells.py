@@ -1,0 +1,113 @@
+"""Cells of a storage as a picture shows them: which of them, and each as a short text.
+
+Nothing here looks at more cells than are shown, so a storage of a gigabyte costs no more than one of a kilobyte.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from minitensor.regions import address
+
+SMALL = 64  # a storage of so many cells is shown whole
+RUNS = 4  # of a larger one: the two ends of so many runs of each tensor and write, beside the first and last cell
+MOST_RANGES = 12  # a write of more runs is told as one, from its first cell to its last
+
+Run = tuple[int, int]
+"""The first and the last cell of neighbours, both included."""
+
+
+def text_of(number: object) -> str:
+    """A number in at most about 8 characters: ``1``, ``2.5``, ``0.841``, ``1.2e-5``, ``nan``, ``True``."""
+    if isinstance(number, (bool, int)):
+        return str(number)
+    value = float(number)  # type: ignore[arg-type]
+    if not math.isfinite(value):
+        return str(value)
+    if value == int(value) and abs(value) < 1e6:
+        return f"{value:.0f}"
+    digits = 3 if abs(value) < 100 else 4
+    mantissa, _, exponent = f"{value:.{digits}g}".partition("e")
+    return mantissa + (f"e{int(exponent)}" if exponent else "")
+
+
+def gradient_text(numbers: np.ndarray) -> str:
+    """An array as one line of about 24 characters: ``[2, 4, 6]``, ``[1, 1, ..., 1]``, ``[[1, 2], [3, 4]]``."""
+    if numbers.ndim == 0:
+        return text_of(numbers.item())
+    if numbers.size <= 8:
+        whole = _nested(numbers.tolist())
+        if len(whole) <= 24:
+            return whole
+    flat = numbers.flat
+    ends = [text_of(flat[i].item()) for i in (0, 1, -1)] if numbers.size > 3 else []
+    if not ends:
+        return f"[{', '.join(text_of(n.item()) for n in flat)}]"
+    return f"[{ends[0]}, {ends[1]}, ..., {ends[2]}]"
+
+
+def _nested(numbers: object) -> str:
+    if isinstance(numbers, list):
+        return f"[{', '.join(_nested(n) for n in numbers)}]"
+    return text_of(numbers)
+
+
+def read(buffer: np.ndarray, indexes: Iterable[int]) -> dict[str, str]:
+    """The texts of some cells of a storage, by index."""
+    flat = as_strided(buffer, (buffer.size,), (buffer.itemsize,), writeable=False)
+    return {str(i): text_of(flat[i].item()) for i in indexes}
+
+
+def layout(array: np.ndarray, buffer: np.ndarray) -> tuple[list[int], list[int], int]:
+    """Shape, strides and offset (elements) of an array that lies in ``buffer``."""
+    size = array.itemsize
+    offset = (address(array) - address(buffer)) // size if array.size else 0
+    return list(array.shape), [stride // size for stride in array.strides], offset
+
+
+def runs_of(shape: Sequence[int], strides: Sequence[int], offset: int, most: int) -> tuple[list[Run], int]:
+    """The first ``most`` runs of neighbouring cells that a layout reads, in reading order, and how many there are.
+
+    Rows that follow one another without a gap are one run.
+    """
+    if 0 in shape:
+        return [], 0
+    dims = [(n, s) for n, s in zip(shape, strides, strict=True) if n > 1]
+    width = 1
+    while dims and dims[-1][1] == width:
+        width *= dims.pop()[0]
+    total = math.prod(n for n, _ in dims)
+    runs = []
+    for count in range(min(total, most)):
+        at, rest = offset, count
+        for n, stride in reversed(dims):
+            at += rest % n * stride
+            rest //= n
+        runs.append((at, at + width - 1))
+    return runs, total
+
+
+def reach(shape: Sequence[int], strides: Sequence[int], offset: int) -> Run:
+    """The lowest and the highest cell that a layout reads."""
+    steps = [(n - 1) * s for n, s in zip(shape, strides, strict=True)]
+    return offset + sum(s for s in steps if s < 0), offset + sum(s for s in steps if s > 0)
+
+
+def ends(runs: Iterable[Run]) -> set[int]:
+    """The first and last cells of the first few runs."""
+    return {cell for run in list(runs)[:RUNS] for cell in run}
+
+
+def joined(cells: Sequence[int]) -> list[Run]:
+    """Rising indexes as runs: ``[0, 1, 2, 7]`` is ``[(0, 2), (7, 7)]``."""
+    runs: list[Run] = []
+    for i in cells:
+        if runs and runs[-1][1] >= i - 1:
+            runs[-1] = runs[-1][0], max(i, runs[-1][1])
+        else:
+            runs.append((i, i))
+    return runs

@@ -1,0 +1,132 @@
+"""What happened in one step, in the order in which it happened: what the sentences are written from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from minitensor.notebook.cells import Run
+    from minitensor.notebook.ledger import NodeEntry, SaveEntry, StorageEntry, TensorEntry
+
+
+@dataclass(eq=False)
+class Allocated:
+    """A storage came to be."""
+
+    storage: StorageEntry
+
+
+@dataclass(eq=False)
+class StorageFreed:
+    """A storage went."""
+
+    storage: StorageEntry
+
+
+@dataclass(eq=False)
+class TensorFreed:
+    """A tensor went."""
+
+    tensor: TensorEntry
+
+
+@dataclass(eq=False)
+class Made:
+    """A normal operation made a tensor on a new storage."""
+
+    op: str
+    tensor: TensorEntry
+    inputs: list[TensorEntry]
+    node: NodeEntry | None = None
+
+
+@dataclass(eq=False)
+class Viewed:
+    """A view made a tensor on an old storage."""
+
+    op: str
+    tensor: TensorEntry
+    base: TensorEntry | None
+    same_family: bool
+
+
+@dataclass(eq=False)
+class Wrote:
+    """An in-place operation wrote."""
+
+    op: str
+    tensor: TensorEntry
+    inputs: list[TensorEntry]  # besides the tensor written
+    storage: StorageEntry
+    before: int  # version
+    count: int  # cells
+    runs: list[Run]
+    victims: list[SaveEntry]  # what became stale
+    copies: list[StorageEntry]  # made just before the write
+    node: NodeEntry | None = None
+
+
+@dataclass(eq=False)
+class Relaid:
+    """An in-place operation changed shape and strides only."""
+
+    op: str
+    tensor: TensorEntry
+    old: dict[str, Any]
+
+
+@dataclass(eq=False)
+class Named:
+    """A name was bound to a tensor."""
+
+    name: str
+    tensor: TensorEntry
+    before: TensorEntry | None  # what the name stood for
+
+
+@dataclass(eq=False)
+class Unnamed:
+    """A name went."""
+
+    name: str
+    tensor: TensorEntry
+
+
+@dataclass(eq=False)
+class Started:
+    """Backward starts."""
+
+    label: str
+    gradient: str
+
+
+@dataclass(eq=False)
+class Passed:
+    """Backward passed through a node."""
+
+    node: NodeEntry | None
+    op: str
+    gradient: str  # what came in
+    sent: list[tuple[str, str, str]]  # for each input: what to call it, the gradient for it, the sum so far
+
+
+@dataclass(eq=False)
+class Collected:
+    """Gradients were left at leaves."""
+
+    grads: list[tuple[str, str]]  # name, text
+
+
+@dataclass(eq=False)
+class Called:
+    """A function of the notebook was entered."""
+
+    function: str
+
+
+@dataclass(eq=False)
+class Returned:
+    """A function of the notebook came back to this statement."""
+
+    function: str

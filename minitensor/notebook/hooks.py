@@ -1,0 +1,221 @@
+"""Puts a hook before every statement of a program.
+
+A hook is a call of the built-in name ``__stage__``. It has no effect while nobody records. Lines, tracebacks and the
+meaning of the program stay as they were.
+
+Why hooks and not ``sys.settrace``: before Python 3.13 a trace function written in Python makes the interpreter keep a
+copy of the local variables of every traced frame. That copy would keep tensors alive that the program let go.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import itertools
+import linecache
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import CodeType, FunctionType
+from typing import Any
+
+HOOK = "__stage__"
+
+#: Who is told; None while nobody records.
+listener: Callable[[int, str], None] | None = None
+
+
+def _hook(index: int, moment: str) -> None:
+    if listener is not None:
+        listener(index, moment)
+
+
+setattr(builtins, HOOK, _hook)
+
+_indexes = itertools.count()  # never reused: a hook of an older program is never taken for one of a newer
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A statement, or the head of a compound one."""
+
+    line: int
+    end: int
+    kind: str  # assign, augment, delete, expression, return, raise, for, while, def, or quiet
+    text: str  # source of the value or of the whole statement, on one line
+    file: str
+    function: str  # where it stands; "" for the top level
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether it is worth a step only when it did something to memory."""
+        return self.kind in ("quiet", "for", "while", "def", "return")
+
+
+_KINDS: dict[type[ast.stmt], str] = {
+    ast.Assign: "assign",
+    ast.AnnAssign: "assign",
+    ast.AugAssign: "augment",
+    ast.Delete: "delete",
+    ast.Expr: "expression",
+    ast.Return: "return",
+    ast.Raise: "raise",
+    ast.For: "for",
+    ast.While: "while",
+    ast.FunctionDef: "def",
+    ast.ClassDef: "def",
+}
+
+
+class Hooks:
+    """Puts hooks into the statements of one source text and remembers which hook belongs to which statement.
+
+    Attributes:
+        statements: by the number in the hook.
+        heads: by line, the heads of compound statements: what a line that is reached again (a loop, the end of a
+            ``with``) belongs to.
+    """
+
+    def __init__(self, source: str, file: str) -> None:
+        self.lines = source.splitlines()
+        self.file = file
+        self.statements: dict[int, Statement] = {}
+        self.heads: dict[int, int] = {}
+
+    def top(self, node: ast.stmt) -> tuple[int, list[ast.stmt]]:
+        """The hook number of a statement of the top level, and the statement with hooks inside it."""
+        index = self._register(node, "")
+        return index, self._inside(node, index, "", None)
+
+    def module(self, tree: ast.Module) -> ast.Module:
+        """A whole module with hooks inside its functions only."""
+        return ast.Module([part for node in tree.body for part in self.top(node)[1]], tree.type_ignores)
+
+    def _register(self, node: ast.stmt, function: str) -> int:
+        index = next(_indexes)
+        first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
+        body = getattr(node, "body", None) or getattr(node, "cases", None)
+        end = node.end_lineno or node.lineno
+        if body:
+            at = body[0].lineno if hasattr(body[0], "lineno") else body[0].pattern.lineno
+            end = max(node.lineno, min(end, at - 1))
+            for line in range(first, end + 1):
+                self.heads.setdefault(line, index)
+        kind = _KINDS.get(type(node), "quiet")
+        self.statements[index] = Statement(first, end, kind, self._text(node), self.file, function)
+        return index
+
+    def _text(self, node: ast.stmt) -> str:
+        value = getattr(node, "value", None) if isinstance(node, (ast.Assign, ast.AnnAssign, ast.Expr)) else None
+        part: Any = value or node
+        if isinstance(node, (ast.For, ast.While)):
+            part = node.iter if isinstance(node, ast.For) else node.test
+        text = ast.get_source_segment("\n".join(self.lines), part) or ""
+        return " ".join(text.split())
+
+    def _call(self, node: ast.stmt, index: int, moment: str) -> ast.stmt:
+        call = ast.Call(ast.Name(HOOK, ast.Load()), [ast.Constant(index), ast.Constant(moment)], [])
+        return ast.fix_missing_locations(ast.copy_location(ast.Expr(call), node))
+
+    def _body(self, nodes: list[ast.stmt], function: str, loop: int | None) -> list[ast.stmt]:
+        hooked = []
+        for node in nodes:
+            if isinstance(node, ast.Continue) and loop is not None:
+                hooked += [self._call(node, loop, "before"), node]
+                continue
+            index = self._register(node, function)
+            hooked += [self._call(node, index, "before"), *self._inside(node, index, function, loop)]
+        return hooked
+
+    def _inside(self, node: ast.stmt, index: int, function: str, loop: int | None) -> list[ast.stmt]:
+        """The statement with hooks in the blocks it has."""
+        if isinstance(node, ast.FunctionDef):
+            node.body = self._function_body(node, index)
+        elif isinstance(node, ast.ClassDef):
+            for method in node.body:
+                if isinstance(method, ast.FunctionDef):
+                    method.body = self._function_body(method, self._register(method, node.name))
+        elif isinstance(node, (ast.For, ast.While)):
+            again = self._call(node.body[-1], index, "before")
+            node.body = [self._call(node.body[0], index, "turn"), *self._body(node.body, function, index), again]
+            node.orelse = self._body(node.orelse, function, loop)
+        elif isinstance(node, (ast.If, ast.With)):
+            node.body = self._body(node.body, function, loop)
+            if isinstance(node, ast.If):
+                node.orelse = self._body(node.orelse, function, loop)
+        elif isinstance(node, (ast.Try, getattr(ast, "TryStar", ast.Try))):
+            for handler in node.handlers:
+                caught = self._call(handler.body[0], index, "caught")
+                handler.body = [caught, *self._body(handler.body, function, loop)]
+            node.body = self._body(node.body, function, loop)
+            node.orelse = self._body(node.orelse, function, loop)
+            if node.finalbody:
+                caught = self._call(node.finalbody[0], index, "caught")
+                node.finalbody = [caught, *self._body(node.finalbody, function, loop)]
+        elif isinstance(node, ast.Match):
+            for case in node.cases:
+                case.body = self._body(case.body, function, loop)
+        return [node]
+
+    def _function_body(self, node: ast.FunctionDef, index: int) -> list[ast.stmt]:
+        body = node.body
+        docstring = body[:1] if ast.get_docstring(node, clean=False) is not None else []
+        enter = self._call(body[0], index, "enter")
+        return [*docstring, enter, *self._body(body[len(docstring) :], node.name, None)]
+
+
+def awaits(tree: ast.Module) -> bool:
+    """Whether the top level of a program uses ``await`` or what stands for it."""
+    stack: list[ast.AST] = list(tree.body)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, (ast.Await, ast.AsyncFor, ast.AsyncWith)):
+            return True
+        if isinstance(node, ast.comprehension) and node.is_async:
+            return True
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
+            stack += ast.iter_child_nodes(node)
+    return False
+
+
+# ---------- code objects ----------
+
+_INLINE = ("<lambda>", "<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
+_OPTIMIZED, _ASYNC = 0x1, 0x80 | 0x100 | 0x200
+
+
+def functions_in(code: CodeType) -> Iterator[CodeType]:
+    """The code objects of the functions that are defined in ``code``, at any depth."""
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            if constant.co_flags & _OPTIMIZED and not constant.co_flags & _ASYNC and constant.co_name not in _INLINE:
+                yield constant
+            yield from functions_in(constant)
+
+
+def hooked_twin(code: CodeType) -> tuple[CodeType, Hooks] | None:
+    """The code of a function defined elsewhere, with hooks; None when its source can not be had."""
+    source = "".join(linecache.getlines(code.co_filename))
+    try:
+        tree = ast.parse(source, code.co_filename)
+    except SyntaxError:
+        return None
+    hooks = Hooks(source, code.co_filename)
+    whole = compile(hooks.module(tree), code.co_filename, "exec", dont_inherit=True)
+    for twin in functions_in(whole):
+        same_place = (twin.co_name, twin.co_firstlineno) == (code.co_name, code.co_firstlineno)
+        if same_place and twin.co_freevars == code.co_freevars and twin.co_varnames == code.co_varnames:
+            return twin, hooks
+    return None
+
+
+def functions_of(value: Any) -> Iterator[FunctionType]:
+    """The Python functions behind a value: a function, a bound method, a class, an object of a class."""
+    value = getattr(value, "__func__", value)
+    if isinstance(value, FunctionType):
+        yield value
+        return
+    owner = value if isinstance(value, type) else type(value)
+    for member in vars(owner).values():
+        member = getattr(member, "__func__", getattr(member, "fget", member))
+        if isinstance(member, FunctionType):
+            yield member
