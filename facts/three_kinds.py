@@ -21,24 +21,24 @@ FILE = Path(__file__).with_name("three-kinds.json")
 QUESTIONS: dict[str, tuple[dict[str, str], list[str]]] = {
     "augmented assignment": (
         {
-            "numpy": "x = numpy.zeros(3); y = x; y += 1",
-            "torch": "x = torch.zeros(3); y = x; y += 1",
-            "paddle": "x = paddle.zeros([3]); y = x; y += 1",
+            "numpy": "x = numpy.zeros(1); y = x; y += 1",
+            "torch": "x = torch.zeros(1); y = x; y += 1",
+            "paddle": "x = paddle.zeros([1]); y = x; y += 1",
         },
         ["x.tolist()", "y is x", "hasattr(x, '__iadd__')"],
     ),
     "the other augmented assignments": (
         {
-            "numpy": "import operator; x = numpy.ones(3)",
-            "torch": "import operator; x = torch.ones(3)",
-            "paddle": "import operator; x = paddle.ones([3])",
+            "numpy": "import operator; x = numpy.ones(1)",
+            "torch": "import operator; x = torch.ones(1)",
+            "paddle": "import operator; x = paddle.ones([1])",
         },
         [f"operator.{name}(x, 2) is x" for name in ["isub", "imul", "itruediv", "ifloordiv", "imod", "ipow"]],
     ),
     "what an in-place method returns": (
         {
-            "torch": "x = torch.zeros(3); y = x.add_(torch.ones(3))",
-            "paddle": "x = paddle.zeros([3]); y = x.add_(paddle.ones([3]))",
+            "torch": "x = torch.zeros(1); y = x.add_(torch.ones(1))",
+            "paddle": "x = paddle.zeros([1]); y = x.add_(paddle.ones([1]))",
         },
         ["x.tolist()", "y is x"],
     ),
@@ -48,15 +48,15 @@ QUESTIONS: dict[str, tuple[dict[str, str], list[str]]] = {
     ),
     "a number as operand": (
         {
-            "torch": "x = torch.zeros(3); x.add_(1.0)",
-            "paddle": "x = paddle.zeros([3]); x.add_(1.0)",
+            "torch": "x = torch.zeros(1); x.add_(1.0)",
+            "paddle": "x = paddle.zeros([1]); x.add_(1.0)",
         },
         ["x.tolist()"],
     ),
     "alpha": (
         {
-            "torch": "x = torch.zeros(3); x.add_(torch.ones(3), alpha=2)",
-            "paddle": "x = paddle.zeros([3]); x.add_(paddle.ones([3]), alpha=2)",
+            "torch": "x = torch.zeros(1); x.add_(torch.ones(1), alpha=2)",
+            "paddle": "x = paddle.zeros([1]); x.add_(paddle.ones([1]), alpha=2)",
         },
         ["x.tolist()"],
     ),

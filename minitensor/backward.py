@@ -6,7 +6,7 @@ computed: an error leaves every ``grad`` as it was. Gradients on their way are c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -79,19 +79,25 @@ def _waits(roots: Iterable[Node]) -> dict[Node, int]:
     return waits
 
 
+#: Gradients that arrived: at leaves and captured nodes, or for tensors that retain theirs.
+Arrived = dict[Any, np.ndarray]
+
+
 def propagate(
-    roots: dict[Node, np.ndarray], retain_graph: bool, capture: frozenset[Node] = frozenset()
-) -> tuple[dict[Node, np.ndarray], dict[GradientBox, np.ndarray]]:
+    roots: dict[Node, np.ndarray],
+    waits: dict[Node, int],
+    retain_graph: bool,
+    finish: Callable[[Arrived, Arrived, InFlight], Any],
+    capture: frozenset[Node] = frozenset(),
+) -> Any:
     """Send the gradients ``roots`` back through the graph.
 
-    Returns:
-        The gradients that arrived at leaves and at the nodes in ``capture``, and those for retaining tensors.
+    ``finish(arrived, boxes, flight)`` takes over what arrived, while it is still counted; its answer is returned.
     """
-    waits = _waits(roots)
     ready = [node for node in roots if waits[node] == 0]
     gradients = dict(roots)
-    arrived: dict[Node, np.ndarray] = {}
-    boxes: dict[GradientBox, np.ndarray] = {}
+    arrived: Arrived = {}
+    boxes: Arrived = {}
     flight = InFlight()
     for node, g in gradients.items():
         flight.hold(g)
@@ -138,7 +144,7 @@ def propagate(
                     node.saved = FREED
                 if sent is not None:
                     watch.listener("left", node)  # type: ignore[misc]
-        return arrived, boxes
+        return finish(arrived, boxes, flight)
     finally:
         flight.clear()
 
@@ -154,14 +160,14 @@ def _ready_for(parent: Node, g: Any) -> np.ndarray:
     return g if g.shape == parent.shape else summed_to(g, parent.shape)
 
 
-def _run_hooks(node: Node, g: np.ndarray, boxes: dict[GradientBox, np.ndarray], flight: InFlight) -> np.ndarray:
+def _run_hooks(node: Node, g: np.ndarray, boxes: Arrived, flight: InFlight) -> np.ndarray:
     """Call the hooks on a copy of the gradient, and note who retains it."""
     for hook in list(node.hooks or ()):
         if type(hook) is GradientBox:
             boxes[hook] = g
             flight.hold(g)
             continue
-        answer = hook(Tensor._made(np.array(g, order="C")))
+        answer = hook.function(Tensor._made(np.array(g, order="C")))
         if answer is None:
             continue
         if not isinstance(answer, Tensor) or answer._array.shape != g.shape:
@@ -205,30 +211,29 @@ def backward(x: Tensor, grad_tensor: Tensor | None = None, retain_graph: bool = 
         RuntimeError: when a saved tensor was overwritten or freed; no gradient has changed then.
     """
     node, g = _start(x, grad_tensor, "backward")
-    arrived, boxes = propagate({node: g}, retain_graph)
-    _commit(arrived, boxes)
+    propagate({node: g}, _waits([node]), retain_graph, _commit)
 
 
-def _commit(arrived: dict[Node, np.ndarray], boxes: dict[GradientBox, np.ndarray]) -> None:
+def _commit(arrived: Arrived, boxes: Arrived, flight: InFlight) -> None:
     """Put the gradients where readers find them. Each gets memory of its own."""
-    taken: set[int] = set()
     for box, g in boxes.items():
-        box.gradient = _kept(box.gradient, g, taken)
+        box.gradient = _kept(box.gradient, g, flight)
     while arrived:
         node, g = arrived.popitem()
         if type(node) is Leaf:
-            node.saved = _kept(node.saved, g, taken)
+            node.saved = _kept(node.saved, g, flight)
             if watch.listener is not None:
                 watch.listener("leaf", node, node.saved)
 
 
-def _kept(before: Tensor | None, g: np.ndarray, taken: set[int]) -> Tensor:
-    if before is not None:
-        return Tensor._made(_array(before._array + g))
-    if g.base is not None or id(g) in taken or not g.flags.c_contiguous:
-        g = np.array(g, order="C")
-    taken.add(id(g))
-    return Tensor._made(g)
+def _kept(before: Tensor | None, g: np.ndarray, flight: InFlight) -> Tensor:
+    """A tensor of the gradient ``g`` added to ``before``; takes ``g`` over when nobody else holds it."""
+    if before is None and flight.alone(g) and g.flags.c_contiguous:
+        flight.let_go(g)
+        return Tensor._made(g)
+    kept = Tensor._made(np.array(g, order="C") if before is None else _array(before._array + g))
+    flight.let_go(g)
+    return kept
 
 
 def grad(
@@ -252,16 +257,23 @@ def grad(
     roots: dict[Node, np.ndarray] = {}
     for x, g in zip(many_outputs, given, strict=True):
         node, start = _start(x, g, "grad")
-        roots[node] = start if node not in roots else roots[node] + start
-    arrived, _ = propagate(roots, bool(retain_graph), frozenset(wanted))
+        roots[node] = start if node not in roots else _array(roots[node] + start)
+    waits = _waits(roots)
     for i, node in enumerate(wanted):
-        if node not in arrived and not allow_unused:
+        if node not in waits and not allow_unused:
             raise RuntimeError(
                 f"grad: the outputs do not depend on input {i} (shape {many_inputs[i].shape}). "
                 f"Pass allow_unused=True to get None for it."
             )
-    taken: set[int] = set()
-    return [None if node not in arrived else _kept(None, arrived[node], taken) for node in wanted]
+
+    def gradients(arrived: Arrived, boxes: Arrived, flight: InFlight) -> list[Tensor | None]:
+        return [None if node not in arrived else _copied(arrived[node]) for node in wanted]
+
+    return propagate(roots, waits, bool(retain_graph), gradients, frozenset(wanted))
+
+
+def _copied(g: np.ndarray) -> Tensor:
+    return Tensor._made(np.array(g, order="C"))
 
 
 Tensor.backward = backward  # type: ignore[attr-defined]

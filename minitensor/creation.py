@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from minitensor.dtypes import _BY_NUMPY, DTYPES, FLOATS, dtype_of, float32
+from minitensor.kernels import stored, stored_array
 from minitensor.tensor import Tensor
 
 
@@ -32,6 +34,8 @@ def _array_of(data: Any, dtype: np.dtype | None) -> np.ndarray:
         data = data._array
     if isinstance(data, (list, tuple)):
         data = _without_tensors(data)
+    if isinstance(data, np.ma.MaskedArray):
+        raise TypeError("to_tensor: a masked array has no place for its mask in a tensor; use its .filled(value)")
     plain = not isinstance(data, (np.ndarray, np.generic))
     try:
         array = np.array(data, order="C")
@@ -41,6 +45,10 @@ def _array_of(data: Any, dtype: np.dtype | None) -> np.ndarray:
         ) from None
     except OverflowError as error:
         raise ValueError(f"to_tensor: {error}") from None
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    if plain and _has_big_integer(array, data):
+        raise ValueError("to_tensor: an integer in the data does not fit into int64")
     if dtype is None:
         if plain and array.dtype == np.float64:
             dtype = float32.numpy
@@ -55,8 +63,26 @@ def _array_of(data: Any, dtype: np.dtype | None) -> np.ndarray:
             dtype = array.dtype
     elif array.dtype.kind not in "biuf":
         raise TypeError(f"to_tensor: data of dtype {array.dtype} can not become {dtype.name}")
-    # Native byte order, own memory: a foreign byte order is converted here.
-    return array.astype(dtype, copy=array.dtype is not dtype)
+    return stored_array("to_tensor", array, dtype)
+
+
+def _has_big_integer(array: np.ndarray, data: Any) -> bool:
+    """Whether Python integers beyond int64 made numpy choose another dtype for the whole."""
+    if array.dtype.kind == "u":
+        return True
+    if array.dtype.kind == "O":
+        return all(isinstance(item, int) for item in array.ravel())
+    if array.dtype.kind != "f" or array.size == 0 or not np.abs(array).max() >= 2.0**63:
+        return False
+    return not any(isinstance(item, (float, np.floating)) for item in _leaves(data))
+
+
+def _leaves(data: Any) -> Any:
+    for item in data if isinstance(data, (list, tuple)) else [data]:
+        if isinstance(item, (list, tuple)):
+            yield from _leaves(item)
+        else:
+            yield item
 
 
 def _without_tensors(data: Any) -> Any:
@@ -75,10 +101,10 @@ def _ragged(data: Any) -> str:
 
 
 def _wanting(tensor: Tensor, stop_gradient: bool) -> Tensor:
+    if not isinstance(stop_gradient, (bool, np.bool_)):
+        raise TypeError(f"stop_gradient is True or False, not {stop_gradient!r}")
     if not stop_gradient:
         tensor.stop_gradient = False
-    elif not isinstance(stop_gradient, (bool, np.bool_)):
-        raise TypeError(f"stop_gradient is True or False, not {stop_gradient!r}")
     return tensor
 
 
@@ -98,7 +124,15 @@ def as_shape(op: str, shape: Any) -> tuple[int, ...]:
         raise TypeError(f"{op}: a shape is a list of integers, not {shape!r}") from None
     if any(n < 0 for n in lengths):
         raise ValueError(f"{op}: shape {list(lengths)} has a negative length")
+    if len(lengths) > 64:
+        raise ValueError(f"{op}: a tensor has at most 64 dimensions, not {len(lengths)}")
+    if 0 not in lengths and math.prod(lengths) > MOST_ELEMENTS:
+        raise ValueError(f"{op}: shape {list(lengths)} has {math.prod(lengths):,} elements, more than can be addressed")
     return lengths
+
+
+#: Elements of 8 bytes in the largest address range that processors have today (2**47 bytes).
+MOST_ELEMENTS = 2**44
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, stop_gradient: bool = True) -> Tensor:
@@ -107,7 +141,8 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, stop_gradient: bool = T
     if value.ndim:
         raise ValueError(f"full: fill_value must be one number; it has shape {list(value.shape)}")
     wanted = float32 if dtype is None else dtype_of(dtype)
-    return _wanting(Tensor._made(np.full(as_shape("full", shape), value, wanted.numpy), "full"), stop_gradient)
+    filled = np.full(as_shape("full", shape), stored("full", value.item(), wanted.numpy))
+    return _wanting(Tensor._made(filled, "full"), stop_gradient)
 
 
 def zeros(shape: Any, dtype: Any = None) -> Tensor:
@@ -134,9 +169,14 @@ def arange(start: Any, end: Any = None, step: Any = 1, dtype: Any = None) -> Ten
             raise TypeError(f"arange: a bound or step is a number, not {number!r}")
     if numbers[2] == 0:
         raise ValueError("arange: step must not be 0")
+    finite = all(math.isfinite(n) for n in numbers)
+    if not finite or (numbers[1] - numbers[0]) / numbers[2] > MOST_ELEMENTS:
+        raise ValueError(
+            f"arange: from {numbers[0]} to {numbers[1]} by {numbers[2]} are more numbers than memory holds"
+        )
     whole = all(isinstance(n, (int, np.integer)) for n in numbers)
     wanted = (np.dtype(np.int64) if whole else float32.numpy) if dtype is None else dtype_of(dtype).numpy
-    return Tensor._made(np.arange(*numbers).astype(wanted), "arange")
+    return Tensor._made(stored_array("arange", np.arange(*numbers), wanted), "arange")
 
 
 # ---------- at random ----------
@@ -147,6 +187,8 @@ _random = np.random.Generator(np.random.PCG64())
 def seed(number: int) -> None:
     """Begin the sequence of random numbers that ``number`` stands for."""
     global _random
+    if not isinstance(number, (int, np.integer)) or number < 0:
+        raise ValueError(f"seed: a seed is an integer from 0 on, not {number!r}")
     _random = np.random.Generator(np.random.PCG64(number))
 
 

@@ -63,7 +63,8 @@ def dtype_of(given: Any) -> DType:
     if isinstance(given, DType):
         return given
     try:
-        found = _BY_NUMPY[np.dtype(given)]
+        # numpy takes None for float64, and looks for a `dtype` attribute on whatever it is given.
+        found = _BY_NUMPY[np.dtype(given if isinstance(given, (str, type, np.dtype)) else "none")]
     except (KeyError, TypeError):
         raise TypeError(f"dtype {given!r} is not supported; a tensor holds one of {', '.join(DTYPES)}") from None
     # numpy takes `float` for float64; a tensor takes it for the default, as `to_tensor(1.0)` does.

@@ -14,13 +14,23 @@ from minitensor.history import FREED, Node, Saved
 from minitensor.storage import Place, write_that_made
 
 
-def leaf_written(name: str, op: str) -> ValueError:
+def leaf_written(name: str, op: str, is_view: bool) -> ValueError:
     """``op`` would write a leaf that wants a gradient, or a view of one."""
+    through = " through this view, which shares the leaf's storage" if is_view else ""
     return ValueError(
         f"Leaf Var ({name}) that doesn't stop gradient can't use inplace strategy. Nothing was written.\n"
-        f"`{op}` would replace the numbers that the gradient is for, and an update would start from the new ones.\n"
+        f"`{op}` would replace the numbers of the leaf{through}: an update would start from the new ones.\n"
         f"Use the normal operation and give its result a name, or update the leaf under `no_grad()`, "
         f"or write into `x.detach()` if the gradient should not know."
+    )
+
+
+def leaf_relaid(name: str, op: str) -> ValueError:
+    """Metadata-only ``op`` would change the shape of a leaf that wants a gradient, or of a view of one."""
+    return ValueError(
+        f"Leaf Var ({name}) that doesn't stop gradient can't use inplace strategy. Nothing was changed.\n"
+        f"`{op}` would give the leaf another shape, and its gradient has the shape that it has now.\n"
+        f"Use the normal operation `{op[:-1]}` and give its result a name, or call `{op}` under `no_grad()`."
     )
 
 
@@ -53,7 +63,8 @@ def overlapping_family(op: str) -> RuntimeError:
 def freed(node: Node) -> RuntimeError:
     """Backward needs what an earlier backward let go."""
     return RuntimeError(
-        f"{node.op.name} ({node.place}) saved tensors for backward, and an earlier backward has used and freed them.\n"
+        f"{node.op.name} ({node.place}) saved tensors for backward, and an earlier backward (perhaps one that failed) "
+        f"has used and freed them.\n"
         f"Pass `retain_graph=True` to the first backward if a second one follows."
     )
 
@@ -75,7 +86,7 @@ def stale(node: Node, what: str, saved: Saved) -> NoReturn:
         f"  saved:       {saver} ({node.place})\n"
         f"{writer}\n"
         f"  received tensor_version:{storage.version} != wrapper_version_snapshot:{version}\n"
-        f"Two ways out: use the normal operation instead of the one that overwrote, "
+        f"Ways out: run backward before the write; or use the normal operation instead of the one that overwrote; "
         f"or give {node.op.name} a `clone()` to save."
     )
 
@@ -107,7 +118,10 @@ def explain(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> Except
         if "broadcast" in str(error):
             return not_broadcastable(op, [array.shape for array in arrays])
     if isinstance(error, TypeError):
-        return TypeError(f"{op}: {_plain(error)}; the operands are of dtype {_names(arrays)}")
+        detail = _plain(error)
+        if "ufunc" in detail or "did not contain a loop" in detail:
+            detail = "there is no such operation for these operands"
+        return TypeError(f"{op}: {detail}; the operands are of dtype {_names(arrays)}")
     if isinstance(error, np.exceptions.AxisError):
         return IndexError(f"{op}: {_plain(error)}; the shape is {shape_text(arrays[0].shape)}")
     return type(error)(f"{op}: {_plain(error)}")

@@ -35,9 +35,12 @@ def {name}({parameters}):
 {arrays}
 {meet}
     try:
+{prepare}
         r = forward({call})
     except (ValueError, TypeError, OverflowError) as error:
         raise explain({name!r}, error, ({as_},)) from None
+    except (FloatingPointError, RuntimeWarning):
+        r = quietly(forward, {call})
     if type(r) is not ndarray:
         r = asarray(r)
 {floats}
@@ -82,6 +85,7 @@ def {name}({parameters}):
         {xs} = as_operands_in_place({name!r}, {xs})
 {arrays}
 {meet}
+{prepare_first}
     storage = x._storage
     recording = False
     if modes.grad:
@@ -95,6 +99,8 @@ def {name}({parameters}):
         forward({call}, {out})
     except (ValueError, TypeError, OverflowError) as error:
         raise explain_in_place({name!r}, error, ({as_},), a) from None
+    except (FloatingPointError, RuntimeWarning):
+        pass  # numpy raises these after it has written: inf and nan are values here
     storage.version = version = storage.version + 1
     frame = getframe(1)
     code = frame.f_code
@@ -148,6 +154,7 @@ class _Text:
 
     def common(self, name: str) -> dict[str, str]:
         row = self.row
+        arguments = ", ".join(row.argument_names) + ("," if len(row.argument_names) == 1 else "")
         return {
             "name": name,
             "parameters": ", ".join([*row.operands, *row.arguments, "name=None"]),
@@ -156,6 +163,8 @@ class _Text:
             "arrays": _lines(4, [f"{a} = {x}._array" for x, a in self.array.items()]),
             "call": ", ".join([*self.array.values(), *row.argument_names]),
             "as_": ", ".join(self.array.values()),
+            "prepare": f"        {arguments} = prepare({arguments})" if row.prepare else "",
+            "prepare_first": f"    {arguments} = prepare({arguments})" if row.prepare else "",
         }
 
     def nodes(self) -> str:
@@ -300,6 +309,12 @@ SOURCES: dict[str, str] = {}
 OPERATIONS: dict[str, Operation] = {}
 
 
+def quietly(forward: Callable[..., Any], *given: Any) -> Any:
+    """The result although numpy was told to raise for inf and nan: they are values here."""
+    with np.errstate(all="ignore"):
+        return forward(*given)
+
+
 def _namespace() -> dict[str, Any]:
     rules = {name: getattr(kernels, name) for name in dir(kernels) if not name.startswith("_")}
     return {
@@ -322,6 +337,7 @@ def _namespace() -> dict[str, Any]:
         "current": current,
         "wrote": wrote,
         "move_boxes": move_boxes,
+        "quietly": quietly,
         "explain": errors.explain,
         "explain_in_place": errors.explain_in_place,
         "freed": errors.freed,
@@ -359,7 +375,7 @@ def functions() -> dict[str, Callable[..., Any]]:
         for name, exists, write in forms:
             if not exists:
                 continue
-            _namespaces[name] = namespace = {**shared, "forward": row.forward}
+            _namespaces[name] = namespace = {**shared, "forward": row.forward, "prepare": row.prepare}
             if backward is not None:
                 namespace["OPERATION"] = OPERATIONS[name] = Operation(name, backward, row.saved_names)
             made[name] = _compiled(name, write(row), namespace)

@@ -124,11 +124,13 @@ def move_boxes(old: Node, new: Node | None) -> None:
     """The value of a tensor has changed from ``old`` to ``new``: its retained gradient follows, its hooks stay."""
     if old.hooks is None:
         return
-    boxes = [hook for hook in old.hooks if type(hook) is GradientBox]
-    if boxes:
-        old.hooks = [hook for hook in old.hooks if type(hook) is not GradientBox] or None
+    # The lists stay the same objects: handles of hooks refer to them.
+    for box in [hook for hook in old.hooks if type(hook) is GradientBox]:
+        old.hooks.remove(box)
         if new is not None:
-            new.hooks = (new.hooks or []) + boxes
+            if new.hooks is None:
+                new.hooks = []
+            new.hooks.append(box)
 
 
 class History:
@@ -293,7 +295,7 @@ def relay_leaf(x: Any, array: np.ndarray, back: Callable[[np.ndarray], np.ndarra
     new = new_leaf(array.shape)
     if old.saved is not None:
         gradient = old.saved
-        new.saved = type(gradient)._made(np.ascontiguousarray(back(gradient._array)))
+        new.saved = type(gradient)._made(np.array(back(gradient._array), order="C"))
     new.hooks, old.hooks = old.hooks, None
     old.__class__ = Node
     old.op, old.inputs, old.saved = RELAID, (new,), (back,)

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.creation import to_tensor
 from minitensor.dtypes import FLOATS
-from minitensor.errors import freed, overlapping_target
+from minitensor.errors import freed, leaf_written, overlapping_target
 from minitensor.events import watch
 from minitensor.history import (
     FREED,
@@ -20,9 +21,11 @@ from minitensor.history import (
     current,
     family_of,
     follow_retaining,
+    is_protected,
     new_node,
     set_node,
 )
+from minitensor.kernels import stored, stored_array
 from minitensor.modes import modes
 from minitensor.operands import as_operands_in_place, cast, check_target
 from minitensor.parts import INDEX, Pick, part
@@ -43,19 +46,26 @@ def _plain(index: Any) -> tuple[Any, bool]:
             else:
                 entry = entry.copy()
         if isinstance(entry, (list, np.ndarray)):
-            entry = np.array(entry)
+            entry = _index_array(entry)
             if entry.size == 0:
                 entry = entry.astype(np.int64)
         if isinstance(entry, slice):
             entry = slice(*(None if n is None else _whole(n) for n in (entry.start, entry.stop, entry.step)))
         elif isinstance(entry, (np.ndarray, bool, np.bool_)):
             advanced = True
-            if isinstance(entry, np.ndarray) and entry.dtype.kind not in "bi":
+            if isinstance(entry, np.ndarray) and entry.dtype.kind not in "biu":
                 raise TypeError(f"an index array holds integers or bools, not {entry.dtype.name}")
         elif entry is not None and entry is not Ellipsis:
             entry = _whole(entry)
         entries.append(entry)
     return tuple(entries), advanced
+
+
+def _index_array(entry: Any) -> np.ndarray:
+    try:
+        return np.array(entry)
+    except ValueError:
+        raise IndexError(f"the lists of an index must be equally long; {entry!r} is ragged") from None
 
 
 def _whole(entry: Any) -> int:
@@ -165,7 +175,7 @@ def _store(x: Tensor, index: Any, value: Any, op: str) -> None:
             if yn is not None and y._array.dtype is not x._array.dtype:
                 y = cast(y, x._array.dtype)
                 yn = y._node
-    numbers = y._array
+    numbers = stored_array(op, y._array, x._array.dtype)
     while numbers.ndim > target.ndim:  # leading dimensions of length 1, as numpy drops them
         numbers = numbers[0]
     if advanced:
@@ -199,9 +209,7 @@ def _storable(op: str, x: Tensor, value: Any) -> Any:
     """A number in the dtype of ``x``: storing truncates, unlike arithmetic in place."""
     if isinstance(value, (bool, int, float, np.bool_, np.integer, np.floating)):
         if x._array.dtype not in FLOATS and isinstance(value, (float, np.floating)):
-            if not np.isfinite(value):
-                raise ValueError(f"{op}: {value} can not be stored in a tensor of dtype {x.dtype.name}")
-            return int(value) if x._array.dtype != np.bool_ else bool(value)
+            return stored(op, value, x._array.dtype).item()
         if x._array.dtype == np.bool_:
             return bool(value)
     return value
@@ -229,9 +237,10 @@ def set_value(x: Tensor, value: Any) -> None:
 
     A leaf stays one. For any other tensor the value is a constant: what it held before gets gradient 0.
     """
-    from minitensor.creation import to_tensor
-
-    given = value if isinstance(value, Tensor) else to_tensor(value)
+    if isinstance(value, (Tensor, np.ndarray)):
+        given = value if isinstance(value, Tensor) else to_tensor(value)
+    else:
+        given = to_tensor(value, x.dtype)
     if given._array.shape != x._array.shape:
         raise ValueError(f"set_value: the tensor has shape {x.shape} and the value {given.shape}; they must be equal")
     if given._array.dtype != x._array.dtype:
@@ -240,10 +249,14 @@ def set_value(x: Tensor, value: Any) -> None:
         )
     if not x._array.flags.writeable:
         raise overlapping_target("set_value", x._array.shape)
-    leaf = x.is_leaf
+    recorded = modes.grad and not x.stop_gradient
+    if recorded and is_protected(x):
+        if not x.is_leaf:
+            raise leaf_written(x.name, "set_value", is_view=True)
+        recorded = False
     np.copyto(x._array, given._array)
     log_write(x._storage, "set_value")
-    if modes.grad and not leaf:
+    if recorded:
         _set_part(x, x._array, None)
     if watch.listener is not None:
         watch.listener("write", x, "set_value", (x, given), None)

@@ -16,7 +16,7 @@ from minitensor.modes import modes
 from minitensor.operands import cast, meet
 from minitensor.parts import Pick
 from minitensor.tensor import Tensor
-from minitensor.views import as_axis, need_tensor
+from minitensor.views import as_axis, need_tensor, whole
 
 
 def _recorded(out: Tensor, op: Operation, inputs: Sequence[Tensor], saved: tuple[Any, ...]) -> Tensor:
@@ -93,12 +93,13 @@ def split(x: Tensor, num_or_sections: Any, axis: int = 0, name: str | None = Non
     need_tensor("split", x)
     axis = as_axis("split", axis, x._array.ndim)
     length = x._array.shape[axis]
-    if isinstance(num_or_sections, (int, np.integer)):
+    if not isinstance(num_or_sections, (list, tuple)):
+        num_or_sections = whole("split", num_or_sections)
         if num_or_sections < 1 or length % num_or_sections:
             raise ValueError(f"split: a dimension of length {length} has no {num_or_sections} equal parts")
         lengths = [length // int(num_or_sections)] * int(num_or_sections)
     else:
-        lengths = [int(n) for n in num_or_sections]
+        lengths = [whole("split", n) for n in num_or_sections]
         if lengths.count(-1) == 1:
             lengths[lengths.index(-1)] = length - (sum(lengths) + 1)
         if sum(lengths) != length or min(lengths, default=-1) < 0:
@@ -131,7 +132,11 @@ def expand(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
     """A copy of ``x`` repeated to ``shape``; -1 keeps a dimension."""
     need_tensor("expand", x)
     have = x._array.shape
-    wanted = list(shape.tolist() if isinstance(shape, Tensor) else shape)
+    if isinstance(shape, Tensor):
+        shape = shape.tolist()
+    if not isinstance(shape, (list, tuple)):
+        raise TypeError(f"expand: a shape is a list of integers, not {shape!r}")
+    wanted = list(shape)
     missing = len(wanted) - len(have)
     wanted = [have[i - missing] if n == -1 and i >= missing else n for i, n in enumerate(wanted)]
     lengths = as_shape("expand", wanted)

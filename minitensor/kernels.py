@@ -20,14 +20,29 @@ _ZEROS = {dtype.numpy: np.zeros((), dtype.numpy) for dtype in DTYPES.values()}
 # ---------- forward ----------
 
 
+def square(a: Array, out: Array | None = None) -> Array:
+    """``a * a``."""
+    _no_bools("square", a)
+    return np.square(a, out=out)
+
+
+def _no_bools(op: str, a: Array) -> None:
+    if a.dtype == np.bool_:
+        raise TypeError("bools have no arithmetic of their own; convert first: `x.astype('int64')`")
+
+
 def power(a: Array, b: Array, out: Array | None = None) -> Array:
-    """``a ** b``; squares and cubes by multiplication, which is many times faster than the general power."""
+    """``a ** b``; squares by multiplication, which is many times faster than the general power."""
+    _no_bools("pow", a)
     if b.ndim == 0 and a.dtype in FLOATS:
         exponent = b.item()
         if exponent == 2:
             return np.square(a, out=out)
         if exponent == 1:
             return np.positive(a, out=out)
+    if out is not None and a.dtype not in FLOATS and (b < 0).any():
+        # numpy would find it on its way, with half of the result written.
+        raise ValueError("Integers to negative integer powers are not allowed.")
     return np.power(a, b, out=out)
 
 
@@ -37,12 +52,14 @@ def number(op: str, name: str, given: Any) -> int | float:
     Raises:
         TypeError: when it is not one number.
     """
-    if isinstance(given, (bool, np.bool_)):
-        return int(given)
-    if isinstance(given, (int, float)):
-        return given
-    if getattr(given, "size", None) == 1 and hasattr(given, "item"):
-        return given.item()
+    if not getattr(given, "stop_gradient", True):
+        raise TypeError(f"{op}: {name} is a number, and no gradient goes to it; this tensor wants one. Use multiply.")
+    if not isinstance(given, (int, float)) or isinstance(given, np.generic):
+        if getattr(given, "size", None) != 1 or not hasattr(given, "item"):
+            raise TypeError(f"{op}: {name} must be a number, not {type(given).__name__}")
+        given = given.item()
+    if isinstance(given, (bool, int, float)):
+        return int(given) if isinstance(given, bool) else given
     raise TypeError(f"{op}: {name} must be a number, not {type(given).__name__}")
 
 
@@ -57,15 +74,20 @@ def _for_result(op: str, a: Array, numbers: list[Any], out: Array | None) -> Arr
 
 def scale(a: Array, scale: Any, bias: Any, bias_after_scale: bool, out: Array | None = None) -> Array:
     """``scale * a + bias``, or ``scale * (a + bias)``."""
-    scale, bias = number("scale", "scale", scale), number("scale", "bias", bias)
-    a = _for_result("scale", a, [_whole(scale), _whole(bias)], out)
-    scale, bias = (_whole(n) for n in (scale, bias)) if a.dtype not in FLOATS else (scale, bias)
+    _no_bools("scale", a)
+    whole = [_whole(scale), _whole(bias)]
+    a = _for_result("scale", a, whole, out)
+    if a.dtype not in FLOATS:
+        scale, bias = whole
     if not bias_after_scale:
         bias = bias * scale
-    result = np.multiply(a, scale, out=out)
-    if bias == 0:
-        return result
-    return np.add(result, bias, out=result if isinstance(result, np.ndarray) else None)
+    # Both numbers are converted, and may fail, before anything is written.
+    factor, summand = a.dtype.type(scale), a.dtype.type(bias)
+    with np.errstate(all="ignore"):
+        result = np.multiply(a, factor, out=out)
+        if bias == 0:
+            return result
+        return np.add(result, summand, out=result if isinstance(result, np.ndarray) else None)
 
 
 def _whole(n: int | float) -> int | float:
@@ -75,11 +97,11 @@ def _whole(n: int | float) -> int | float:
 
 def clip(a: Array, min: Any, max: Any, out: Array | None = None) -> Array:
     """``a`` between ``min`` and ``max``; None is no bound."""
-    bounds = [None if n is None else number("clip", name, n) for name, n in (("min", min), ("max", max))]
-    a = _for_result("clip", a, bounds, out)
-    if bounds == [None, None]:
+    _no_bools("clip", a)
+    a = _for_result("clip", a, [min, max], out)
+    if min is None and max is None:
         return np.positive(a, out=out)
-    return np.clip(a, *bounds, out=out)
+    return np.clip(a, *(None if n is None else a.dtype.type(n) for n in (min, max)), out=out)
 
 
 def relu(a: Array, out: Array | None = None) -> Array:
@@ -94,28 +116,28 @@ def reciprocal(a: Array, out: Array | None = None) -> Array:
 
 def rsqrt(a: Array, out: Array | None = None) -> Array:
     """``1 / sqrt(a)``."""
-    return np.divide(1, np.sqrt(a), out=out)
+    with np.errstate(all="ignore"):
+        return np.divide(1, np.sqrt(a, out=out), out=out)
 
 
 def sigmoid(a: Array, out: Array | None = None) -> Array:
     """``1 / (1 + exp(-a))``, by way of tanh, which does not overflow."""
-    if out is None:
-        half = np.multiply(a, 0.5)
-        half = half if isinstance(half, np.ndarray) else np.asarray(half)
-    else:
-        half = np.multiply(a, 0.5, out=out)
-    np.tanh(half, out=half)
-    np.multiply(half, 0.5, out=half)
-    return np.add(half, 0.5, out=half)
+    with np.errstate(all="ignore"):
+        half = np.asarray(np.multiply(a, 0.5, out=out))
+        np.tanh(half, out=half)
+        np.multiply(half, 0.5, out=half)
+        return np.add(half, 0.5, out=half)
 
 
 def round_half_away(a: Array, out: Array | None = None) -> Array:
     """The nearest whole number, halves away from zero; numpy's own goes to even."""
+    _no_bools("round", a)
     if a.dtype not in FLOATS:
         return np.positive(a, out=out)
-    away = np.trunc(a)
-    away = away + np.copysign(np.abs(a - away) >= 0.5, a)
-    # Beyond 2**52 every number is whole, and inf - inf is not a number.
+    with np.errstate(all="ignore"):
+        away = np.trunc(a)
+        away = away + np.copysign(np.abs(a - away) >= 0.5, a)
+    # inf - inf is not a number.
     away = np.where(np.isfinite(a), away, a).astype(a.dtype)
     if out is None:
         return away
@@ -125,8 +147,38 @@ def round_half_away(a: Array, out: Array | None = None) -> Array:
 
 def fill(a: Array, value: Any, out: Array) -> Array:
     """Every element becomes ``value``, truncated where ``a`` holds integers."""
-    np.copyto(out, number("fill_", "value", value), casting="unsafe")
+    np.copyto(out, stored("fill_", value, a.dtype))
     return out
+
+
+def stored(op: str, value: int | float, dtype: np.dtype) -> Array:
+    """A number as it is stored: a float loses its fraction where ``dtype`` is an integer's.
+
+    Raises:
+        ValueError: when it does not fit.
+    """
+    try:
+        if dtype.kind == "i":
+            value = int(value)
+        return np.asarray(value, dtype)
+    except (OverflowError, ValueError):
+        raise ValueError(f"{op}: {value} can not be stored in a tensor of dtype {dtype.name}") from None
+
+
+def stored_array(op: str, array: Array, dtype: np.dtype) -> Array:
+    """An array as it is stored in ``dtype``: fractions are cut off where that is an integer's.
+
+    Raises:
+        ValueError: when an element does not fit.
+    """
+    if dtype.kind == "i" and array.dtype != dtype and array.size and array.dtype.kind in "fiu":
+        lowest, highest = array.min(), array.max()
+        bounds = np.iinfo(dtype)
+        # Written so that nan fails it.
+        if not (bounds.min <= lowest and highest <= bounds.max):
+            worst = lowest if not lowest >= bounds.min else highest
+            raise ValueError(f"{op}: {worst} can not be stored in a tensor of dtype {dtype.name}")
+    return array.astype(dtype, copy=False)
 
 
 def fill_zero(a: Array, out: Array) -> Array:
@@ -138,7 +190,7 @@ def fill_zero(a: Array, out: Array) -> Array:
 def where(condition: Array, a: Array, b: Array) -> Array:
     """``a`` where ``condition``, else ``b``."""
     if condition.dtype != np.bool_:
-        raise TypeError(f"condition must be a bool tensor, not {condition.dtype.name}")
+        raise TypeError("condition must be a bool tensor, as `x > 0` gives")
     return np.where(condition, a, b)
 
 
@@ -149,7 +201,18 @@ def copy(a: Array) -> Array:
 
 def matmul(a: Array, b: Array, transpose_a: bool, transpose_b: bool) -> Array:
     """Matrix product over the last two dimensions."""
-    return np.matmul(_turned(a, transpose_a), _turned(b, transpose_b))
+    a, b = _turned(a, transpose_a), _turned(b, transpose_b)
+    if a.ndim == 0 or b.ndim == 0:
+        raise ValueError(
+            f"operands must have at least one dimension; the shapes are {list(a.shape)} and {list(b.shape)}"
+        )
+    inner = a.shape[-1], b.shape[-2 if b.ndim > 1 else 0]
+    if inner[0] != inner[1]:
+        raise ValueError(
+            f"shapes {list(a.shape)} and {list(b.shape)} do not fit: the last dimension of the first ({inner[0]}) must "
+            f"equal the {'last but one' if b.ndim > 1 else 'only one'} of the second ({inner[1]})"
+        )
+    return np.matmul(a, b)
 
 
 def axes(shape: tuple[int, ...], axis: Any) -> tuple[int, ...]:
@@ -180,14 +243,56 @@ def prod(a: Array, axis: Any, keepdim: bool) -> Array:
     return _reduce(np.multiply, a, axis, keepdim)
 
 
+def _no_void(word: str, a: Array, axis: Any) -> None:
+    if 0 in (a.shape[i] for i in axes(a.shape, axis)):
+        raise ValueError(f"there is no {word} element along a dimension of length 0; the shape is {list(a.shape)}")
+
+
 def max_(a: Array, axis: Any, keepdim: bool) -> Array:
     """Largest element."""
+    _no_void("largest", a, axis)
     return _reduce(np.maximum, a, axis, keepdim)
 
 
 def min_(a: Array, axis: Any, keepdim: bool) -> Array:
     """Smallest element."""
+    _no_void("smallest", a, axis)
     return _reduce(np.minimum, a, axis, keepdim)
+
+
+# ---------- arguments, made constant before anything is computed or saved ----------
+
+
+def scale_arguments(scale: Any, bias: Any, bias_after_scale: Any) -> tuple[Any, ...]:
+    """Two numbers and a bool."""
+    return number("scale", "scale", scale), number("scale", "bias", bias), bool(bias_after_scale)
+
+
+def clip_arguments(min: Any, max: Any) -> tuple[Any, ...]:
+    """Two numbers, or None."""
+    return tuple(None if n is None else number("clip", name, n) for name, n in (("min", min), ("max", max)))
+
+
+def fill_arguments(value: Any) -> tuple[Any, ...]:
+    """One number."""
+    return (number("fill_", "value", value),)
+
+
+def reduce_arguments(axis: Any, keepdim: Any) -> tuple[Any, ...]:
+    """None, an integer or a tuple of integers; and a bool."""
+    if hasattr(axis, "tolist"):
+        axis = axis.tolist()
+    if axis is not None:
+        try:
+            axis = tuple(i.__index__() for i in axis) if isinstance(axis, (list, tuple)) else axis.__index__()
+        except AttributeError:
+            raise TypeError(f"axis is an integer, a list of integers or None, not {axis!r}") from None
+    return axis, bool(keepdim)
+
+
+def matmul_arguments(transpose_x: Any, transpose_y: Any) -> tuple[Any, ...]:
+    """Two bools."""
+    return bool(transpose_x), bool(transpose_y)
 
 
 # ---------- what rules call ----------
@@ -202,8 +307,8 @@ def zero(g: Array) -> Any:
 
 def inside(x: Array, min: Any, max: Any) -> Array:
     """Where ``clip`` let ``x`` through: strictly between the bounds, as in Paddle."""
-    above = True if min is None else x > number("clip", "min", min)
-    below = True if max is None else x < number("clip", "max", max)
+    above = True if min is None else x > min
+    below = True if max is None else x < max
     return np.logical_and(above, below)
 
 
@@ -246,6 +351,8 @@ def to_extremes(g: Array, x: Array, out: Array, axis: Any, keepdim: bool) -> Arr
 
 def product_of_others(x: Array, axis: Any) -> Array:
     """For every element the product of the others in its reduction; no division, so zeros are no exception."""
+    if x.size == 0:
+        return np.zeros_like(x)
     along_axes = axes(x.shape, axis)
     kept = [i for i in range(x.ndim) if i not in along_axes]
     rows = x.transpose([*kept, *along_axes])
@@ -269,6 +376,8 @@ def summed_to(g: Array, shape: tuple[int, ...]) -> Array:
     """Sum the broadcast dimensions of ``g`` away: what the engine does after every rule."""
     if g.shape == shape:
         return g
+    if g.ndim < len(shape):
+        g = g.reshape((1,) * (len(shape) - g.ndim) + g.shape)
     extra = g.ndim - len(shape)
     if extra > 0:
         g = np.add.reduce(g, axis=tuple(range(extra)))

@@ -91,17 +91,18 @@ class set_inplace_policy:
         ValueError: for any other name.
     """
 
-    __slots__ = ("_before",)
+    __slots__ = ("_before", "_name")
 
     def __init__(self, name: str) -> None:
-        if name not in POLICIES:
+        if not isinstance(name, str) or name not in POLICIES:
             known = ", ".join(repr(policy) for policy in POLICIES)
             raise ValueError(f"set_inplace_policy got {name!r}; the in-place policies are {known}")
+        self._name = name
         self._before = modes.policy
         modes.policy = name
 
     def __enter__(self) -> None:
-        return None
+        modes.policy = self._name
 
     def __exit__(self, *_: object) -> None:
         modes.policy = self._before

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.creation import to_tensor
 from minitensor.dtypes import FLOATS, promoted
 from minitensor.errors import (
     leaf_written,
@@ -14,7 +15,7 @@ from minitensor.errors import (
     overlapping_family,
     result_does_not_fit,
 )
-from minitensor.history import Operation, Saved, is_protected, new_node
+from minitensor.history import Leaf, Operation, Saved, is_protected, new_node
 from minitensor.modes import modes
 from minitensor.regions import overlaps_itself
 from minitensor.storage import Storage, new_storage
@@ -40,7 +41,10 @@ def constant(op: str, value: Any, partner: np.dtype | None) -> Tensor:
 
     Kept for next time: making one costs more than the operation.
     """
+    key = value, type(value), partner
     dtype = _dtype_for(value, partner)
+    if isinstance(value, np.generic):
+        value = value.item()  # numpy would let its own integers wrap around
     try:
         made = Tensor._alias(np.asarray(value, dtype), CONSTANT)
     except OverflowError:
@@ -49,7 +53,7 @@ def constant(op: str, value: Any, partner: np.dtype | None) -> Tensor:
     if value != 0 or type(value) is int:  # 0.0 and -0.0 would share a key
         if len(_constants) >= 256:
             _constants.clear()
-        _constants[value, type(value), partner] = made
+        _constants[key] = made
     return made
 
 
@@ -58,7 +62,7 @@ def _dtype_for(value: Any, partner: np.dtype | None) -> np.dtype:
     if isinstance(value, (float, np.floating)):
         return partner if partner in FLOATS else np.dtype(np.float32)
     if isinstance(value, (bool, np.bool_)):
-        return np.dtype(np.bool_) if partner is None else partner
+        return np.dtype(np.bool_)
     return np.dtype(np.int64) if partner is None or partner == np.bool_ else partner
 
 
@@ -74,21 +78,24 @@ def as_operands(op: str, *given: Any) -> tuple[Tensor, ...]:
             return x, _constants[y, type(y), x._array.dtype]
         except (KeyError, TypeError):
             pass  # not a number, or one that is new
-    tensors: list[Any] = [_tensor_or_number(op, i, value) for i, value in enumerate(given)]
+    known = [value._array.dtype for value in given if isinstance(value, Tensor)]
+    tensors: list[Any] = [_tensor_or_number(op, i, value, known) for i, value in enumerate(given)]
     dtypes = [t._array.dtype for t in tensors if isinstance(t, Tensor)]
     if not dtypes:
-        raise not_a_tensor(op, "one operand", given[0])
+        raise TypeError(f"{op}: at least one operand must be a Tensor or an array; there is {given[0]!r} only")
     partner = dtypes[0] if len(dtypes) == 1 else promoted(dtypes[-2], dtypes[-1])
     return tuple(t if isinstance(t, Tensor) else constant(op, t, partner) for t in tensors)
 
 
-def _tensor_or_number(op: str, position: int, value: Any) -> Any:
+def _tensor_or_number(op: str, position: int, value: Any, partners: list[np.dtype]) -> Any:
+    """A tensor or a number. The numbers of a list join a float64 tensor as float64, like a number of its own."""
     if isinstance(value, (Tensor, *_NUMBERS)):
         return value
     if isinstance(value, (np.ndarray, list, tuple)):
-        from minitensor.creation import to_tensor
-
-        return to_tensor(value)
+        made = to_tensor(value)
+        if not isinstance(value, np.ndarray) and np.dtype(np.float64) in partners and made._array.dtype in FLOATS:
+            made = to_tensor(value, np.float64)
+        return made
     raise not_a_tensor(op, f"operand {position + 1}", value)
 
 
@@ -106,7 +113,7 @@ def as_operands_in_place(op: str, x: Any, *others: Any) -> tuple[Tensor, ...]:
             return x, _constants[others[0], type(others[0]), partner]
         except (KeyError, TypeError):
             pass
-    tensors = [_tensor_or_number(op, i + 1, value) for i, value in enumerate(others)]
+    tensors = [_tensor_or_number(op, i + 1, value, [partner]) for i, value in enumerate(others)]
     return (x, *(t if isinstance(t, Tensor) else constant(op, t, partner) for t in tensors))
 
 
@@ -167,7 +174,7 @@ def check_target(x: Tensor, op: str) -> None:
         RuntimeError: when its family began with a tensor whose elements share memory.
     """
     if is_protected(x):
-        raise leaf_written(x.name, op)
+        raise leaf_written(x.name, op, is_view=type(x._node) is not Leaf)
     if x._history is not None and overlaps_itself(x._history.founder):
         raise overlapping_family(op)
 

@@ -12,7 +12,7 @@ from minitensor.creation import as_shape
 from minitensor.history import READ, Node, Operation, family_of, new_node
 from minitensor.regions import address, overlaps_itself, region_of, span
 from minitensor.tensor import Tensor
-from minitensor.views import as_axis, need_tensor, view_of
+from minitensor.views import as_axis, need_tensor, view_of, whole
 
 # ---------- some of the elements: index, slice, diagonal, unbind, as_strided ----------
 
@@ -50,13 +50,16 @@ class Pick:
 def slice_(x: Tensor, axes: Any, starts: Any, ends: Any) -> Tensor:
     """A view of ``x`` from ``starts`` to ``ends`` along ``axes``; bounds past an end stop there."""
     need_tensor("slice", x)
+    for given in (axes, starts, ends):
+        if not isinstance(given, (list, tuple)):
+            raise TypeError(f"slice: axes, starts and ends are lists of integers, not {given!r}")
     if not len(axes) == len(starts) == len(ends):
         raise ValueError(
             f"slice: axes, starts and ends must be equally long; they have {len(axes)}, {len(starts)}, {len(ends)}"
         )
     index = [slice(None)] * x._array.ndim
     for axis, start, end in zip(axes, starts, ends, strict=True):
-        index[as_axis("slice", axis, x._array.ndim)] = slice(int(start), int(end))
+        index[as_axis("slice", axis, x._array.ndim)] = slice(whole("slice", start), whole("slice", end))
     return part(x, Pick(tuple(index)), SLICE)
 
 
@@ -82,7 +85,7 @@ def diagonal(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, name: s
     first, second = as_axis("diagonal", axis1, x._array.ndim), as_axis("diagonal", axis2, x._array.ndim)
     if first == second:
         raise ValueError(f"diagonal: axis1 and axis2 must differ; both are {first}")
-    return part(x, _Diagonal(int(offset), first, second), DIAGONAL)
+    return part(x, _Diagonal(whole("diagonal", offset), first, second), DIAGONAL)
 
 
 def unbind(x: Tensor, axis: int = 0) -> list[Tensor]:
@@ -102,7 +105,10 @@ def as_strided(x: Tensor, shape: Any, stride: Any, offset: int = 0, name: str | 
         ValueError: when it would reach outside the memory of the tensor's family.
     """
     need_tensor("as_strided", x)
-    lengths, steps = as_shape("as_strided", shape), tuple(int(s) for s in stride)
+    if not isinstance(stride, (list, tuple)):
+        raise TypeError(f"as_strided: stride is a list of integers, not {stride!r}")
+    lengths, steps = as_shape("as_strided", shape), tuple(whole("as_strided", s) for s in stride)
+    offset = whole("as_strided", offset)
     if len(lengths) != len(steps):
         raise ValueError(f"as_strided: shape {list(lengths)} and stride {list(steps)} must be equally long")
     size = x._array.itemsize

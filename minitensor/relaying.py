@@ -13,7 +13,7 @@ import numpy as np
 from minitensor.history import Node, new_node
 from minitensor.modes import modes
 from minitensor.tensor import Tensor
-from minitensor.views import Relaying, as_axis, need_tensor, relaid, view_of
+from minitensor.views import Relaying, as_axis, need_tensor, refuse_leaf, relaid, view_of
 
 # ---------- the same elements in the same order: reshape, squeeze, unsqueeze, flatten ----------
 
@@ -90,7 +90,7 @@ def reshape(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
     array = _same_memory(x._array, wanted)
     if array is not None:
         return view_of(x, array, RESHAPE, (wanted,))
-    out = Tensor._made(np.ascontiguousarray(x._array).reshape(wanted), "reshape", (x,))
+    out = Tensor._made(np.array(x._array, order="C").reshape(wanted), "reshape", (x,))
     node = x._current()
     if modes.grad and node is not None:
         out._node = new_node(RESHAPE, (node,), (wanted,), wanted)
@@ -125,6 +125,7 @@ def reshape_(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
 
 
 def _relaid_to(x: Tensor, shape: tuple[int, ...], op: Relaying) -> Tensor:
+    refuse_leaf(x, op)
     array = _same_memory(x._array, shape)
     if array is None:
         raise ValueError(

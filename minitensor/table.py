@@ -40,6 +40,7 @@ class Row:
         normal, in_place: which of the two exist.
         floats: the result is floating: integers are taken as float32.
         meet: the operands that are brought to one dtype first.
+        prepare: checks the arguments and makes them constant, before anything is computed or saved.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Row:
     in_place: bool = True
     floats: bool = False
     meet: tuple[str, ...] = ()
+    prepare: Callable[..., tuple[Any, ...]] | None = None
 
     @property
     def argument_names(self) -> tuple[str, ...]:
@@ -109,10 +111,11 @@ op("maximum", np.maximum, "x y", "The larger of two elements; at a tie the gradi
 op("minimum", np.minimum, "x y", "The smaller of two elements; at a tie the gradient goes to y.",
    x="where(x < y, g, zero(g))", y="where(x < y, zero(g), g)")  # fmt: skip
 op("scale", kernels.scale, "x", "scale * x + bias, or scale * (x + bias) with bias_after_scale=False.",
-   arguments=("scale=1.0", "bias=0.0", "bias_after_scale=True"), x="g * scale")  # fmt: skip
+   arguments=("scale=1.0", "bias=0.0", "bias_after_scale=True"), prepare=kernels.scale_arguments,
+   x="g * scale")  # fmt: skip
 op("neg", np.negative, "x", "Elementwise negative.", x="-g")
 op("abs", np.absolute, "x", "Elementwise absolute value; its slope at 0 is taken as 0.", x="g * sign(x)")
-op("square", np.square, "x", "Elementwise square.", x="g * 2 * x")
+op("square", kernels.square, "x", "Elementwise square.", x="g * 2 * x")
 op("sqrt", np.sqrt, "x", "Elementwise square root.", floats=True, x="g * 0.5 / out")
 op("rsqrt", kernels.rsqrt, "x", "One over the square root.", floats=True, x="g * -0.5 * out * out * out")
 op("reciprocal", kernels.reciprocal, "x", "One over x.", floats=True, x="-g * out * out")
@@ -129,12 +132,13 @@ op("sigmoid", kernels.sigmoid, "x", "1 / (1 + exp(-x)).", floats=True, x="g * ou
 op("relu", kernels.relu, "x", "x where it is positive, else 0; its slope at 0 is taken as 0.",
    x="where(out > 0, g, zero(g))")  # fmt: skip
 op("clip", kernels.clip, "x", "x, but not below min nor above max; None sets no bound.",
-   arguments=("min=None", "max=None"), x="where(inside(x, min, max), g, zero(g))")  # fmt: skip
+   arguments=("min=None", "max=None"), prepare=kernels.clip_arguments,
+   x="where(inside(x, min, max), g, zero(g))")  # fmt: skip
 
 # ---------- overwriting with constants ----------
 
 op("fill", kernels.fill, "x", "Every element becomes value.", arguments=("value",), normal=False,
-   x="zeros_like(g)")  # fmt: skip
+   prepare=kernels.fill_arguments, x="zeros_like(g)")  # fmt: skip
 op("zero", kernels.fill_zero, "x", "Every element becomes 0.", normal=False, x="zeros_like(g)")
 
 # ---------- choosing, copying ----------
@@ -145,23 +149,27 @@ op("clone", kernels.copy, "x", "A copy on a storage of its own, which gradients 
 
 # ---------- reductions ----------
 
-_AXES = ("axis=None", "keepdim=False")
+_AXES: dict[str, Any] = {
+    "arguments": ("axis=None", "keepdim=False"),
+    "prepare": kernels.reduce_arguments,
+    "in_place": False,
+}
 
-op("sum", kernels.sum_, "x", "Sum along axis (all by default).", arguments=_AXES, in_place=False,
+op("sum", kernels.sum_, "x", "Sum along axis (all by default).", **_AXES,
    x="spread(g, shape, axis, keepdim)")  # fmt: skip
-op("mean", kernels.mean, "x", "Mean along axis (all by default).", arguments=_AXES, in_place=False, floats=True,
+op("mean", kernels.mean, "x", "Mean along axis (all by default).", **_AXES, floats=True,
    x="spread(g, shape, axis, keepdim) / along(shape, axis)")  # fmt: skip
 op("max", kernels.max_, "x", "Largest element along axis (all by default); ties share the gradient.",
-   arguments=_AXES, in_place=False, x="to_extremes(g, x, out, axis, keepdim)")  # fmt: skip
+   **_AXES, x="to_extremes(g, x, out, axis, keepdim)")  # fmt: skip
 op("min", kernels.min_, "x", "Smallest element along axis (all by default); ties share the gradient.",
-   arguments=_AXES, in_place=False, x="to_extremes(g, x, out, axis, keepdim)")  # fmt: skip
-op("prod", kernels.prod, "x", "Product along axis (all by default).", arguments=_AXES, in_place=False,
+   **_AXES, x="to_extremes(g, x, out, axis, keepdim)")  # fmt: skip
+op("prod", kernels.prod, "x", "Product along axis (all by default).", **_AXES,
    x="spread(g, shape, axis, keepdim) * product_of_others(x, axis)")  # fmt: skip
 
 # ---------- linear algebra ----------
 
 op("matmul", kernels.matmul, "x y", "Matrix product over the last two dimensions, each operand transposed on request.",
-   arguments=("transpose_x=False", "transpose_y=False"), in_place=False,
+   arguments=("transpose_x=False", "transpose_y=False"), prepare=kernels.matmul_arguments, in_place=False,
    x="matmul_left(g, y, shape, transpose_x, transpose_y)",
    y="matmul_right(g, x, shape, transpose_x, transpose_y)")  # fmt: skip
 

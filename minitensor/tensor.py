@@ -22,27 +22,34 @@ from minitensor.storage import Storage, new_storage
 
 
 class Extra:
-    """What few tensors have: a name that was asked for, and a box that retains the gradient of a non-leaf."""
+    """What few tensors have.
 
-    __slots__ = ("name", "box")
+    Attributes:
+        name: a name that was asked for.
+        box: retains the gradient of a non-leaf.
+        paused: the leaf that a tensor was before its ``stop_gradient`` was set to True, its family, and its array.
+    """
+
+    __slots__ = ("name", "box", "paused")
 
     def __init__(self) -> None:
         self.name: str | None = None
         self.box: GradientBox | None = None
+        self.paused: tuple[Leaf, Any, np.ndarray] | None = None
 
 
 class Hook:
     """A registered hook; ``remove()`` takes it off again."""
 
-    __slots__ = ("_hooks", "_function")
+    __slots__ = ("_hooks", "function")
 
     def __init__(self, hooks: list[Any], function: Callable[..., Any]) -> None:
-        self._hooks, self._function = hooks, function
+        self._hooks, self.function = hooks, function
 
     def remove(self) -> bool:
         """Take the hook off. False when it was gone already."""
-        if self._function in self._hooks:
-            self._hooks.remove(self._function)
+        if self in self._hooks:
+            self._hooks.remove(self)
             return True
         return False
 
@@ -174,12 +181,27 @@ class Tensor:
             raise TypeError(f"stop_gradient is True or False, not {stop!r}")
         node = self._current()
         if stop:
+            if type(node) is Leaf:
+                self._extras().paused = node, self._history, self._array
             # The tensor leaves its family: what was recorded stays with the others.
             self._node = self._history = None
-        elif node is None:
+        elif node is None and not self._resumed():
             if self._array.dtype not in FLOATS:
                 raise TypeError(f"only a float32 or float64 tensor can want a gradient, not {self.dtype.name}")
             become_leaf(self, new_leaf(self._array.shape))
+
+    def _resumed(self) -> bool:
+        """Be again the leaf that was there before ``stop_gradient`` was True, unless the tensor looks elsewhere now."""
+        extra = getattr(self, "_extra", None)
+        if extra is None or extra.paused is None:
+            return False
+        (leaf, history, array), extra.paused = extra.paused, None
+        if array is not self._array or self._history is not None:
+            return False
+        self._node, self._history = leaf, history
+        if history is not None:
+            self._seen = history.epoch
+        return True
 
     @property
     def is_leaf(self) -> bool:
@@ -195,12 +217,20 @@ class Tensor:
 
     @property
     def grad(self) -> Tensor | None:
-        """The gradient that backward left here: for a leaf, or after ``retain_grads()``."""
+        """The gradient that backward left here: for a leaf, or after ``retain_grads()``.
+
+        Each backward puts a new tensor here. Update it under ``no_grad``: a recorded write would tie the gradient to
+        the leaf it belongs to, and keep both in memory.
+        """
         node = self._current()
         if type(node) is Leaf:
             return node.saved
         extra = getattr(self, "_extra", None)
-        return None if extra is None or extra.box is None else extra.box.gradient
+        if extra is None:
+            return None
+        if node is None and extra.paused is not None:
+            return extra.paused[0].saved
+        return None if extra.box is None else extra.box.gradient
 
     @grad.setter
     def grad(self, gradient: Tensor | None) -> None:
@@ -215,6 +245,8 @@ class Tensor:
                     f"grad of a tensor of shape {self.shape} and dtype {self.dtype.name} has the same shape and "
                     f"dtype, not {gradient.shape} and {gradient.dtype.name}"
                 )
+            if not gradient.stop_gradient:
+                gradient = gradient.detach()  # its history may lead back to this leaf
         node.saved = gradient
 
     def clear_gradient(self, set_to_zero: bool = True) -> None:
@@ -242,8 +274,10 @@ class Tensor:
         extra = self._extras()
         if extra.box is None:
             extra.box = GradientBox()
-        if node.hooks is None or extra.box not in node.hooks:
-            node.hooks = [*(node.hooks or []), extra.box]
+        if node.hooks is None:
+            node.hooks = []
+        if extra.box not in node.hooks:
+            node.hooks.append(extra.box)
         if self._history is not None:
             self._history.note_retaining(self)
 
@@ -259,8 +293,9 @@ class Tensor:
             raise TypeError(f"register_hook takes a function of the gradient, not {type(hook).__name__}")
         if node.hooks is None:
             node.hooks = []
-        node.hooks.append(hook)
-        return Hook(node.hooks, hook)
+        handle = Hook(node.hooks, hook)
+        node.hooks.append(handle)
+        return handle
 
     def detach(self) -> Tensor:
         """A tensor on the same storage that wants no gradient and begins a family of its own."""
@@ -317,8 +352,10 @@ class Tensor:
         return bool(self._array)
 
     def __contains__(self, value: Any) -> bool:
-        wanted = value._array if isinstance(value, Tensor) else np.asarray(value)
-        return bool((self._array == wanted).any())
+        equal = self == value
+        if equal is NotImplemented or not isinstance(equal, Tensor):
+            raise TypeError(f"`in` asks for a number or a tensor, not {type(value).__name__}")
+        return bool(equal._array.any())
 
     def item(self) -> float | int | bool:
         """The one element, as a Python number."""
@@ -374,7 +411,7 @@ class Tensor:
 
     def __reduce__(self) -> tuple[Any, ...]:
         self._require_leaf("pickled")
-        return _rebuilt, (np.ascontiguousarray(self._array), self.stop_gradient)
+        return _rebuilt, (np.array(self._array, order="C"), self.stop_gradient)
 
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if spec else str(self)

@@ -12,18 +12,19 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.errors import leaf_relaid
 from minitensor.events import watch
 from minitensor.history import (
     History,
     Leaf,
     Operation,
     current,
+    is_protected,
     move_boxes,
     new_node,
     relay_leaf,
 )
 from minitensor.modes import modes
-from minitensor.operands import check_target
 from minitensor.tensor import Tensor
 
 _new: Any = object.__new__
@@ -60,11 +61,16 @@ class Relaying(Operation):
         self.forward = forward
 
 
+def refuse_leaf(x: Tensor, op: Relaying) -> None:
+    """Raise ValueError where ``op`` would relay a leaf that wants a gradient, or a view of one, in grad mode."""
+    if modes.grad and is_protected(x):
+        raise leaf_relaid(x.name, op.name)
+
+
 def relaid(x: Tensor, array: np.ndarray, op: Relaying, saved: tuple[Any, ...] = ()) -> Tensor:
     """``x`` itself, now looking at its storage as ``array`` does. Nothing is written; the version stays."""
     node = x._current()
-    if node is not None and modes.grad:
-        check_target(x, op.name)
+    refuse_leaf(x, op)
     if type(node) is Leaf:
         relay_leaf(x, array, lambda g: op.forward(g, *saved))
     else:
@@ -72,6 +78,10 @@ def relaid(x: Tensor, array: np.ndarray, op: Relaying, saved: tuple[Any, ...] = 
         if node is not None:
             x._node = new_node(op, (node,), saved, array.shape)
             move_boxes(node, x._node)
+            extra = getattr(x, "_extra", None)
+            box = None if extra is None else extra.box
+            if box is not None and box.gradient is not None:
+                box.gradient = Tensor._made(np.array(op.forward(box.gradient._array, *saved), order="C"))
     if watch.listener is not None:
         watch.listener("meta", x, op.name, (x,))
     return x
@@ -83,16 +93,25 @@ def need_tensor(op: str, x: Any) -> None:
         raise TypeError(f"{op}: x must be a Tensor, not {type(x).__name__}")
 
 
+def whole(op: str, number: Any) -> int:
+    """``number`` if it is an integer.
+
+    Raises:
+        TypeError: when it is not; a fraction is never cut off.
+    """
+    try:
+        return number.__index__()
+    except (AttributeError, TypeError):
+        raise TypeError(f"{op}: an integer is needed, not {number!r}") from None
+
+
 def as_axis(op: str, axis: Any, ndim: int) -> int:
     """``axis`` counted from the front.
 
     Raises:
         TypeError, IndexError: when it is no integer, or there is no such dimension.
     """
-    try:
-        number = axis.__index__()
-    except AttributeError:
-        raise TypeError(f"{op}: an axis is an integer, not {axis!r}") from None
+    number = whole(op, axis)
     if not -ndim <= number < ndim:
         raise IndexError(f"{op}: axis {number} is out of range for a tensor of {ndim} dimensions")
     return number % ndim

@@ -1,7 +1,7 @@
-"""What the book's notebooks use: questions, checked exercises and cell magics.
+"""What the book's notebooks use: the stage, questions, checked exercises and cell magics.
 
     %load_ext minitensor.notebook
-    from minitensor.notebook import check, predict, require
+    from minitensor.notebook import check, predict, require, stage
 
 Nothing in the engine imports this package, and it needs IPython only when the extension is loaded.
 """
@@ -10,17 +10,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from minitensor.notebook import stage
 from minitensor.notebook.exercise import check, require
 from minitensor.notebook.quiz import predict
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-__all__ = ["check", "predict", "require"]
+__all__ = ["check", "predict", "require", "stage"]
 
 
 def load_ipython_extension(ipython: InteractiveShell) -> None:
     """Register the cell magics; IPython calls this for `%load_ext minitensor.notebook`."""
     from minitensor.notebook.expect import ExpectError
+    from minitensor.notebook.stage_magic import StageMagic
 
-    ipython.register_magics(ExpectError)
+    ipython.register_magics(ExpectError, StageMagic)

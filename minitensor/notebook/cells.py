@@ -102,12 +102,12 @@ def ends(runs: Iterable[Run]) -> set[int]:
     return {cell for run in list(runs)[:RUNS] for cell in run}
 
 
-def joined(cells: Sequence[int]) -> list[Run]:
-    """Rising indexes as runs: ``[0, 1, 2, 7]`` is ``[(0, 2), (7, 7)]``."""
-    runs: list[Run] = []
-    for i in cells:
-        if runs and runs[-1][1] >= i - 1:
-            runs[-1] = runs[-1][0], max(i, runs[-1][1])
+def merged(runs: Iterable[Run]) -> list[Run]:
+    """The same cells as rising runs with gaps between them."""
+    found: list[Run] = []
+    for first, last in sorted(runs):
+        if found and first <= found[-1][1] + 1:
+            found[-1] = found[-1][0], max(last, found[-1][1])
         else:
-            runs.append((i, i))
-    return runs
+            found.append((first, last))
+    return found

@@ -12,6 +12,7 @@ import html
 import os
 import re
 import sys
+from collections.abc import Callable
 from importlib.resources import files
 
 _CODE_SPAN = re.compile(r"`([^`]+)`")
@@ -47,6 +48,13 @@ def page_assets(*names: str) -> str:
     return "".join(_element(name) for name in names if _must_carry(name))
 
 
+def page_script(name: str, source: Callable[[], str]) -> str:
+    """The `<script>` element of a script that is put together when needed, under the same rules as an asset."""
+    if os.environ.get("MINITENSOR_BOOK") == "1" or not _must_carry(name):
+        return ""
+    return _script(source())
+
+
 def _must_carry(name: str) -> bool:
     if "google.colab" in sys.modules:
         return True
@@ -72,9 +80,13 @@ def _current_run() -> tuple[str | None, int | None]:
 
 def _element(name: str) -> str:
     source = (files("minitensor.notebook") / "assets" / name).read_text(encoding="utf-8")
-    # "</" would end the element early if it stood in a string of the script; "<\/" means the same there.
     if name.endswith(".js"):
-        return "<script>\n" + source.replace("</", "<\\/") + "</script>\n"
+        return _script(source)
     if name.endswith(".css"):
         return f"<style>\n{source}</style>\n"
     raise ValueError(f"page_assets takes .css and .js files, not {name!r}")
+
+
+def _script(source: str) -> str:
+    # "</" would end the element early if it stood in a string of the script; "<\/" means the same there.
+    return "<script>\n" + source.replace("</", "<\\/") + "</script>\n"

@@ -6,22 +6,20 @@
   not build.
 * A report names the input, what was expected and what came. How to get there stays the reader's.
 
-An exercise is three cells: the unfinished function; its check; and, tagged `hide-cell`, the solution under
-another name with `require` on the same tests::
+An exercise is three cells. The tests (tag `remove-cell`); the unfinished function with its check, which the
+reader edits; and, tagged `hide-cell`, the solution under another name with `require` on the same tests::
 
-    def doubled(x):
+    halved_tests = dict(cases=[(mt.ones([3]),), (mt.zeros([2, 2]),)], against=lambda x: x.scale_(0.5))
+
+    def halved(x):
         ...  # your code
 
-    tests = dict(
-        cases=[(mt.to_tensor([1.0, 2.0]),), (mt.zeros([3]),)],
-        against=[mt.to_tensor([2.0, 4.0]), mt.zeros([3])],
-    )
-    check(doubled, **tests)
+    check(halved, **halved_tests)
 
-    def doubled_solution(x):
-        return x * 2.0
+    def halved_solution(x):
+        return x.scale_(0.5)
 
-    require(doubled_solution, **tests)
+    require(halved_solution, **halved_tests)
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`%%expect_error`: a cell that has to fail, with the error the text around it speaks of.
 
     %%expect_error ValueError doesn't stop gradient
-    w = mt.ones([2], stop_gradient=False)
+    w = mt.to_tensor([1.0, 1.0], stop_gradient=False)
     w.add_(mt.ones([2]))
 
 * The cell passes when this error comes, and shows where and what as text. It fails, and with it the build of

@@ -102,20 +102,38 @@ class Started:
 
 
 @dataclass(eq=False)
+class Sent:
+    """A gradient that a node passed on."""
+
+    to: NodeEntry | None
+    label: str  # of the state it is for
+    text: str
+    total: str  # the sum of what has arrived there so far
+
+
+@dataclass(eq=False)
 class Passed:
     """Backward passed through a node."""
 
     node: NodeEntry | None
     op: str
     gradient: str  # what came in
-    sent: list[tuple[str, str, str]]  # for each input: what to call it, the gradient for it, the sum so far
+    sent: list[Sent]
 
 
 @dataclass(eq=False)
 class Collected:
-    """Gradients were left at leaves."""
+    """A gradient was left at a leaf."""
 
-    grads: list[tuple[str, str]]  # name, text
+    node: NodeEntry | None
+    gradient: str
+    storage: StorageEntry
+
+    @property
+    def names(self) -> str:
+        """``x.grad``; empty when the leaf has no name."""
+        members = self.node.state.family.members.values() if self.node is not None else ()
+        return next((f"{entry.names[0]}.grad" for entry in members if entry.names), "")
 
 
 @dataclass(eq=False)

@@ -8,6 +8,7 @@ later than usual. It reads tensors without their properties, which may bring a v
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -66,6 +67,7 @@ class StateEntry:
     event: Event
     names: list[str] = field(default_factory=list)
     dropped: bool = False
+    gradient: str | None = None  # what has arrived here in backward
 
     @property
     def label(self) -> str:
@@ -77,13 +79,17 @@ class TensorEntry:
     """A tensor that the trace shows."""
 
     id: str
-    ref: weakref.ref[Tensor]
+    ref: Callable[[], Tensor | None]  # a weak reference
     family: Family
     look: dict[str, Any]
     op: str = ""  # the operation that made it
     names: list[str] = field(default_factory=list)
     last_name: str = ""
+    held: str = ""  # "line 5", while only the running line holds it
+    was_named: bool = False
     freed: bool = False
+    run: int = 0  # the execution of a statement that made it
+    event: Event = field(default_factory=dict)
     pending: tuple[str, list[str]] | None = None  # op and states read, while its node is not there yet
 
     @property
@@ -106,9 +112,10 @@ class NodeEntry:
     drawn: str | None  # id in the trace
     saves: list[SaveEntry] = field(default_factory=list)
     reads: list[str] = field(default_factory=list)
-    about: str = ""  # the name of the tensor a view's node belongs to
-    ref: weakref.ref[Node] | None = None
-    arrived: tuple[tuple[int, ...], list[float]] | None = None  # the shown part of the gradient so far
+    of: TensorEntry | None = None  # the tensor whose value it was when first seen
+    ref: Callable[[], Node | None] | None = None
+    partial: bool = False  # the value of a part of its family's memory
+    arrived: Any = None  # the gradient so far, as nested lists of numbers; None when it is long
     dead: bool = False
 
 
@@ -121,7 +128,21 @@ class SaveEntry:
     storage: StorageEntry
     version: int
     node: NodeEntry
+    state: StateEntry | None = None  # whose numbers they are
+    of: TensorEntry | None = None  # a tensor on the same storage, when no state is known
     released: bool = False
+
+    @property
+    def name(self) -> str:
+        """What to call the numbers."""
+        if self.state is not None:
+            return self.state.label.rpartition("@")[0]
+        return (self.of.name or self.of.op) if self.of is not None else self.what
+
+    @property
+    def label(self) -> str:
+        """The name with the version at which they were saved: ``a@0``."""
+        return f"{self.name}@{self.version}"
 
 
 def peek(x: Tensor) -> Node | None:
@@ -145,6 +166,8 @@ class Ledger:
         self.bytes_of_others_freed = 0
         self.step = -1
         self.line = 1
+        self.run = 0
+        self.locate: Callable[[], None] = _nowhere  # called when the interpreter frees a tensor: which step is it?
         self._counts: dict[str, int] = {}
         self._dying: list[NodeEntry] = []
         self._families: list[Family] = []
@@ -155,9 +178,18 @@ class Ledger:
 
     def begin(self) -> None:
         """What was told until now was there before the first step."""
-        self.settle()
+        self.look()
+        self.tidy()
         self.before, self.events, self.facts = self.events, [], []
         self.step = 0
+
+    def stop(self) -> None:
+        """Look after tensors and nodes no longer."""
+        self.locate = _nowhere
+        for entry in self.tensors.values():
+            entry.ref = _gone
+        for value in self.values.values():
+            value.ref = _gone
 
     def close_step(self) -> tuple[list[Event], list[Any]]:
         """The events and facts of the step that ends."""
@@ -247,10 +279,10 @@ class Ledger:
         key = id(x)
         # The callback must not hold the ledger's entry of a living tensor by name: the id is enough.
         ref = weakref.ref(x, lambda _, self=weakref.ref(self), key=key: _tensor_gone(self, key))
-        entry = TensorEntry(self._new_id("t"), ref, family, self._look(x, storage), op)
+        entry = TensorEntry(self._new_id("t"), ref, family, self._look(x, storage), op, run=self.run)
         self.tensors[key] = entry
         family.members[key] = entry
-        event = {"do": "tensor", "id": entry.id, "storage": storage.id, **entry.look}
+        entry.event = event = {"do": "tensor", "id": entry.id, "storage": storage.id, **entry.look}
         (self.events if storage.step >= 0 or self.step < 0 else self._late(op)).append(event)
         self._show_ends(storage, x._storage.buffer, self._runs(entry.look))
         return entry
@@ -286,6 +318,7 @@ class Ledger:
         return cells.runs_of(look["shape"], look["strides"], look["offset"], cells.MOST_RANGES)[0]
 
     def tensor_gone(self, key: int) -> None:
+        self.locate()
         entry = self.tensors.pop(key, None)
         if entry is None:
             return
@@ -347,6 +380,7 @@ class Ledger:
             if node is not None and id(node) not in self.values:
                 drawn = node.op not in (READ, WRITE, RELAID) and type(node) is not Leaf
                 value = self._value(node, entry, op if drawn else None, reads)
+                value.partial = drawn and history is not None and node is not history.node
                 if drawn:
                     fact.node = value
                     self._label_copies(value, old, entry, copies)
@@ -465,7 +499,7 @@ class Ledger:
         """A node seen for the first time: the value of ``entry`` now. Drawn when ``op`` made it."""
         state = self._state(entry)
         name = node.op.name
-        value = NodeEntry(state, name, self.line, None, reads=reads, about=entry.name)
+        value = NodeEntry(state, name, self.line, None, reads=reads, of=entry)
         key = id(node)
         value.ref = weakref.ref(node, lambda _, self=weakref.ref(self), key=key: _node_gone(self, key))
         self.values[key] = value
@@ -485,9 +519,12 @@ class Ledger:
     def _save(self, value: NodeEntry, what: str, array: np.ndarray, storage: Storage, version: int) -> None:
         kept = self._storage(storage)
         shape, strides, offset = cells.layout(array, storage.buffer)
-        save = SaveEntry(self._new_id("s"), what, kept, version, value)
-        value.saves.append(save)
         at = [s for s in self.states.values() if s.family.storage is kept and s.version == version]
+        looking = [entry for entry in self.tensors.values() if entry.storage is kept]
+        save = SaveEntry(
+            self._new_id("s"), what, kept, version, value, at[0] if at else None, looking[0] if looking else None
+        )
+        value.saves.append(save)
         event = {
             "do": "save",
             "id": save.id,
@@ -521,14 +558,19 @@ class Ledger:
 
     # ---------- the end of a step ----------
 
-    def settle(self) -> None:
-        """Bring everything up to date: looks, nodes, states, names at states, and what the history let go."""
+    def look(self) -> None:
+        """Look at every tensor again: its node, its shape, whether it wants a gradient."""
         for entry in list(self.tensors.values()):
-            x = entry.ref()
-            if x is not None:
-                self.see(x)
-                self._refresh(x, entry)
-        del x  # noqa: F821  a tensor must not live on in a name of this function
+            self._look_again(entry)
+
+    def _look_again(self, entry: TensorEntry) -> None:
+        x = entry.ref()
+        if x is not None:
+            self.see(x)
+            self._refresh(x, entry)
+
+    def tidy(self) -> None:
+        """Tell what the history let go and who stands at which state."""
         self._drop()
         for family in list(self._families):
             self._tell_names(family)
@@ -539,12 +581,15 @@ class Ledger:
         if not changed:
             return
         entry.look = look
-        self.events.append({"do": "retensor", "id": entry.id, **changed})
+        if entry.event in self.events:
+            entry.event.update(changed)
+        else:
+            self.events.append({"do": "retensor", "id": entry.id, **changed})
         self._show_ends(entry.storage, x._storage.buffer, self._runs(look))
 
     def _tell_names(self, family: Family) -> None:
         members = [entry for entry in family.members.values() if not entry.look["stop_gradient"]]
-        names = [name for entry in members for name in entry.names]
+        names = [name for entry in members for name in entry.names or [entry.held] if name]
         if not family.states:
             return
         newest = max(family.states)
@@ -565,7 +610,7 @@ class Ledger:
         """A tensor got its first name: states without a name of their own are called by it."""
         family = entry.family
         if not family.label:
-            family.label = entry.names[0]
+            family.label = entry.names[0].split(" in ")[0]
             for version, state in family.states.items():
                 if state.event in self.events:
                     state.event["label"] = f"{family.label}@{version}"
@@ -589,6 +634,14 @@ class Ledger:
         self._dying.clear()
         if nodes or states:
             self.events.append({"do": "drop", "nodes": nodes, "states": states})
+
+
+def _nowhere() -> None:
+    """Nothing is being recorded."""
+
+
+def _gone() -> None:
+    """In place of a weak reference that is not needed any more."""
 
 
 def _tensor_gone(ledger: weakref.ref[Ledger], key: int) -> None:
@@ -619,7 +672,7 @@ def _written(x: Tensor, buffer: np.ndarray, where: Any) -> tuple[list[cells.Run]
         runs, total = cells.runs_of(shape, strides, offset, cells.SMALL)
         if buffer.size > cells.SMALL and total > cells.MOST_RANGES:
             return [cells.reach(shape, strides, offset)], array.size
-        return cells.joined(sorted({i for a, b in runs for i in range(a, b + 1)})) if total > 1 else runs, array.size
+        return cells.merged(runs), array.size
     if x._array.size > 100_000:
         # Which cells an index array or a mask picks is not worked out for a tensor of this size.
         return [cells.reach(*cells.layout(x._array, buffer))], int(x._array[where].size)
@@ -627,7 +680,7 @@ def _written(x: Tensor, buffer: np.ndarray, where: Any) -> tuple[list[cells.Run]
     index = np.full(x._array.shape, offset)
     for axis, (n, stride) in enumerate(zip(shape, strides, strict=True)):
         index += (np.arange(n) * stride).reshape([-1 if d == axis else 1 for d in range(len(shape))])
-    runs = cells.joined(np.unique(index[where]).tolist())
+    runs = cells.merged((i, i) for i in np.unique(index[where]).tolist())
     count = sum(last - first + 1 for first, last in runs)
     if buffer.size > cells.SMALL and len(runs) > cells.MOST_RANGES:
         runs = [(runs[0][0], runs[-1][1])]

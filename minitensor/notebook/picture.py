@@ -9,20 +9,23 @@ draws for the same step and width.
 * `widget_source()` is the same text as an ES module for `anywidget`: a classic script cannot hold an `export`, so the
   line is added here.
 * `svg(trace)` needs the optional package mini-racer (V8); `available()` tells whether it is there.
-* `validate(trace)` checks a trace against `trace.schema.json` and checks what a schema cannot say; it needs nothing.
+* `text(trace)` is everything the stage says, without markup; it needs nothing.
 
-Times on two cores of a small machine: the first `svg` of a process 60 ms (V8 starts), then 2 to 6 ms each;
-`validate` 1 ms per 100 events.
+Measured on two cores of a small machine: V8 starts in .3 s, once a process; a picture then takes 10 to 20 ms for
+programs of ten steps, 50 to 100 ms for eighty steps.
 """
 
 from __future__ import annotations
 
+import atexit
 import json
 import re
 import threading
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from minitensor.notebook.validation import validate
 
 __all__ = ["available", "script_source", "svg", "text", "validate", "widget_source"]
 
@@ -76,6 +79,8 @@ class _V8:
             ) from error
         self._lock = threading.Lock()
         self._context = MiniRacer()
+        # left to the interpreter's end, V8 and its thread wait for each other
+        atexit.register(self._context.close)
         self._context.eval(script_source())
         self._context.eval("const call = (name, args) => memoryStage[name](...JSON.parse(args));")
 

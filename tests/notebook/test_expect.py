@@ -6,11 +6,11 @@ import gc
 import weakref
 from pathlib import Path
 
+import nbclient
+import nbformat
 import pytest
-
-pytest.importorskip("IPython")
-
-from IPython.core.interactiveshell import InteractiveShell  # noqa: E402
+from IPython.core.interactiveshell import InteractiveShell
+from nbclient.exceptions import CellExecutionError
 
 ROOT = Path(__file__).parents[2]
 
@@ -165,7 +165,6 @@ FAILING = [
 
 
 def execute(*cells: str):
-    nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in (SETUP, *cells)])
     resources = {"metadata": {"path": str(ROOT)}}
     return nbclient.NotebookClient(notebook, timeout=60, kernel_name="python3", resources=resources).execute()
@@ -181,7 +180,5 @@ def test_through_a_kernel_everything_right_runs_and_is_shown():
 
 @pytest.mark.parametrize("cell", FAILING)
 def test_through_a_kernel_everything_wrong_stops_the_notebook(cell):
-    from nbclient.exceptions import CellExecutionError
-
     with pytest.raises(CellExecutionError):
         execute(cell)

@@ -150,10 +150,7 @@ def test_it_is_answered_by_keyboard_alone_and_the_verdict_is_spoken(show):
     page.keyboard.press("Enter")
     status = first.get_by_role("status")
     assert status.inner_text() == "Not this one. The answer is [2.0, 2.0]"
-    assert (
-        first.get_by_role("radio").nth(1).evaluate("radio => radio.labels[0].textContent")
-        == "[2.0, 2.0]✓ right"
-    )
+    assert first.get_by_role("radio").nth(1).evaluate("radio => radio.labels[0].textContent") == "[2.0, 2.0]✓ right"
     assert first.get_by_text("One tensor, two names").is_visible()
     page.keyboard.press("ArrowDown")
     assert status.inner_text() == ""  # a new choice, no verdict yet
@@ -243,11 +240,12 @@ def test_the_page_overrules_the_system_in_light_and_dark(show, system, theme, bo
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("answered", [False, True])
 def test_axe_finds_nothing_and_nothing_is_wider_than_a_phone(show, scheme, answered):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    from axe_playwright_python.sync_playwright import Axe
+
     page = show(color_scheme=scheme, viewport={"width": 360, "height": 700})
     if answered:
         page.locator("predict-first").first.get_by_role("radio").nth(0).check()
         page.locator("predict-first").first.get_by_role("button").click()
-    found = axe.Axe().run(page).response["violations"]
+    found = Axe().run(page).response["violations"]
     assert [(violation["id"], violation["nodes"]) for violation in found] == []
     assert page.evaluate("document.documentElement.scrollWidth") <= 360

@@ -18,9 +18,7 @@ def pages_of(book: Path) -> list[Path]:
 
 def test_pages_name_no_file_of_another_host(book):
     """What the browser tests cannot see: files that only a rarer path through a page would load."""
-    loading = re.compile(
-        r'<(?:script|link|img|iframe|source|use)\b[^>]*\s(?:src|href)="((?:https?:)?//[^"]+)'
-    )
+    loading = re.compile(r'<(?:script|link|img|iframe|source|use)\b[^>]*\s(?:src|href)="((?:https?:)?//[^"]+)')
     importing = re.compile(r"""(?:@import\s+(?:url\()?|\burl\()\s*["']?((?:https?:)?//[^"')]+)""")
     for page in pages_of(book):
         assert loading.findall(page.read_text(encoding="utf-8")) == [], page

@@ -48,9 +48,7 @@ class Visit:
 
     def overflow(self) -> int:
         """Pixels by which the page is wider than the window."""
-        return self.page.evaluate(
-            "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-        )
+        return self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
 
     def _pass_own_host_only(self, route: Route, request: Request) -> None:
         own = urlsplit(self.address)

@@ -3,32 +3,36 @@
    new band, and a state that is read there stands again at the band's left. Places are those of the union of all variants. */
 
 const BOX_H = 62, PILL_H = 26, MOST_NODES = 24, CHAIN = 3;
+const GRAD_MOST = 200;                               // a gradient's text; where it is wider than its state it stands clear of the boxes beside it
 
-/** A program that drops its whole history and records anew (a training loop) has one graph per generation. */
+/** One picture of history for each generation: when backward is through with a graph and the program records a new one that does not
+    build on it (a training loop), the old one makes room. */
 function generationsOf(plan) {
   if (plan.generations) return plan.generations;
   const generations = [];
   plan.genAt = plan.runs.map(frames => {
-    let gen = 0, known = new Set(), ended = false;
+    const ends = frames.at(-1).nodes;                 // knows of every node when backward last passed it
+    let gen = 0, mine = [];
     return frames.map(f => {
-      const alive = [...f.nodes.values()].filter(n => n.dropped === undefined || n.dropped === f.step);
-      const fresh = alive.filter(n => n.changed === f.step && !known.has(n.id));
-      if (fresh.length && ended) { gen += 1; ended = false; }
-      fresh.forEach(n => known.add(n.id));
-      if (known.size && [...f.nodes.values()].every(n => n.dropped !== undefined)) ended = true;
+      const fresh = [...f.nodes.values()].filter(n => Math.max(0, n.born) === f.step);
+      const made = new Set(mine.map(n => n.out)), spent = n => ends.get(n.id).ran === undefined || ends.get(n.id).ran < f.step;
+      const over = mine.length && mine.every(spent) && mine.some(n => ends.get(n.id).ran !== undefined || f.nodes.get(n.id).dropped !== undefined);
+      if (over && fresh.length && !fresh.some(n => n.ins.some(s => made.has(s)))) { gen += 1; mine = []; }
+      mine.push(...fresh);
       return gen;
     });
   });
   plan.runs.forEach((frames, v) => frames.forEach((f, k) => {
-    const g = plan.genAt[v][k], gen = generations[g] ??= { nodes: new Map(), states: new Map(), families: new Map(), grads: new Map(), words: new Map(), who: new Set() };
+    const g = plan.genAt[v][k], gen = generations[g] ??= { nodes: new Map(), ops: new Map(), states: new Map(), families: new Map(), grads: new Map(), words: new Map(), who: new Set() };
     for (const n of f.nodes.values()) {
-      if (!drawnIn(plan, v, g, f, n)) continue;
+      if (!drawnIn(plan, v, g, n)) continue;
       if (!gen.nodes.has(n.id)) gen.nodes.set(n.id, n);
+      if (n.changed === k || k === 0) (gen.ops.get(n.id) ?? gen.ops.set(n.id, []).get(n.id))[v] = n.op;
       const words = gen.words.get(n.id) ?? gen.words.set(n.id, new Set()).get(n.id);
       words.add(savedWords(f, n).text);
     }
     for (const s of f.states.values()) {
-      if (s.dropped !== undefined && s.dropped < k && !keepsDropped(plan, v, g, s)) continue;
+      if (s.dropped !== undefined && plan.genAt[v][s.dropped] < g) continue;
       gen.states.set(s.id, s);
       if (s.grad) (gen.grads.get(s.id) ?? gen.grads.set(s.id, new Set()).get(s.id)).add(s.grad);
       if (whoText(f, s)) gen.who.add(s.id);
@@ -40,9 +44,7 @@ function generationsOf(plan) {
 }
 
 /** Dropped history stays in the picture, faded, until the next generation begins. */
-const bornIn = (plan, v, it) => plan.genAt[v][Math.max(0, it.born)];
-const drawnIn = (plan, v, g, f, n) => bornIn(plan, v, n) === g;
-const keepsDropped = (plan, v, g, s) => plan.genAt[v][s.dropped] === g;
+const drawnIn = (plan, v, g, n) => plan.genAt[v][Math.max(0, n.born)] === g;
 
 /** What a node says it saved, over all it saved. */
 function savedWords(f, n) {
@@ -68,18 +70,26 @@ function fold(gen) {
   if (gen.nodes.size <= MOST_NODES) return;
   const readers = new Map(), maker = new Map();
   for (const n of gen.nodes.values()) { n.ins.forEach(s => readers.set(s, (readers.get(s) ?? 0) + 1)); maker.set(n.out, n); }
-  const folded = [];
-  for (const n of gen.nodes.values()) {
-    const chain = folded.at(-1), last = chain?.members.at(-1);
-    const goesOn = last && n.ins.includes(last.out) && readers.get(last.out) === 1 && n.ins.every(s => s === last.out || !maker.has(s));
-    if (goesOn) chain.members.push(n); else folded.push({ id: n.id, members: [n] });
-  }
-  gen.items = folded.flatMap(({ members }) => {
-    if (members.length < CHAIN) return members.map(n => ({ id: n.id, members: [n], ins: n.ins, out: n.out }));
-    const inner = new Set(members.slice(0, -1).map(n => n.out));
-    return [{ id: members[0].id, members, ins: [...new Set(members.flatMap(n => n.ins).filter(s => !inner.has(s)))], out: members.at(-1).out, inner }];
-  });
+  const chains = sameOp => {
+    const found = [];
+    for (const n of gen.nodes.values()) {
+      const last = found.at(-1)?.at(-1);
+      const goesOn = last && (!sameOp || String(gen.ops.get(last.id)) === String(gen.ops.get(n.id))) && n.ins.includes(last.out) && readers.get(last.out) === 1 && n.ins.every(s => s === last.out || !maker.has(s));
+      if (goesOn) found.at(-1).push(n); else found.push([n]);
+    }
+    return found.flatMap(members => {
+      if (members.length < CHAIN) return members.map(n => ({ id: n.id, members: [n], ins: n.ins, out: n.out }));
+      const inner = new Set(members.slice(0, -1).map(n => n.out));
+      return [{ id: members[0].id, members, ins: [...new Set(members.flatMap(n => n.ins).filter(s => !inner.has(s)))], out: members.at(-1).out, inner }];
+    });
+  };
+  gen.items = chains(true);
+  if (gen.items.length > MOST_NODES) gen.items = chains(false);
 }
+
+/** What a box is called: an operation, or a folded chain of them. */
+const titleOf = members => members.length === 1 ? members[0].op : new Set(members.map(m => m.op)).size > 1 ? `${members.length} operations` : `${members.length} × ${members[0].op}`;
+const STACK = 6;                                     // a folded chain shows the edges of the boxes behind it
 
 /** Columns and lanes of a generation; independent of width. Even columns hold states, odd ones operations. */
 function placeItems(gen) {
@@ -95,7 +105,8 @@ function placeItems(gen) {
     }
   }
   const hidden = new Set(items.flatMap(it => [...(it.inner ?? [])]));
-  const roots = [...gen.states.keys()].filter(id => !made.has(id) && !hidden.has(id));
+  // states that no operation of this generation touches are left out, unless there is nothing else to show
+  const read = new Set(items.flatMap(it => it.ins)), roots = [...gen.states.keys()].filter(id => !made.has(id) && !hidden.has(id) && (read.has(id) || !items.length));
   for (const id of roots) {                            // a leaf stands next to the first operation that reads it
     const users = items.filter(it => it.ins.includes(id)).map(it => col.get(it));
     col.set(id, users.length ? Math.min(...users) - 1 : 0);
@@ -130,18 +141,19 @@ function layHistory(gen, W) {
   const { col, lane, last } = placeItems(gen), { items } = gen;
   const boxMost = Math.min(170, W - 150), hidden = new Set(items.flatMap(it => [...(it.inner ?? [])]));
   const boxW = it => {
-    const words = it.members.length > 1 ? ['saved by 99', `${it.members.length} × ${it.members[0].op}`] : [...(gen.words.get(it.id) ?? [])];
-    return Math.min(boxMost, Math.max(88, widthOf(it.members.length > 1 ? `${it.members.length} × ${it.members[0].op}` : it.members[0].op, { mono: true, bold: true }) + 24, ...words.map(s => widthOf(s, { size: 12, bold: true }) + 14)));
+    const many = it.members.length > 1, words = many ? ['saved nothing', `${it.members[0].op}, ${it.members.length} of ${it.members.length}`] : [...(gen.words.get(it.id) ?? [])];
+    return Math.min(boxMost, Math.max(88, widthOf(titleOf(it.members), { mono: true, bold: true }) + 24, ...words.map(s => widthOf(s, { size: 12, bold: true }) + 14)) + (many ? STACK : 0));
   };
   const labels = it => it.members.length > 1 ? it.members.map(n => gen.states.get(n.out)?.label ?? '') : [];
-  const gradW = id => Math.max(0, ...[...(gen.grads.get(id) ?? [])].map(g => Math.min(190, Math.max(widthOf('gradient', { size: 12 }), widthOf(g, { size: 12, mono: true, bold: true })) + 6)));
+  const gradW = id => Math.max(0, ...[...(gen.grads.get(id) ?? [])].map(g => Math.min(GRAD_MOST, Math.max(widthOf('gradient', { size: 12 }), widthOf(g, { size: 12, mono: true, bold: true })) + 6)));
   const pillW = (id, more = []) => Math.min(120, Math.max(44, ...[gen.states.get(id)?.label ?? '', ...more].map(s => widthOf(s, { mono: true }) + 18)));
+  const inFamily = new Set([...gen.families.values()].filter(fam => fam.names.length > 1).flatMap(fam => fam.states));
   const columns = Array.from({ length: last + 1 }, () => []);
   for (const it of items) columns[col.get(it)].push({ key: it, node: true, lane: lane.get(it), w: boxW(it), slot: boxW(it) });
   for (const id of gen.states.keys()) {
-    if (hidden.has(id) || !col.has(id)) continue;
+    if (hidden.has(id) || !lane.has(id)) continue;
     const it = items.find(i => i.out === id), w = pillW(id, it ? labels(it) : []);
-    columns[col.get(id)].push({ key: id, lane: lane.get(id), w, slot: Math.max(w, gradW(id)) });
+    columns[col.get(id)].push({ key: id, lane: lane.get(id), w, slot: inFamily.has(id) ? Math.max(w, Math.min(84, gradW(id))) : w, grad: gradW(id) });
   }
   const widthOfCol = c => Math.max(0, ...columns[c].map(p => p.slot));
   // bands: a state column, then pairs of an operation column and a state column, as many as fit
@@ -151,8 +163,8 @@ function layHistory(gen, W) {
     const first = bands.length === 0;
     let to = from - 1, width = 0;
     for (let next = from + 1; next <= Math.max(last, from + 1); next += 2) {
-      const lead = first ? widthOfCol(0) : Math.max(0, ...ghostsOf(from, next).map(id => Math.max(pillW(id), gradW(id))));
-      let sum = lead + 2;
+      const lead = first ? widthOfCol(0) : Math.max(0, ...ghostsOf(from, next).map(id => pillW(id)));
+      let sum = lead + 16;
       for (let c = from; c <= Math.min(next, last); c++) sum += widthOfCol(c) + GAP + (c % 2 ? 6 : 0);
       if (sum > W && to >= from) break;
       to = Math.min(next, last); width = sum;
@@ -161,12 +173,12 @@ function layHistory(gen, W) {
     bands.push({ from, to, width, first });
     from = to + 1;
   }
-  const layout = { bands: bands.map(b => layBand(gen, b, columns, ghostsOf, { pillW, gradW, widthOfCol, W, col, lane })) };
+  const layout = { bands: bands.map(b => layBand(gen, b, columns, ghostsOf, { pillW, gradW, widthOfCol, W, inFamily })) };
   gen.layouts.set(W, layout);
   return layout;
 }
 
-function layBand(gen, { from, to, width, first }, columns, ghostsOf, { pillW, gradW, widthOfCol, W, col, lane }) {
+function layBand(gen, { from, to, width, first }, columns, ghostsOf, { pillW, gradW, widthOfCol, W, inFamily }) {
   const spots = [], at = new Map();                    // key -> spot of this band
   const put = (p, c) => { const spot = { ...p, c }; spots.push(spot); at.set(p.key, spot); };
   if (first) columns[0].forEach(p => put(p, 0));
@@ -178,7 +190,7 @@ function layBand(gen, { from, to, width, first }, columns, ghostsOf, { pillW, gr
       let l = user.lane;
       while (taken.has(`${lead} ${l}`)) l += 1;
       taken.add(`${lead} ${l}`);
-      put({ key: id, ghost: true, lane: l, w: pillW(id), slot: Math.max(pillW(id), gradW(id)) }, lead);
+      put({ key: id, ghost: true, lane: l, w: pillW(id), slot: pillW(id), grad: gradW(id) }, lead);
     }
   }
   const lanes = [...new Set(spots.map(p => p.lane))].sort((a, b) => a - b);
@@ -188,26 +200,48 @@ function layBand(gen, { from, to, width, first }, columns, ghostsOf, { pillW, gr
   const colW = cols.map(c => c === lead && !first ? Math.max(0, ...spots.filter(p => p.c === c).map(p => p.slot)) : widthOfCol(c));
   const edges = routeEdges(spots, at, cols);
   const spread = new Map(cols.map(c => [c, Math.max(0, ...edges.filter(e => e.channels.includes(c)).map(e => 1))]));
-  const free = W - colW.reduce((a, b) => a + b, 0) - 2;
+  const edge = [...gen.families.values()].some(fam => fam.names.length > 1) ? 8 : 1, free = W - colW.reduce((a, b) => a + b, 0) - 2 * edge;
   const gap = Math.max(16, Math.min(46, free / Math.max(1, cols.length - 1)));
   const x = new Map();
-  let left = 1;
+  let left = edge;
   cols.forEach((c, i) => { x.set(c, { x1: left, x2: left + colW[i], mid: left + colW[i] / 2 }); left += colW[i] + gap; });
   for (const p of spots) p.x = x.get(p.c).mid;
+  spaceGradients(spots, edges, W, inFamily);
   // down: a lane is as high as what its texts need; between lanes run the edges that find no straight way
   const familyRows = new Set([...gen.families.values()].filter(f => f.states.length).flatMap(f => f.states.map(s => at.get(s)).filter(p => p && !p.ghost).map(p => p.row)));
   let y = 0;
   const rowY = [], gutterY = [];
   lanes.forEach((_, r) => {
-    const mine = spots.filter(p => p.row === r), hasGrad = mine.some(p => !p.node && gen.grads.has(p.key)), hasWho = mine.some(p => !p.node && gen.who.has(p.key));
-    const up = Math.max(mine.some(p => p.node) ? BOX_H / 2 + 9 : PILL_H / 2, hasGrad ? PILL_H / 2 + (familyRows.has(r) ? 44 : 36) : 0, familyRows.has(r) ? BOX_H / 2 + 10 : 0);
-    const down = Math.max(mine.some(p => p.node) ? BOX_H / 2 : PILL_H / 2, hasWho ? PILL_H / 2 + 20 : 0) + (familyRows.has(r) ? 24 : 0);
+    const mine = spots.filter(p => p.row === r), hasWho = mine.some(p => !p.node && gen.who.has(p.key)), over = Math.max(0, ...mine.map(p => p.lift && !p.below ? p.lift + 38 : 0)), under = Math.max(0, ...mine.map(p => p.below ? p.lift + 36 : 0));
+    const up = Math.max(mine.some(p => p.node) ? BOX_H / 2 + 9 : PILL_H / 2, over) + (familyRows.has(r) ? 8 : 0);
+    const down = Math.max(mine.some(p => p.node) ? BOX_H / 2 : PILL_H / 2, under, hasWho ? Math.max(PILL_H / 2, under) + 20 : 0) + (familyRows.has(r) ? 24 : 0);
     rowY[r] = y + up; y += up + down;
     const here = edges.filter(e => e.gutter === r).length;
     gutterY[r] = y + 10; y += here ? 14 + 6 * here : 10;
   });
   for (const p of spots) p.y = rowY[p.row];
-  return { spots, at, edges, x, cols, gap, rowY, gutterY, height: y, lead, first };
+  return { W, spots, at, edges, x, cols, gap, rowY, gutterY, height: y, lead, first };
+}
+
+/** A gradient's text stands close above its state where it fits between the boxes, otherwise above the boxes too; below its state where an
+    edge leaves upwards. Texts of one row are moved apart, and shortened only when the row is too short for all. */
+function spaceGradients(spots, edges, W, inFamily) {
+  const rows = new Map();
+  for (const p of spots.filter(x => x.grad)) {
+    p.low = p.grad <= (inFamily.has(p.key) ? p.slot : p.w + 26);
+    p.below = edges.some(e => e.from === p && e.to.row < p.row);
+    p.lift = p.low ? PILL_H / 2 : BOX_H / 2 + 5;
+    const key = `${p.row} ${p.below} ${p.low}`;
+    (rows.get(key) ?? rows.set(key, []).get(key)).push(p);
+  }
+  for (const row of rows.values()) {
+    row.sort((a, b) => a.x - b.x);
+    const most = W / row.length - 8;
+    let end = 0;
+    for (const p of row) { p.gradMax = Math.min(p.grad, most); p.gradX = Math.max(p.x, end + p.gradMax / 2); end = p.gradX + p.gradMax / 2 + 8; }
+    end = W;
+    for (const p of row.reverse()) { p.gradX = Math.min(p.gradX, end - p.gradMax / 2); end = p.gradX - p.gradMax / 2 - 8; }
+  }
 }
 
 /** How each edge from a state to an operation runs: straight, in a step, or through the gutter under its lane. */
@@ -254,7 +288,8 @@ function drawHistory(plan, f, v, W) {
   const layout = layHistory(gen, W), labelX = widthOf('history', { bold: true }) + 10;
   const flight = f.flight ? `gradients in flight: ${bytesText(f.flight)}` : '', flightW = widthOf(flight, { size: 12 });
   let out = P(`M0 0.5H${W}`, stroke('rule', 1)) + T(0, 22, 'history', { bold: true });
-  if (!flight || labelX + 280 + flightW < W) out += T(labelX, 22, 'memory states, and the operations between them', { size: 12, color: 'muted', max: W - labelX - 4 });
+  const words = 'memory states, and the operations between them';
+  if (labelX + widthOf(words, { size: 12 }) + flightW + 12 < W) out += T(labelX, 22, words, { size: 12, color: 'muted' });
   if (flight) out += T(W, 22, flight, { size: 12, anchor: 'end' });
   let y = head0;
   for (const band of layout.bands) { out += `<g transform="translate(0 ${px(y)})">${drawBand(gen, band, f, W)}</g>`; y += band.height + 16; }
@@ -274,10 +309,11 @@ function drawBand(gen, band, f, W) {
   for (const fam of f.families.values()) {
     const spots = fam.states.map(s => band.at.get(s)).filter(p => p && !p.ghost && f.states.has(p.key));
     if (!spots.length || fam.names.length < 2) continue;
-    const label = `one history for ${fam.names.join(' and ')}`, rows = spots.map(p => p.row);
-    const x1 = Math.max(0.5, Math.min(...spots.map(p => p.x - p.slot / 2)) - 7), x2 = Math.min(W - 0.5, Math.max(...spots.map(p => p.x + p.slot / 2 + 7), x1 + widthOf(label, { size: 12 }) + 20));
-    const top = Math.min(...rows.map(r => band.rowY[r])) - (spots.some(p => gen.grads.has(p.key)) ? PILL_H / 2 + 41 : BOX_H / 2 + 7);
-    const bottom = Math.max(...rows.map(r => band.rowY[r])) + Math.max(BOX_H / 2, spots.some(p => gen.who.has(p.key)) ? PILL_H / 2 + 20 : 0) + 22;
+    const rows = spots.map(p => p.row), names = fam.names.join(' and '), x1 = Math.max(0.5, Math.min(...spots.map(p => p.x - p.slot / 2)) - 7);
+    const label = [`one history for ${names}`, `one history: ${fam.names.join(', ')}`, 'one history'].find(t => x1 + widthOf(t, { size: 12 }) + 20 < W) ?? '';
+    const x2 = Math.min(W - 0.5, Math.max(...spots.map(p => p.x + p.slot / 2 + 7), x1 + widthOf(label, { size: 12 }) + 20));
+    const top = Math.min(...rows.map(r => band.rowY[r])) - Math.max(BOX_H / 2 + 7, ...spots.map(p => p.low && !p.below ? p.lift + 41 : 0));
+    const bottom = Math.max(...rows.map(r => band.rowY[r])) + Math.max(BOX_H / 2, ...spots.map(p => (p.below ? p.lift + 36 : PILL_H / 2) + (gen.who.has(p.key) ? 20 : 0))) + 22;
     out += R(x1, top, x2 - x1, bottom - top, `fill:${C('wash')};${stroke('line', 1, '2 3')}`, 6) + T(x1 + 10, bottom - 7, label, { size: 12, color: 'muted', max: x2 - x1 - 16 });
   }
   for (const e of band.edges) {
@@ -290,7 +326,7 @@ function drawBand(gen, band, f, W) {
   for (const p of band.spots) {
     if (p.node) { const members = membersOf(p.key, f); if (members.length) out += drawItem(f, members, p); continue; }
     const s = stateFor(p, f, gen);
-    if (s && !(gen.items.some(i => i.out === p.key) && !gen.items.some(i => i.out === p.key && membersOf(i, f).length))) out += drawState(f, s, p);
+    if (s && !(gen.items.some(i => i.out === p.key) && !gen.items.some(i => i.out === p.key && membersOf(i, f).length))) out += drawState(f, s, p, W);
   }
   return out;
 }
@@ -311,29 +347,31 @@ function drawItem(f, members, p) {
   const k = f.step, n = members.find(m => m.failed !== undefined) ?? members.find(m => m.ran === k) ?? members.find(m => m.born === k) ?? members.at(-1);
   const words = members.map(m => savedWords(f, m)), stale = words.filter(w => w.stale).length, failed = n.failed !== undefined;
   const running = n.ran === k, fresh = n.born === k, dropped = n.dropped !== undefined, x = p.x - p.w / 2, y = p.y - BOX_H / 2, many = members.length > 1;
-  const color = failed ? 'paper' : stale ? 'red' : dropped ? 'muted' : 'ink', max = p.w - 10;
+  const color = failed ? 'paper' : stale ? 'red' : dropped ? 'muted' : 'ink', w = p.w - (many ? STACK : 0), max = w - 10, mid = x + w / 2;
   const edge = stale ? stroke('red', 2.25) : running ? stroke('ink', 2.25) : fresh ? stroke('ink', 1.75) : stroke('line', 1, dropped ? '3 3' : '');
-  let out = R(x, y, p.w, BOX_H, `fill:${C(failed ? 'red' : stale ? 'redwash' : 'paper')};${edge}`, 9);
-  if (many) for (const d of [3, 6]) out = R(x + d, y + d, p.w, BOX_H, `fill:${C('paper')};${stroke('line', 1)}`, 9) + out;
-  const title = many ? `${members.length} × ${new Set(members.map(m => m.op)).size > 1 ? 'operations' : n.op}` : n.op;
+  let out = R(x, y, w, BOX_H, `fill:${C(failed ? 'red' : stale ? 'redwash' : 'paper')};${edge}`, 9);
+  if (many) for (const d of [STACK / 2, STACK]) out = R(x + d, y + d, w, BOX_H, `fill:${C('paper')};${stroke('line', 1)}`, 9) + out;
   const lines = [...new Set(members.map(m => m.line))], where = lines.length > 1 ? `lines ${Math.min(...lines)}–${Math.max(...lines)}` : `line ${lines[0]}`;
   const kept = words.filter(w => !w.quiet).length;
   const said = !many ? words[0].text : stale ? `${stale} lost their input` : kept ? `${kept} saved a tensor` : 'saved nothing';
-  out += T(p.x, y + 18, title, { mono: true, bold: true, anchor: 'middle', color, max }) +
-    T(p.x, y + 34, many && running ? `${n.op}, ${members.indexOf(n) + 1} of ${members.length}` : where, { size: 12, anchor: 'middle', color: failed ? 'paper' : 'muted', max }) +
-    P(`M${px(x + 8)} ${px(y + 41)}H${px(x + p.w - 8)}`, stroke(failed ? 'paper' : stale ? 'red' : 'rule', 1)) +
-    T(p.x, y + 55, said, { size: 12, anchor: 'middle', bold: Boolean(stale), color: failed ? 'paper' : stale ? 'red' : kept && !dropped ? 'ink' : 'muted', max });
-  return fade(fresh, stale ? out + cross(x + p.w, y, 4) : out);
+  out += T(mid, y + 18, titleOf(members), { mono: true, bold: true, anchor: 'middle', color, max }) +
+    T(mid, y + 34, many && running ? `${n.op}, ${members.indexOf(n) + 1} of ${members.length}` : where, { size: 12, anchor: 'middle', color: failed ? 'paper' : 'muted', max }) +
+    P(`M${px(x + 8)} ${px(y + 41)}H${px(x + w - 8)}`, stroke(failed ? 'paper' : stale ? 'red' : 'rule', 1)) +
+    T(mid, y + 55, said, { size: 12, anchor: 'middle', bold: Boolean(stale), color: failed ? 'paper' : stale ? 'red' : kept && !dropped ? 'ink' : 'muted', max });
+  return fade(fresh, stale ? out + cross(x + w, y, 4) : out);
 }
 
 /** "a@0": filled while those numbers are in memory, hollow and struck through once they are gone. */
-function drawState(f, s, p) {
+function drawState(f, s, p, W) {
   const k = f.step, gone = isGone(f, s), fresh = s.changed === k && !p.ghost, y = p.y - PILL_H / 2;
   const edge = fresh ? stroke('ink', 1.75, gone ? '3 3' : '') : stroke('line', 1, gone ? '3 3' : '');
   let out = R(p.x - p.w / 2, y, p.w, PILL_H, `fill:${C(gone || p.ghost ? 'paper' : 'tn')};${edge}`, 13) +
     T(p.x, p.y + 4.5, s.label, { mono: true, anchor: 'middle', strike: gone, color: gone || p.ghost ? 'muted' : 'ink', max: p.w - 12 });
-  if (s.grad) out += T(p.x, y - 24, 'gradient', { size: 12, color: 'muted', anchor: 'middle' }) + T(p.x, y - 8, s.grad, { size: 12, mono: true, bold: s.gradAt === k, anchor: 'middle', max: Math.max(p.slot, 60) });
+  if (s.grad) {
+    const gy = p.below ? p.y + p.lift + 14 : p.y - p.lift - 24;
+    out += T(p.gradX, gy, 'gradient', { size: 12, color: 'muted', anchor: 'middle' }) + T(p.gradX, gy + 16, s.grad, { size: 12, mono: true, bold: s.gradAt === k, anchor: 'middle', max: p.gradMax });
+  }
   const who = p.ghost ? '' : whoText(f, s);
-  if (who) out += T(p.x, y + PILL_H + 17, who, { size: 12, color: 'muted', anchor: 'middle', max: Math.max(p.slot + 16, 60) });
+  if (who) out += T(p.x, p.y + (p.below ? p.lift + 50 : PILL_H / 2 + 17), who, { size: 12, color: 'muted', anchor: 'middle', max: Math.min(Math.max(p.w + 26, 60), 2 * p.x, 2 * (W - p.x)) });
   return fade(fresh && s.born === k, out);
 }

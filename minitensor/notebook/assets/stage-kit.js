@@ -28,7 +28,6 @@ const C = token => `var(--${token},${LIGHT[token]})`;
 const esc = s => String(s).replace(/[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g, '\ufffd').replace(/[&<>"']/g, c => `&#${c.charCodeAt(0)};`);
 const px = v => Math.round(v * 10) / 10;
 const list = a => `[${a.join(', ')}]`;
-const plural = (n, word) => `${n} ${word}${n === 1 ? '' : 's'}`;
 
 /** 1234567 -> "1,234,567 B"; above 100,000 in KiB, MiB, GiB with one decimal. */
 function bytesText(b) {
@@ -56,7 +55,7 @@ function fit(s, width, font) {
   s = String(s).replace(/\s+/g, ' ');
   if (widthOf(s, font) <= width) return s;
   const chars = [...s];
-  while (chars.length > 1 && widthOf(`${chars.join('')}…`, font) > width) chars.pop();
+  while (chars.length && widthOf(`${chars.join('')}…`, font) > width) chars.pop();
   return `${chars.join('')}…`;
 }
 

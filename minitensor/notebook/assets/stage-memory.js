@@ -5,6 +5,14 @@ const FIELDS = { shape: t => list(t.shape), strides: t => list(t.strides), offse
 
 /** Columns and sizes for a width, from the widest texts that will ever be shown. */
 function columnsOf(plan, W) {
+  plan.columns ??= new Map();
+  if (!plan.columns.has(W)) plan.columns.set(W, layColumns(plan, W));
+  return plan.columns.get(W);
+}
+
+const unequal = (a, b, narrow) => narrow ? `${a}≠${b}` : `${a} ≠ ${b}`;
+
+function layColumns(plan, W) {
   const { texts } = plan, narrow = W < 580;
   const widest = (set, font) => Math.max(0, ...[...set].map(s => widthOf(s, font)));
   const capsule = texts.op.size ? Math.max(72, widest(texts.op, { size: 12, mono: true }) + 12, widest(texts.kept, { size: 12 }) + 12) : 0;
@@ -13,7 +21,7 @@ function columnsOf(plan, W) {
   if ([...texts.dtype].some(d => d !== 'float32')) fields.push('dtype');
   if ([...texts.gradient].some(g => g !== 'no')) fields.push('gradient');
   const versions = Math.max(0, ...[...texts.version].map(s => s.length));
-  const room = { shape: texts.shape, strides: texts.strides, offset: texts.offset, version: [texts.op.size ? `${'0'.repeat(versions)} ≠ ${'0'.repeat(versions)}` : '0'.repeat(versions)], dtype: texts.dtype, gradient: texts.gradient };
+  const room = { shape: texts.shape, strides: texts.strides, offset: texts.offset, version: [texts.op.size ? unequal('0'.repeat(versions), '0'.repeat(versions), narrow) : '0'.repeat(versions)], dtype: texts.dtype, gradient: texts.gradient };
   const valueW = (key, size) => Math.min(170, widest(room[key], { size, mono: true, bold: true }));
 
   // every tray is at least as wide as the longest caption; beyond that the cells decide
@@ -29,15 +37,16 @@ function columnsOf(plan, W) {
     return { narrow, box, nameW, boxW, boxH: 30, rowH: 40, columns, st: box + boxW + 46, top: 44, trayMin };
   }
   // several lines in the box: pairs side by side where they fit, one below the other where not
-  const label = key => widthOf(key, { size: 12 }) + 6, boxMost = narrow ? W - box - 30 : most;
+  const label = key => widthOf(key, { size: 12 }) + 5, boxMost = narrow ? W - box - 30 : most, x1 = narrow ? 17 : 22, air = narrow ? 8 : 14;
   const rest = fields.slice(4), pairs = [['shape', 'offset'], ['strides', 'version'], ...(rest.length ? [rest] : [])];
   const left = Math.max(...pairs.map(p => label(p[0]) + valueW(p[0], 12))), right = Math.max(...pairs.filter(p => p[1]).map(p => label(p[1]) + valueW(p[1], 12)));
-  const sideBySide = 22 + left + 14 + right + 8 <= boxMost;
+  const sideBySide = x1 + left + air + right + 6 <= boxMost;
   const rows = sideBySide ? pairs : [['shape'], ['strides'], ['offset', 'version'], ...(rest.length ? [rest] : [])];
-  const boxW = narrow ? boxMost : Math.min(boxMost, sideBySide ? 22 + left + 14 + right + 8 : most);
-  const split = sideBySide ? 22 + left + 14 : 22 + Math.max(label('offset') + valueW('offset', 12), rest.length ? label(rest[0]) + valueW(rest[0], 12) : 0) + 12;
+  const boxW = narrow ? boxMost : Math.min(boxMost, sideBySide ? x1 + left + air + right + 6 : most);
+  const wishSplit = sideBySide ? x1 + left + air : x1 + Math.max(label('offset') + valueW('offset', 12), rest.length ? label(rest[0]) + valueW(rest[0], 12) : 0) + 12;
+  const split = Math.min(wishSplit, boxW - 6 - Math.max(...rows.filter(p => p[1]).map(p => label(p[1]) + Math.min(60, valueW(p[1], 12)))));
   const boxH = 8 + 16 * rows.length;
-  return { narrow, box, nameW, boxW, boxH, rowH: boxH + (narrow ? 8 : 10), pairs: rows, split, st: narrow ? 10 : box + boxW + 46, top: narrow ? 0 : 24, trayMin };
+  return { narrow, box, nameW, boxW, boxH, rowH: boxH + (narrow ? 8 : 10), pairs: rows, split, x1, st: narrow ? 10 : box + boxW + 46, top: narrow ? 0 : 24, trayMin };
 }
 
 /** What stands at a storage in this frame: rows of one tensor (or of equal saved tensors) and its holders. */
@@ -101,14 +110,16 @@ function drawMemory(plan, f, v, W, uid, unfold) {
     out += T(0, 12, 'names', { bold: true }) + T(c.box, 12, 'tensors', { bold: true }) + T(c.st - 10, 12, 'storages', { bold: true });
     for (const col of c.columns ?? []) out += T(c.box + col.x, 34, col.key, { size: 12, color: 'muted' });
   }
-  for (const group of groups) {
+  const last = groups.findLastIndex(x => x.st);
+  for (const [i, group] of groups.entries()) {
+    if (i > last) break;                              // no room is kept for what is still to come: the history follows at once
     const drawn = drawGroup(plan, f, group, c, y, W, uid, defs);
     out += drawn; y += slotHeight(group, c, W);
   }
   if (folded.length) {
     const bytes = folded.reduce((sum, x) => sum + x.st.bytes, 0);
     const names = folded.flatMap(x => x.rows.flatMap(r => r.names.map(n => n.name)));
-    const text = `${folded.length} more storages, ${bytesText(bytes)}, not touched lately${names.length ? `: ${names.join(', ')}` : ''}`;
+    const text = `${folded.length} more ${folded.length === 1 ? 'storage' : 'storages'}, ${bytesText(bytes)}, not touched lately${names.length ? `: ${names.join(', ')}` : ''}`;
     out += R(0.5, y, W - 1, 30, `fill:none;${stroke('rule', 1, '2 3')}`, 4) + T(12, y + 19.5, text, { color: 'muted', max: W - 24 });
     y += 44;
   }
@@ -148,7 +159,7 @@ function drawGroup(plan, f, group, c, top, W, uid, defs) {
   const at = i => ({ ...tray, arrowX: W - m.arrows + 6 + m.pitch * i });
   let out = drawTray(st, tray, m, k, plan) + drawCells(plan, f, st, rows, tray, m, uid, defs);
   rows.forEach((row, i) => {
-    if (!row.t) return;
+    if (!row.t || (row.t.saved && row.t.freed < k)) return;
     const mid = top + m.rowsTop + row.line * c.rowH + c.rowH / 2;
     row.order.forEach((holder, j) => {
       const n = row.names.find(x => x.name === holder);
@@ -182,7 +193,7 @@ function drawCells(plan, f, st, rows, { x0, y, cells }, m, uid, defs) {
   const lookers = rows.map(r => r.t).filter(t => t && !t.saved && t.freed === undefined && t.storage === st.id);
   const written = s => Boolean(wrote?.ranges.some(([lo, hi]) => lo <= s.to && hi >= s.from));
   let out = '', marks = '';
-  cells.slots.forEach((s, i) => {
+  cells.slots.forEach(s => {
     const x = x0 + s.x, top = y + m.lineTop[s.line], mid = x + s.w / 2, gap = s.to > s.from, most = s.w - 3;
     const probes = gap ? [s.from, (s.from + s.to) >> 1, s.to] : [s.from];
     const hues = lookers.filter(t => probes.some(p => reads(t, p))).map(t => plan.hues.get(t.id));
@@ -205,8 +216,8 @@ function drawCells(plan, f, st, rows, { x0, y, cells }, m, uid, defs) {
     } else if (freed) { if (st.freed === k) out += say(22, now, { size: 14, color: 'muted', strike: true }); }
     else if (before !== undefined && before !== '') out += plate([before, now]) + say(13, before, { size: 12, strike: true }) + say(29, now, { size: 15, bold: true });
     else out += plate([now]) + say(22, now, { size: 14, bold: wrote && written(s) });
-    if (cells.indexed && !gap && (cells.slots.length <= 12 || i === 0 || cells.slots[i - 1].line !== s.line)) out += T(mid, top - 4, s.from, { size: 12, color: 'muted', anchor: 'middle', max: s.w + 8 });
   });
+  if (cells.indexed) out += indexLabels(cells, x0, y + m.lineTop[0] - 4);
   let run = null;                                      // one heavy frame around each run of written cells
   const close = () => { if (run) marks += R(run.x1, y + m.lineTop[run.line], run.x2 - run.x1, CELL_H, `fill:none;${stroke('ink', 3)}`); run = null; };
   for (const s of cells.slots) {
@@ -215,6 +226,19 @@ function drawCells(plan, f, st, rows, { x0, y, cells }, m, uid, defs) {
   }
   close();
   return out + marks;
+}
+
+/** The indexes of the cells that are drawn, as many as fit. */
+function indexLabels({ slots, width }, x0, y) {
+  let end = -10, out = '';
+  const label = (s, from, to) => { out += T(x0 + from, y, s.from, { size: 12, color: 'muted' }); end = to; };
+  const last = slots.findLast(s => s.to === s.from), w = s => widthOf(s.from, { size: 12 }), lastFrom = width + 8 - w(last);
+  for (const s of slots) {
+    if (s.to > s.from) continue;
+    const from = Math.max(-8, Math.min(s.x + s.w / 2 - w(s) / 2, width + 8 - w(s))), to = from + w(s);
+    if (from > end + 5 && (s === last || to < Math.min(lastFrom, last.x + last.w / 2 - w(last) / 2) - 5)) label(s, from, to);
+  }
+  return out;
 }
 
 /** A name and its arrow; "(line 5)" for what only the running line holds. */
@@ -247,7 +271,7 @@ function drawTensor(f, t, st, c, mid, hue, uid) {
   }
   let out = R(x, y, c.boxW, h, `fill:${C('paper')};${stroke(stale ? 'red' : fresh ? 'ink' : 'line', stale || fresh ? 1.75 : 1)}`, 4);
   if (!t.saved) out += `<path d="M${px(x + 4)} ${px(y + 4)}h7v${h - 8}h-7z" style="fill:url(#${uid}p${hue});${stroke(`a${colorOf(hue)}`, 1)}"/>`;
-  const version = stale ? `${t.version} ≠ ${st.version}` : String(t.saved ? t.version : st.version);
+  const version = stale ? unequal(t.version, st.version, c.narrow) : String(t.saved ? t.version : st.version);
   const values = { shape: FIELDS.shape(t), strides: FIELDS.strides(t), offset: FIELDS.offset(t), version, dtype: t.dtype ?? st.dtype, gradient: t.saved ? '' : gradientText(t) };
   const font = key => key === 'version' ? { color: stale ? 'red' : 'ink', bold: stale || (st.wrote?.at === k && !t.saved) } : key === 'gradient' && values.gradient === 'leaf' ? { bold: true } : key === 'dtype' && values.dtype === 'float32' ? { color: 'muted' } : {};
   if (c.columns) {
@@ -256,7 +280,7 @@ function drawTensor(f, t, st, c, mid, hue, uid) {
   }
   c.pairs.forEach((pair, i) => pair.forEach((key, j) => {
     if (!values[key]) return;
-    const kx = x + (j ? c.split : 22), vx = kx + widthOf(key, { size: 12 }) + 6, end = j || pair.length === 1 ? x + c.boxW - 4 : x + c.split - 4;
+    const kx = x + (j ? c.split : c.x1), vx = kx + widthOf(key, { size: 12 }) + 5, end = j || pair.length === 1 ? x + c.boxW - 4 : x + c.split - 4;
     out += T(kx, y + 17 + 16 * i, key, { size: 12, color: 'muted' }) + T(vx, y + 17 + 16 * i, values[key], { size: 12, mono: true, max: end - vx, ...font(key) });
   }));
   return out;

@@ -9,33 +9,17 @@ function drawPicture(trace, { variant = 0, step = -1, width = 760, unfold = fals
   const plan = planOf(trace), frames = plan.runs[variant], f = frames.at(step), W = Math.max(272, Math.round(width));
   const uid = `m${hashOf(`${trace.title} ${variant} ${f.step} ${W} ${unfold}`)}`;
   const memory = drawMemory(plan, f, variant, W, uid, unfold);
-  const tallest = unfold ? memory.height : heightOfMemory(plan, variant, W);
   const history = drawHistory(plan, f, variant, W);
-  const gap = history.height ? 10 : 0, H = Math.ceil(tallest + gap + history.height) + 2;
+  const gap = history.height ? 10 : 0, H = Math.ceil(memory.height + gap + history.height) + 2;
   const svg = `<svg xmlns="http://www.w3.org/2000/svg" class="memory-picture" width="${W}" height="${H}" viewBox="0 0 ${W} ${H}" role="img" aria-label="${esc(plain(f.say))}" style="font:13px var(--sans,sans-serif);background:none">` +
     `<style>${PICTURE_CSS}</style><defs>${memory.defs}</defs>${memory.svg}` +
-    (history.height ? `<g transform="translate(0 ${px(tallest + gap)})">${history.svg}</g>` : '') + '</svg>';
+    (history.height ? `<g transform="translate(0 ${px(memory.height + gap)})">${history.svg}</g>` : '') + '</svg>';
   return { svg, folded: memory.folded };
 }
 
 const PICTURE_CSS = `${themeCss('.memory-picture')}.memory-picture{display:block;max-width:100%;height:auto;overflow:visible}` +
   '.memory-picture text{white-space:pre}.memory-picture .new{animation:memory-new .2s ease-out}@keyframes memory-new{from{opacity:0}}' +
   '@media (prefers-reduced-motion:reduce){.memory-picture .new{animation:none}}@media print{.memory-picture *{print-color-adjust:exact;-webkit-print-color-adjust:exact}}';
-
-/** The room that memory takes: the most of any step, so that the history below stands still. */
-function heightOfMemory(plan, variant, W) {
-  plan.heights ??= new Map();
-  const key = plan.fixed ? `${W}` : `${W} ${variant}`;
-  if (!plan.heights.has(key)) {
-    const c = columnsOf(plan, W), tall = f => {
-      const { groups, folded } = groupsAt(plan, f, variant, false);
-      return c.top + groups.reduce((sum, x) => sum + slotHeight(x, c, W), 0) + (folded.length ? 44 : 0);
-    };
-    const frames = plan.runs[variant];
-    plan.heights.set(key, plan.fixed ? tall(frames[0]) : Math.max(...frames.map(tall)));
-  }
-  return plan.heights.get(key);
-}
 
 /** Text without the backticks that mark code. */
 const plain = s => s.replace(/`([^`]+)`/g, '$1');

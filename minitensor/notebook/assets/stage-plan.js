@@ -48,7 +48,7 @@ const live = (it, v, born, freed) => { (it.spans[v] ??= [born, Infinity])[1] = f
 function meet(plan, f, v, k) {
   const isNew = it => it.changed === k || k === 0;
   const groupOf = id => {
-    if (!plan.groups.has(id)) plan.groups.set(id, { id, spans: [], rows: new Map(), known: new Set(), ends: new Set(), texts: new Set(), captions: new Set(), length: 0, row: 0 });
+    if (!plan.groups.has(id)) plan.groups.set(id, { id, spans: [], rows: new Map(), known: new Set(), written: new Set(), ends: new Set(), rowEnds: new Set(), texts: new Set(), captions: new Set(), length: 0, row: 0 });
     return plan.groups.get(id);
   };
   const rowOf = t => {
@@ -62,17 +62,18 @@ function meet(plan, f, v, k) {
     live(g, v, st.born, st.freed);
     g.length = Math.max(g.length, st.length);
     for (const [i, text] of Object.entries(st.values)) if (+i < st.length) { g.known.add(+i); g.texts.add(text); }
-    for (const [lo, hi] of st.wrote?.ranges ?? []) g.ends.add(lo).add(hi);
+    for (const [lo, hi] of st.wrote?.ranges.slice(0, 4) ?? []) g.written.add(lo).add(hi);
     g.captions.add(captionOf(st, k, plan).join('     '));
     if (st.wrote?.at === k) g.writes = true;
   }
   for (const t of f.tensors.values()) {
-    if (!isNew(t)) continue;
+    if (!isNew(t) || isFleeting(f, t)) continue;
     const row = rowOf(t), g = groupOf(t.storage), { texts } = plan;
     live(row, v, t.changed, t.freed);
     row.sizes[v] ??= 1;
     row.looks.set(`${t.shape}|${t.strides}|${t.offset}`, t);
-    for (const run of runsOf(t, 4).runs) g.ends.add(run[0]).add(run[1]);
+    const { runs, total } = runsOf(t, 4);
+    for (const run of runs) (total === 1 ? g.ends : g.rowEnds).add(run[0]).add(run[1]);
     if (!t.saved && !g.row && t.shape.length > 1 && rowMajor(t.shape).join() === t.strides.join()) g.row = t.shape.at(-1);
     texts.shape.add(list(t.shape)); texts.strides.add(list(t.strides)); texts.offset.add(String(t.offset));
     if (t.saved) { row.holders[v] = ['node']; texts.op.add(f.nodes.get(t.node)?.op ?? ''); texts.kept.add(keptText(f, t)); }
@@ -93,6 +94,9 @@ function meet(plan, f, v, k) {
   }
   for (const st of f.storages.values()) plan.texts.version.add(String(st.version));
 }
+
+/** A tensor that came and went within one step, on a storage that stays, was never held by anything. */
+const isFleeting = (f, t) => t.freed !== undefined && t.freed === t.born && f.storages.get(t.storage)?.freed !== t.freed;
 
 /** How a tensor stands to gradients, in one word. */
 const gradientText = t => t.stop_gradient ? 'no' : t.leaf ? 'leaf' : 'yes';
@@ -136,7 +140,7 @@ function cellsOf(group, avail) {
   return group.cells.get(avail);
 }
 
-function layCells({ length: n, known, ends, texts, row, writes }, avail) {
+function layCells({ length: n, known, written, ends, rowEnds, texts, row, writes }, avail) {
   const widest = Math.max(0, ...[...texts].map(s => widthOf(s, { size: writes ? 15 : 14, mono: true, bold: writes })));
   const least = Math.min(CELL_WIDEST, avail, Math.max(CELL_MIN, widest + 8));
   const fits = Math.max(1, Math.floor(avail / least));
@@ -149,16 +153,19 @@ function layCells({ length: n, known, ends, texts, row, writes }, avail) {
   if (n && whole && Math.ceil(n / perLine) <= MOST_LINES) {
     const w = Math.max(least, Math.min(CELL_MAX, avail / perLine));
     const slots = Array.from({ length: n }, (_, i) => ({ from: i, to: i, x: i % perLine * w, w, line: Math.floor(i / perLine) }));
-    return { slots, lines: Math.ceil(n / perLine), width: perLine * w, indexed: n > perLine };
+    return { slots, lines: Math.ceil(n / perLine), width: perLine * w, indexed: false };
   }
-  const most = Math.max(3, fits), keep = new Set();
-  for (const i of [0, n - 1, ...ends]) {
-    if (i < 0 || i >= n || keep.has(i)) continue;
-    if (gapped([...keep, i], n).length > most) break;
-    keep.add(i);
+  // what was written first, then what is looked at; a gap is as wide as the count that stands in it
+  const wish = ([from, to]) => to > from ? Math.max(CELL_MIN, widthOf(countText(to - from + 1), { size: 12, bold: true }) + 7) : least;
+  const keep = new Set(), total = parts => parts.reduce((sum, p) => sum + wish(p), 0);
+  for (const i of [0, n - 1, ...written, ...ends, ...rowEnds]) {
+    if (i < 0 || i >= n || keep.has(i) || (known.size && !known.has(i))) continue;
+    if (total(gapped([...keep, i], n)) <= avail || keep.size < 1) keep.add(i);
   }
-  const parts = gapped([...keep], n), w = Math.max(Math.min(least, avail / Math.max(1, parts.length)), Math.min(CELL_MAX, avail / Math.max(1, parts.length)));
-  return { slots: parts.map(([from, to], i) => ({ from, to, x: i * w, w, line: 0 })), lines: 1, width: parts.length * w, indexed: true };
+  const parts = gapped([...keep], n), stretch = Math.max(0, Math.min(parts.length * CELL_MAX, avail) - total(parts)) / Math.max(1, parts.length);
+  let x = 0;
+  const slots = parts.map(part => { const w = Math.min(avail, wish(part)) + stretch; x += w; return { from: part[0], to: part[1], x: x - w, w, line: 0 }; });
+  return { slots, lines: 1, width: x, indexed: n > 1 };
 }
 
 /** Kept indexes and the gaps between them, as [from, to]. */

@@ -112,8 +112,16 @@ function define() {
       const w = this.$('.frame').clientWidth;
       if (!w || w === this.width) return;
       this.width = w;
+      this.fitCode();
       this.keepHeight();
       this.draw();
+    }
+
+    /** The program's column is as wide as its longest line; where that leaves too little, the program stands above everything. */
+    fitCode() {
+      const chars = Math.max(...this.data.variants.flatMap(v => v.code.map(line => line.length))), wish = Math.max(330, chars * 8.5 + 40);
+      this.$('.stage').style.setProperty('--code', `${wish}px`);
+      this.$('.stage').classList.toggle('long', wish > this.width - 332);
     }
 
     go(step) {
@@ -144,7 +152,6 @@ function define() {
 
     showProgram() {
       const { code } = this.variant;
-      this.$('.stage').classList.toggle('long', Math.max(...code.map(line => line.length)) > 42);
       this.$('.code').innerHTML = code.map((line, i) => `<li data-line="${i + 1}"><span class="n">${i + 1}</span><span>${esc(line) || ' '}</span></li>`).join('');
       this.$('.time input').max = this.frames.length;
       this.keepHeight();
@@ -170,7 +177,7 @@ function define() {
       slider.setAttribute('aria-valuetext', `${where}, ${onLine(f)}, ${f.phase}`);
       this.$('.back').setAttribute('aria-disabled', k === 0);
       this.$('.next').setAttribute('aria-disabled', k === last);
-      const number = (name, bytes) => bytes === undefined ? '' : `<div><i class="${name}"></i><dt>${name}</dt><dd>${bytesText(bytes)}</dd></div>`;
+      const number = (name, bytes) => bytes === undefined ? '' : `<div><dt><i class="${name}"></i>${name}</dt><dd>${bytesText(bytes)}</dd></div>`;
       this.$('.nums').innerHTML = number('allocated', f.allocated) + number('peak', f.peak) + number('reserved', f.reserved);
       this.fillVariants();
       this.$('.all ol').querySelectorAll('li').forEach((li, i) => { if (i === k) li.setAttribute('aria-current', 'step'); else li.removeAttribute('aria-current'); });
@@ -196,15 +203,16 @@ function define() {
       this.$('.chart').innerHTML = chart(this.data, { variant, step, width: Math.floor(box.clientWidth), inset: phone ? 20 : 22 });
     }
 
-    /** The sentence keeps the height of the longest, so that nothing below it moves while stepping. */
+    /** The sentence keeps the height of the longest one, so that the picture does not move with it. */
     keepHeight() {
       const box = this.$('.say'), live = this.$('.live'), after = this.$('.after');
       if (!box.clientWidth) return;
-      const before = [live.innerHTML, after.innerHTML], length = f => f.say.length + (f.error ?? '').length + (f.note ?? '').length + 60 * (f.out ?? '').split('\n').length;
+      const before = [live.innerHTML, after.innerHTML];
       live.removeAttribute('aria-live');
       box.style.minHeight = 0;
-      const longest = planOf(this.data).runs.flat().sort((a, b) => length(b) - length(a)).slice(0, 8), phone = this.width < 620;
-      const tallest = Math.max(...longest.map(f => { live.innerHTML = this.sentence(phone ? { say: f.say } : f); after.innerHTML = phone ? '' : this.remarks(f); return box.offsetHeight; }));
+      after.innerHTML = '';
+      const longest = planOf(this.data).runs.flat().sort((a, b) => b.say.length - a.say.length).slice(0, 8);
+      const tallest = Math.max(...longest.map(f => { live.innerHTML = this.sentence({ say: f.say }); return box.offsetHeight; }));
       [live.innerHTML, after.innerHTML] = before;
       box.style.minHeight = `${tallest}px`;
       live.setAttribute('aria-live', 'polite');

@@ -45,6 +45,11 @@ class Refused(Exception):
         self.refusals = refusals
 
 
+def layout(cells: np.ndarray) -> tuple:
+    """(offset, shape, strides) in elements. The offset of the first element is the number of its cell."""
+    return cells.item(0) if cells.size else 0, cells.shape, tuple([s // cells.itemsize for s in cells.strides])
+
+
 class Storage:
     """One value per cell; ``version`` counts the writes; ``written[c]`` is the version that last wrote cell ``c``.
 
@@ -99,8 +104,8 @@ class Record:
 class Family:
     """Tensors that share tangents as well as values.
 
-    ``founder`` is the layout (offset, shape, strides) with which the first member began. ``leaf`` is the leaf tensor, if
-    the family is a leaf and its views.
+    ``first`` is the member that began it, ``founder`` the layout (offset, shape, strides) that it then had. ``leaf`` is
+    the leaf tensor, if the family is a leaf and its views.
     """
 
     def __init__(self, storage: Storage):

@@ -1,8 +1,8 @@
 """Runs a program on both sides, statement by statement, and gives the verdict.
 
-Promises: after every statement everything that can be seen of every living tensor is compared: values, shape, strides,
-offset, dtype, version, which memory is shared, ``stop_gradient``, ``is_leaf``, the gradient, and which names are the same
-object. So a refused statement that left a trace is found at once, or when a later gradient is wrong.
+Promises: after every statement everything that can be seen of every living tensor is compared: values, shape,
+strides, offset, dtype, version, which memory is shared, ``stop_gradient``, ``is_leaf``, the gradient, and which names
+are the same object. So a refused statement that left a trace is found at once, or when a later gradient is wrong.
 A program is *right*, or *refused* (the engine raised at least once, each time with a justification that the reference
 found for itself); anything else is a ``Disagreement``.
 """
@@ -13,15 +13,14 @@ import gc
 import re
 from dataclasses import dataclass, field
 from random import Random
-from types import SimpleNamespace
 
 import numpy as np
 
 from . import cells as c
 from .calculus import OutsideDomain
 from .generator import Generator
-from .tensor import CellTensor, layout
-from .world import World
+from .tensor import CellTensor
+from .vocabulary import World
 
 WORDS = {
     c.LEAF: "doesn't stop gradient can't use inplace strategy",
@@ -53,6 +52,7 @@ class Outcome:
     message: str = ""
     refusals: list[str] = field(default_factory=list)
     tags: list[str] = field(default_factory=list)
+    attempted: list[str] = field(default_factory=list)
     statements_run: int = 0
     refused_at: list[int] = field(default_factory=list)
     tolerance: float = 1e-9
@@ -147,6 +147,11 @@ class Duel:
         expected, actual = ours.grad, theirs.grad
         if expected is not None and actual is not None:
             self.compare_numbers(name + ".grad", "gradient", expected.numpy(), actual.numpy(), expected.noise)
+            if expected.inplace_version != actual.inplace_version:
+                message = (
+                    f"{name}.grad.inplace_version is {actual.inplace_version}, expected {expected.inplace_version}"
+                )
+                raise Disagreement("inplace_version", message)
         elif expected is not actual:
             wanted = None if expected is None else expected.numpy().tolist()
             raise Disagreement("gradient", f"{name}.grad is {actual}, expected {wanted}")
@@ -157,13 +162,12 @@ class Duel:
 
         The memory order of a fresh result follows that of the operands as numpy sees fit: there the engine leads.
         """
-        offset, shape, strides = layout(ours.cells)
+        offset, shape, strides = c.layout(ours.cells)
         expected = [s for n, s in zip(shape, strides, strict=True) if n > 1]
         actual = [s for n, s in zip(shape, theirs.strides, strict=True) if n > 1]
-        if expected != actual and not ours.storage.settled and offset == theirs.offset:
+        settled = expected == actual and offset == theirs.offset
+        if not settled and not ours.storage.settled and theirs.offset == 0:
             settled = ours.rearrange(theirs.strides)
-        else:
-            settled = offset == theirs.offset and expected == actual
         ours.storage.settled = True
         if not settled:
             raise Disagreement(
@@ -224,6 +228,7 @@ def run_program(engine, rng: Random, policy: str, statements: int) -> Outcome:
         for _ in range(statements):
             text = writer.statement()
             tags = writer.tags
+            outcome.attempted += tags
             if take(duel, outcome, text):
                 outcome.tags += tags
         closing = writer.closing()
@@ -282,8 +287,3 @@ def judged(engine, duel: Duel, outcome: Outcome, perform) -> None:
     if after != before and outcome.verdict not in ("wrong", "invalid"):
         outcome.verdict, outcome.kind = "wrong", "memory"
         outcome.message = f"{after - before} bytes are still allocated after the last name is gone"
-
-
-def reference_as_engine(policy: str = "2.6", world: type[World] = World) -> SimpleNamespace | World:
-    """The reference in the engine's place: it refuses whatever it is entitled to."""
-    return world(policy, strict=True)

@@ -1,7 +1,7 @@
 """Is the reference right? Central differences say so, for programs that are smooth functions of their leaves.
 
-Promises: nothing of the reference's calculus is used but its values. A program runs once for its tangents, then twice for
-every element of every leaf, that element moved a little up and a little down.
+Promises: nothing of the reference's calculus is used but its values. A program runs once for its tangents, then twice
+for every element of every leaf, that element moved a little up and a little down.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from .calculus import OutsideDomain
 from .generator import Generator
 from .tensor import CellTensor
-from .world import World
+from .vocabulary import World
 
 STEP = 1e-5
 

@@ -1,7 +1,7 @@
 """References with one planted mistake each. Put in the engine's place, each must be found out.
 
-Promises: every fault is a mistake that a real engine could make, or that a real framework makes. The comparison that
-notices none of them would be worthless.
+Promises: every fault is a mistake that a real engine could make, or that a real framework makes. ``noticed_by`` is the
+kind of disagreement that it has to cause: a comparison that misses one of them would be worthless.
 """
 
 from __future__ import annotations
@@ -9,13 +9,15 @@ from __future__ import annotations
 import numpy as np
 
 from . import cells as c
-from .calculus import Dual, constant
+from .calculus import Dual
 from .tensor import CellTensor
-from .world import World
+from .vocabulary import World
 
 
 class ViewsShareNoHistory(World):
     """Paddle 2.6.2: a view has a gradient of its own, so a write through it is missed."""
+
+    noticed_by = "gradient"
 
     def look(self, tensor: CellTensor, cells: np.ndarray) -> CellTensor:
         family = self.found(tensor.storage)
@@ -27,6 +29,8 @@ class ViewsShareNoHistory(World):
 class DetachKeepsTheFamily(World):
     """A detached alias takes part in the gradient."""
 
+    noticed_by = "stop_gradient"
+
     def alias(self, tensor: CellTensor) -> CellTensor:
         return CellTensor(self, tensor.storage, tensor.family, tensor.cells)
 
@@ -34,12 +38,16 @@ class DetachKeepsTheFamily(World):
 class NoGradViewsTakePart(World):
     """A view taken under no_grad of a tensor that wants a gradient joins its family."""
 
+    noticed_by = "stop_gradient"
+
     def look(self, tensor: CellTensor, cells: np.ndarray) -> CellTensor:
         return CellTensor(self, tensor.storage, tensor.family, cells)
 
 
 class ConstantsKeepTheGradient(World):
     """What a constant overwrites keeps the derivative of what was there."""
+
+    noticed_by = "gradient"
 
     def write(self, target, cells, result, recording):
         if recording and not result.t.any():
@@ -50,12 +58,16 @@ class ConstantsKeepTheGradient(World):
 class NoGradWritesAreRecorded(World):
     """A write under no_grad clears the derivative of what it overwrites."""
 
+    noticed_by = "gradient"
+
     def write(self, target, cells, result, recording):
         super().write(target, cells, result, True if not self.grad_enabled and target.family.wants else recording)
 
 
 class EveryRepeatedIndexCounts(World):
     """Where setitem repeats an index, the derivative is that of the first writer."""
+
+    noticed_by = "gradient"
 
     def write(self, target, cells, result, recording):
         super().write(target, cells, result, recording)
@@ -66,6 +78,8 @@ class EveryRepeatedIndexCounts(World):
 
 class VersionsMissWrites(World):
     """Filling does not count as a write."""
+
+    noticed_by = "inplace_version"
 
     def inplace(self, name, target, others, params):
         before = target.storage.version
@@ -78,6 +92,8 @@ class VersionsMissWrites(World):
 class FailedWritesCount(World):
     """A refused write raises the version all the same."""
 
+    noticed_by = "inplace_version"
+
     def check(self, name, operands, params):
         try:
             super().check(name, operands, params)
@@ -88,6 +104,8 @@ class FailedWritesCount(World):
 
 class ChecksAfterTheWrite(World):
     """Paddle 2.6.2: a leaf is overwritten, then the error comes."""
+
+    noticed_by = "value"
 
     def check(self, name, operands, params):
         try:
@@ -101,6 +119,8 @@ class ChecksAfterTheWrite(World):
 class LeavesMayBeWritten(World):
     """A leaf is protected, a view of it is not."""
 
+    noticed_by = "accepted"
+
     def unwritable(self, target):
         return [r for r in super().unwritable(target) if r != c.LEAF or target.family.leaf is target]
 
@@ -108,17 +128,21 @@ class LeavesMayBeWritten(World):
 class ReadsWhatItOverwrote(World):
     """Paddle 2.6.2: x.subtract_(x[0]) reads an element that it has already overwritten."""
 
+    noticed_by = "value"
+
     def evaluate(self, name, operands, params):
-        x, *others = operands
-        if name == "subtract" and others and isinstance(x, CellTensor) and self.lies_in(others[0], x) and others[0].cells.size == 1 and x.cells.size > 1:
-            value = np.array(others[0].numpy())
-            others = [constant(np.array([value.item()] + [0.0] * (x.cells.size - 1)).reshape(x.cells.shape))]
-            return Dual(self.dual(x).v - others[0].v, self.dual(x).t)
-        return super().evaluate(name, operands, params)
+        result = super().evaluate(name, operands, params)
+        x, y = operands[0], operands[-1]
+        if name != "subtract" or not isinstance(x, CellTensor) or not self.lies_in(y, x) or y.cells.size > 1:
+            return result
+        first = np.arange(x.cells.size).reshape(x.cells.shape) == 0
+        return Dual(np.where(first, result.v, self.dual(x).v), result.t)
 
 
 class BackwardForgetsWhatWasThere(World):
     """A second backward replaces the gradient instead of adding to it."""
+
+    noticed_by = "gradient"
 
     def accumulated(self, old, new):
         return new
@@ -126,6 +150,8 @@ class BackwardForgetsWhatWasThere(World):
 
 class SavedValuesAreNotChecked(World):
     """Backward goes on with values that were overwritten, and takes the derivative of whatever is there now."""
+
+    noticed_by = "gradient"
 
     def differentiate(self, outputs, seeds, retain_graph):
         strict, self.strict = self.strict, False
@@ -140,6 +166,8 @@ class SavedValuesAreNotChecked(World):
 class RefusesWithoutReason(World):
     """Multiply saves both operands whoever wants a gradient, as Paddle does."""
 
+    noticed_by = "unjustified"
+
     def record(self, name, operands, wants, out, inplace=False):
         wants = [True] * len(wants) if name == "multiply" and any(wants) else wants
         operands = [o if isinstance(o, CellTensor) else out for o in operands]
@@ -148,6 +176,8 @@ class RefusesWithoutReason(World):
 
 class AcceptsOwnInputUnder25(World):
     """Under policy 2.5, an operation that needs its own input goes on."""
+
+    noticed_by = "accepted"
 
     def check(self, name, operands, params):
         policy, self.policy = self.policy, "2.6"
@@ -160,6 +190,8 @@ class AcceptsOwnInputUnder25(World):
 class DtypesFollowTheOperand(World):
     """An integer tensor takes a float result and truncates it."""
 
+    noticed_by = "accepted"
+
     def check(self, name, operands, params):
         if operands[0].dtype.kind != "f":
             return
@@ -169,12 +201,16 @@ class DtypesFollowTheOperand(World):
 class ShapeOperationsCount(World):
     """Paddle 2.6.2: an operation that changes the shape only raises the version."""
 
+    noticed_by = "inplace_version"
+
     def relaid(self, tensor):
         tensor.storage.version += 1
 
 
 class InPlaceGivesAnother(World):
     """An in-place operation returns another tensor on the same storage."""
+
+    noticed_by = "sharing"
 
     def inplace(self, name, target, others, params):
         super().inplace(name, target, others, params)
@@ -184,12 +220,16 @@ class InPlaceGivesAnother(World):
 class SplitGivesViews(World):
     """The parts of a split share memory with the whole, as PyTorch's do."""
 
+    noticed_by = "sharing"
+
     def gather(self, tensor, cells, index_tensors, holds):
         return self.look(tensor, cells)
 
 
 class WrongSlope(World):
     """relu lets every gradient pass."""
+
+    noticed_by = "gradient"
 
     def evaluate(self, name, operands, params):
         result = super().evaluate(name, operands, params)

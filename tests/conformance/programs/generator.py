@@ -18,7 +18,7 @@ from .moves_math import Mathematics
 from .moves_memory import Memory
 from .moves_wrong import Mistakes
 from .tensor import CellTensor
-from .world import World
+from .vocabulary import World
 
 MOVES = {
     "unary": 9,
@@ -38,7 +38,7 @@ MOVES = {
     "setitem": 12,
     "overwrite": 3,
     "relayout": 4,
-    "cast": 0.5,
+    "cast": 2,
     "load_leaf": 0.5,
     "optimizer_step": 1,
     "detach": 4,
@@ -47,14 +47,15 @@ MOVES = {
     "hook": 1,
     "retain": 1,
     "backward": 3,
-    "partial": 1.5,
+    "partial": 2,
     "clear": 1,
+    "gradient_write": 1,
     "forget": 2,
     "wrong": 5,
 }
 # Left out where the derivative has to be the limit of differences.
 ROUGH = {"load_leaf", "optimizer_step", "detach", "cut", "begin", "hook", "retain", "backward", "partial", "clear"}
-ROUGH |= {"wrong", "cast"}
+ROUGH |= {"wrong", "cast", "gradient_write"}
 # Never wrapped in no_grad, enable_grad or another policy.
 BARE = ROUGH - {"detach", "cast", "load_leaf"} | {"forget"}
 
@@ -137,7 +138,11 @@ class Generator(Mathematics, Memory, Histories, Mistakes):
 
     def backward_from(self, name: str, *options: str) -> str:
         t = self.env[name]
-        if 0 in t.cells.shape:
+        alike = self.floats(lambda o: o.cells.shape == t.cells.shape and o.dtype == t.dtype)
+        if self.rng.random() < 0.15:
+            self.tags.add("a named tensor as seed of backward")
+            seed = self.rng.choice(alike)
+        elif 0 in t.cells.shape:
             seed = f"mt.zeros({t.shape}, dtype='{t.dtype.name}')"
         else:
             seed = f"mt.to_tensor({ix.numbers(self.rng, t.cells.shape)}, dtype='{t.dtype.name}')"
@@ -170,7 +175,7 @@ class Generator(Mathematics, Memory, Histories, Mistakes):
         """A tensor that an in-place operation may overwrite."""
 
         def allowed(t: CellTensor) -> bool:
-            return condition(t) and not self.world.unwritable(t)
+            return condition(t) and not self.world.unwritable(t) and not t.folded
 
         x = self.pick(self.floats(allowed))
         if x is None:

@@ -1,7 +1,7 @@
 """Which values an operation's derivative may need when backward runs.
 
-Promises: this is the reference's own reading of the derivative of each operation, from which it judges whether a refusal
-of the engine is justified. It names the most that may be kept, so an engine that keeps less is never blamed.
+Promises: this is the reference's own reading of the derivative of each operation, from which it judges whether a
+refusal of the engine is justified. It names the most that may be kept, so an engine that keeps less is never blamed.
 Operands are numbered from 0; ``OUT`` is the result.
 """
 

@@ -1,8 +1,8 @@
-"""The vocabulary of the reference: what ``mt`` is bound to when the reference runs a program.
+"""One run of a program on the reference: modes, operations, writes, gradients.
 
-Promises: every operation reads its operands completely, then decides whether it may go on, then writes. Where the engine
-must refuse, ``Refused`` is raised before anything changed. Where the engine may refuse or go on (a value saved for
-backward was overwritten), the reference follows what the engine did: ``engine_error`` tells it.
+Promises: every operation reads its operands completely, then decides whether it may go on, then writes. Where the
+engine must refuse, ``Refused`` is raised before anything changed. Where the engine may refuse or go on (a value saved
+for backward was overwritten), the reference follows what the engine did: ``engine_error`` tells it.
 """
 
 from __future__ import annotations
@@ -12,16 +12,13 @@ from contextlib import contextmanager
 import numpy as np
 
 from . import cells as c
-from .calculus import BINARY, REDUCTIONS, RULES, UNARY, Dual, OutsideDomain, constant, moderate
+from .calculus import BINARY, REDUCTIONS, RULES, Dual, OutsideDomain, constant, moderate
 from .needs import NEEDS_OWN_INPUT, OUT, needed
 from .tensor import CellTensor
 
 OPERAND = (CellTensor, int, float, np.ndarray)
-OPERANDS = {name: 2 for name in (*BINARY, "matmul")} | {"where": 3}  # every other operation has one
-PARAMETERS = {"scale": ("scale", "bias"), "clip": ("min", "max"), "fill": ("value",), "expand": ("shape",)}
-INPLACE = (*UNARY, *BINARY, "scale", "clip", "fill", "zero")
-KEEPS_INTEGERS = {"neg", "round", "abs", "square", "relu", "clone", "expand", "concat", "stack", "where", "fill", "zero"}
-KEEPS_INTEGERS |= {*BINARY, *REDUCTIONS, "scale", "clip", "matmul"} - {"divide", "mean"}
+KEEPS_INTEGERS = {"neg", "round", "abs", "square", "relu", "scale", "clip", "fill", "zero", "clone", "expand", "where"}
+KEEPS_INTEGERS |= {*BINARY, *REDUCTIONS, "matmul", "concat", "stack"} - {"divide", "mean"}
 
 
 class World:
@@ -140,11 +137,15 @@ class World:
         """A view: a member of the family, unless it is taken under no_grad of something that wants a gradient."""
         detached = tensor.family.wants and not self.grad_enabled
         family = self.found(tensor.storage) if detached else tensor.family
-        return CellTensor(self, tensor.storage, family, cells)
+        view = CellTensor(self, tensor.storage, family, cells)
+        view.folded = tensor.folded or c.overlaps_itself(tensor.cells)
+        return view
 
     def alias(self, tensor: CellTensor) -> CellTensor:
         """A detached alias: the first of another family on the same storage."""
-        return CellTensor(self, tensor.storage, self.found(tensor.storage), tensor.cells)
+        alias = CellTensor(self, tensor.storage, self.found(tensor.storage), tensor.cells)
+        alias.folded = tensor.folded
+        return alias
 
     def relaid(self, tensor: CellTensor) -> None:
         """The shape of ``tensor`` was changed in place: nothing was written, so there is nothing to count."""
@@ -210,15 +211,15 @@ class World:
         target, *others = operands
         if any(not isinstance(o, OPERAND) for o in others):
             self.refuse([c.ARGUMENT])
-        must, may = self.unwritable(target), []
+        must, may = self.unwritable(target), self.doubtful(target)
         try:
             shape = np.broadcast_shapes(*(np.shape(getattr(o, "cells", o)) for o in operands))
             must += [c.SHAPE] if shape != target.cells.shape else []
         except ValueError:
             must.append(c.MISFIT)
-        if name not in ("fill", "zero") and target.dtype.kind != "f":
-            if target.dtype.kind != self.result_dtype(name, operands, params).kind or target.dtype.kind == "b":
-                must.append(c.DTYPE)
+        stores = name in ("fill", "zero") or target.dtype.kind == "f"
+        if not stores and (target.dtype.kind == "b" or self.result_dtype(name, operands, params).kind == "f"):
+            must.append(c.DTYPE)
         wants = [self.wants(o) for o in operands]
         if self.policy == "2.5":
             needs = needed(name, wants)
@@ -231,6 +232,10 @@ class World:
     def unwritable(self, target: CellTensor) -> list[c.Refusal]:
         leaf = self.grad_enabled and target.family.leaf is not None
         return [c.LEAF] * leaf + [c.OVERLAP] * c.overlaps_itself(target.cells)
+
+    def doubtful(self, target: CellTensor) -> list[c.Refusal]:
+        """A view of a tensor that overlaps itself may be refused, though it does not overlap itself."""
+        return [c.OVERLAP] * target.folded
 
     @staticmethod
     def lies_in(operand, target: CellTensor) -> bool:
@@ -280,7 +285,7 @@ class World:
         may += [s.staleness() for s in stale]
         derivative, noise = np.zeros(c.DIRECTIONS), np.zeros(c.DIRECTIONS)
         for output, seed in zip(outputs, seeds, strict=True):
-            x = self.dual(output)
+            x = c.read(output.storage, output.family, output.cells)
             g = np.ones(x.v.shape) if seed is None else seed.storage.values[seed.cells]
             derivative += (g[..., None] * x.t).reshape(-1, c.DIRECTIONS).sum(0)
             noise += np.abs(g[..., None] * x.t).reshape(-1, c.DIRECTIONS).sum(0)
@@ -296,8 +301,7 @@ class World:
 
     def grad(self, outputs, inputs, grad_outputs=None, retain_graph=None, allow_unused=False):
         seeds = grad_outputs or [None] * len(outputs)
-        with self.grad_mode(True):
-            derivative, noise, records = self.differentiate(outputs, seeds, bool(retain_graph))
+        derivative, noise, records = self.differentiate(outputs, seeds, bool(retain_graph))
         results = []
         for leaf in inputs:
             if leaf.family.record not in records:
@@ -307,46 +311,3 @@ class World:
             results.append(self.fresh(constant(derivative[leaf.own_directions()].astype(leaf.dtype))))
             results[-1].noise = noise[leaf.own_directions()]
         return results
-
-
-def _function(name: str):
-    def function(self, *args, **params):
-        if name in ("concat", "stack"):
-            operands, rest = list(args[0]), args[1:]
-        else:
-            count = OPERANDS.get(name, 1)
-            operands, rest = list(args[:count]), args[count:]
-        return self.normal(name, operands, dict(zip(PARAMETERS.get(name, ("axis",)), rest, strict=False)) | params)
-
-    return function
-
-
-def _method(name: str):
-    def method(self, *args, **params):
-        return getattr(self.world, name)(self, *args, **params)
-
-    return method
-
-
-def _inplace_method(name: str):
-    def method(self, *args, **params):
-        others = OPERANDS.get(name, 1) - 1
-        params |= dict(zip(PARAMETERS.get(name, ()), args[others:], strict=False))
-        return self.world.inplace(name, self, list(args[:others]), params)
-
-    return method
-
-
-for _name in RULES:
-    setattr(World, _name, _function(_name))
-    if _name not in ("where", "concat", "stack"):
-        setattr(CellTensor, _name, _method(_name))
-for _name in INPLACE:
-    setattr(CellTensor, _name + "_", _inplace_method(_name))
-    setattr(World, _name + "_", staticmethod(getattr(CellTensor, _name + "_")))
-World.broadcast_to = World.expand
-CellTensor.broadcast_to = CellTensor.expand
-for _name in ("reshape", "view", "transpose", "t", "squeeze", "unsqueeze", "flatten", "slice", "diagonal", "unbind"):
-    setattr(World, _name, staticmethod(getattr(CellTensor, _name)))
-for _name in ("as_strided", "split", "chunk"):
-    setattr(World, _name, staticmethod(getattr(CellTensor, _name)))

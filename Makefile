@@ -1,0 +1,41 @@
+# make book       set up, run every chapter, build the book and serve it on this machine
+# make test       everything that has to hold
+# make notebooks  JupyterLab on the chapters
+# make bench      timings beside numpy (and torch, where installed)
+# make clean      remove what the above have made
+
+PYTHON ?= python3                  # the interpreter to set up with: make book PYTHON=python3.12
+REQUIREMENTS ?= requirements.txt   # requirements-gpu.txt on a machine with an NVIDIA GPU
+PORT ?= 8000                       # of the served book; the next free one is taken
+
+PYTHON := $(strip $(PYTHON))
+REQUIREMENTS := $(strip $(REQUIREMENTS))
+PORT := $(strip $(PORT))
+RUN := .venv/bin/python
+
+.PHONY: book build test bench notebooks environment clean
+
+book: build
+	@$(RUN) tools/serve.py --port $(PORT)
+
+build: environment
+	@$(RUN) tools/build.py
+
+test: environment
+	$(RUN) -m ruff check .
+	$(RUN) -m ruff format --check .
+	$(RUN) -m pytest --numprocesses auto --dist worksteal
+
+bench: environment
+	@$(RUN) -m benchmarks
+
+# Jupyter refuses to run as root, the only user of many containers, unless it is told to.
+notebooks: environment
+	JUPYTER_CONFIG_PATH=tools/jupyter $(RUN) -m jupyterlab chapters $(if $(filter 0,$(shell id -u)),--allow-root)
+
+environment:
+	@$(PYTHON) tools/environment.py $(REQUIREMENTS)
+
+clean:
+	rm -rf .venv _build build *.egg-info .pytest_cache .ruff_cache
+	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,36 @@
+"""MathJax from the book's own folder; Sphinx loads it only on the pages that have mathematics."""
+
+from __future__ import annotations
+
+import shutil
+from importlib.metadata import distribution
+from pathlib import Path
+
+from sphinx.application import Sphinx
+from sphinx.config import Config
+
+SCRIPT = "tex-chtml.js"
+# What the script may ask for when it meets a formula: rarer TeX commands and the fonts.
+FOLDERS = ("input/tex/extensions", "output/chtml/fonts")
+
+
+def use_own_copy(app: Sphinx, config: Config) -> None:
+    """Point at the copy; without the menu, whose choices would load further parts of MathJax."""
+    config.mathjax_path = f"mathjax/{SCRIPT}"
+    config.mathjax3_config = {"options": {"enableMenu": False}}
+
+
+def copy_mathjax(app: Sphinx, exception: Exception | None) -> None:
+    """Copy the script, its extensions and fonts into the book, if any page has mathematics."""
+    if exception or app.builder.format != "html":
+        return
+    equations = app.env.get_domain("math")
+    if not any(equations.has_equations(page) for page in app.env.all_docs):
+        return
+    package = distribution("sphinx-mathjax-offline")
+    source = Path(str(package.locate_file("sphinx-mathjax-offline/static/mathjax")))
+    target = Path(app.outdir) / "_static" / "mathjax"
+    target.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source / SCRIPT, target / SCRIPT)
+    for folder in FOLDERS:
+        shutil.copytree(source / folder, target / folder, dirs_exist_ok=True)

@@ -1,0 +1,54 @@
+"""Runs programs in the frameworks and keeps what came, for the records beside this file.
+
+A record holds each program as it ran, the first line of the error where one came, and the values of some
+expressions afterwards (also after an error: what a refused operation leaves behind is a fact, too).
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+#: Per question: the program of each library, and the expressions to look at afterwards.
+Questions = dict[str, tuple[dict[str, str], list[str]]]
+
+
+def ask(library: str, program: str, expressions: list[str]) -> dict[str, Any]:
+    """Run `program`, then evaluate the expressions; one that can not be evaluated is left out."""
+    names: dict[str, Any] = {library: importlib.import_module(library)}
+    answer: dict[str, Any] = {"program": program}
+    try:
+        exec(program, names)
+    except Exception as error:
+        text = str(error).strip() or "(no message)"
+        answer["error"] = f"{type(error).__name__}: {text.splitlines()[0]}"
+    answer["values"] = {}
+    for expression in expressions:
+        try:
+            answer["values"][expression] = eval(expression, names)
+        except (AttributeError, NameError):
+            continue
+    return answer
+
+
+def record(library: str, questions: Questions) -> dict[str, Any]:
+    """All answers of one library, with its version."""
+    answers = {
+        question: ask(library, programs[library], expressions)
+        for question, (programs, expressions) in questions.items()
+        if library in programs
+    }
+    version = importlib.import_module(library).__version__.partition("+")[0]
+    return {"library": library, "version": version, "device": "CPU", "answers": answers}
+
+
+def write(file: Path, questions: Questions) -> None:
+    """Put the answers of the library named on the command line into `file`, beside those of the others."""
+    library = sys.argv[1]
+    records = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    new = record(library, questions)
+    records[f"{library} {new['version']}"] = new
+    file.write_text(json.dumps(dict(sorted(records.items())), indent=1) + "\n", encoding="utf-8")

@@ -1,0 +1,558 @@
+"""One sentence, or two, for each step of a trace.
+
+Subject: the operation or the line. Verb in the present tense. Then the numbers. A second sentence tells only what the
+picture does not show yet. Storages go by number, memory states as ``a@0``, operations with their line. At most 35
+words, no colours, no "here". Code stands in backticks; an error's own text stands elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from minitensor.history import READ, WRITE
+from minitensor.notebook.backwords import say_backward
+from minitensor.notebook.cells import SMALL, runs_of
+from minitensor.notebook.facts import (
+    Called,
+    Made,
+    Named,
+    Passed,
+    Relaid,
+    Returned,
+    Started,
+    StorageFreed,
+    TensorFreed,
+    Unnamed,
+    Viewed,
+    Wrote,
+)
+from minitensor.notebook.hooks import Statement
+from minitensor.notebook.ledger import Ledger, NodeEntry, StorageEntry, TensorEntry
+from minitensor.notebook.words import both, bytes_text, code, count_of, fitting, node_text
+
+NOTHING = "The program has no statement that touches memory."
+MOST_CODE = 28  # characters of the reader's own code quoted in a sentence
+
+# Operations that make a tensor out of nothing: no tensor goes in.
+_NEW = ("to_tensor", "full", "zeros", "ones", "arange", "rand", "randn")
+
+
+@dataclass
+class Done:
+    """A step that is over."""
+
+    statement: Statement
+    line: int
+    phase: str
+    partly: bool  # the statement goes on
+    facts: list[Any]
+    printed: bool
+    error: BaseException | None
+    node: NodeEntry | None
+    told: str  # the sentence of the step before
+    ledger: Ledger
+    events: list[dict[str, Any]]
+
+    def all(self, *kinds: type) -> list[Any]:
+        """The facts of some kinds, in order."""
+        return [fact for fact in self.facts if isinstance(fact, kinds)]
+
+
+def say(done: Done) -> str:
+    """The sentence of a step."""
+    said = _say(done)
+    # Whoever listens to the page hears a sentence only when it is another one.
+    return f"Again, {said[0].lower() if said.startswith('Line ') else said[0]}{said[1:]}" if said == done.told else said
+
+
+def _say(done: Done) -> str:
+    if done.error is not None:
+        return _error(done)
+    if done.phase == "backward":
+        return say_backward(done) or _forward(done)
+    return _forward(done)
+
+
+def _forward(done: Done) -> str:
+    ops = _main(done)
+    if done.all(Called):
+        return _call(done, ops)
+    if done.all(Returned):
+        return _return(done, ops)
+    if not ops:
+        return _names_only(done)
+    if len(ops) > 1:
+        return _several(done, ops)
+    (fact,) = ops
+    if isinstance(fact, Made):
+        return _made(done, fact)
+    if isinstance(fact, Viewed):
+        return _viewed(done, fact)
+    if isinstance(fact, Wrote):
+        return _wrote(done, fact)
+    return _relaid(done, fact)
+
+
+def _main(done: Done) -> list[Any]:
+    """What operations did, without views that only served a write of the same line."""
+    ops = done.all(Made, Viewed, Wrote, Relaid)
+    written = [fact.tensor for fact in ops if isinstance(fact, Wrote)]
+    return [
+        fact
+        for fact in ops
+        if not (isinstance(fact, Viewed) and fact.tensor in written and not fact.tensor.was_named)
+        and not (isinstance(fact, Made) and fact.op == "cast" and len(ops) > 1 and fact.tensor.freed)
+    ]
+
+
+def _subject(done: Done, op: str) -> str:
+    """What makes something: the reader's own expression when it is short, else the operation."""
+    text = done.statement.text
+    if not done.partly and text and len(text) <= MOST_CODE and "`" not in text and done.statement.kind != "return":
+        return code(text)
+    return code(op)
+
+
+# ---------- one operation ----------
+
+
+def _made(done: Done, fact: Made) -> str:
+    tensor, storage = fact.tensor, fact.tensor.storage
+    numbers = count_of(storage.length, "number")
+    if fact.op in _NEW and not fact.inputs:
+        if not tensor.look["stop_gradient"]:
+            return fitting(
+                f"Line {done.line} makes a leaf: {_called(tensor)} wants a gradient, and storage {storage.id} holds "
+                f"its {numbers}, {bytes_text(storage.nbytes)}.",
+                _moved(done),
+            )
+        first = (
+            f"Line {done.line} makes storage {storage.id}, {numbers} in {bytes_text(storage.nbytes)}, "
+            f"and a tensor of shape {tensor.look['shape']} that looks at it."
+        )
+        if tensor.freed:
+            return fitting(first, "Nothing names the tensor, so both are freed at once.")
+        named = f"{code(tensor.names[0])} is a name for that tensor." if tensor.names else ""
+        return fitting(first, _moved(done) or named)
+    subject = _subject(done, fact.op)
+    if fact.op == "clone":
+        first = f"{subject} copies {numbers} into a new storage {storage.id}, {bytes_text(storage.nbytes)}."
+    elif fact.op in ("reshape", "flatten"):
+        first = (
+            f"{code(fact.op)} can not show these cells in shape {tensor.look['shape']} without moving them, "
+            f"so it copies them to storage {storage.id}, {bytes_text(storage.nbytes)}."
+        )
+    else:
+        new = f"the tensor {code(tensor.names[0])}" if tensor.names and not _moved(done) else "a new tensor"
+        first = f"{subject} makes storage {storage.id}, {bytes_text(storage.nbytes)}, and {new}."
+    if done.partly and tensor.held:
+        return fitting(f"{first[:-1]}, held by the running line.", _saved(fact.node, fact.op))
+    if tensor.freed:
+        return fitting(first, "Nothing names it, so it is freed at once." if storage.freed else _kept(done, storage))
+    moved = _moved(done)
+    kept = _saved(fact.node, fact.op)
+    if tensor.names == ["_"]:
+        first = f"{subject} makes storage {storage.id}, {bytes_text(storage.nbytes)}, and a new tensor."
+        return fitting(first, f"The notebook keeps it as its output, {code('_')}.", kept)
+    if moved or kept:
+        return fitting(first, moved, kept)
+    return fitting(first, _share_nothing(fact))
+
+
+def _share_nothing(fact: Made) -> str:
+    names = [entry.name for entry in fact.inputs if entry.names]
+    if not names or not fact.tensor.names:
+        return ""
+    return f"{both([*map(code, dict.fromkeys(names)), code(fact.tensor.names[0])])} share nothing."
+
+
+def _saved(node: NodeEntry | None, op: str) -> str:
+    """What an operation keeps for backward."""
+    if node is None:
+        return ""
+    copies = [save for save in node.saves if not save.storage.seen_by_tensor]
+    labels = list(dict.fromkeys(code(save.label) for save in node.saves if save not in copies))
+    if labels:
+        return f"{code(op)} saves {both(labels)}, because its gradient needs those numbers."
+    return "" if copies else f"{code(op)} saves nothing for backward."
+
+
+def _viewed(done: Done, fact: Viewed) -> str:
+    tensor, storage, base = fact.tensor, fact.tensor.storage, fact.base
+    size = 1
+    for n in tensor.look["shape"]:
+        size *= n
+    name = _called(tensor)
+    if fact.op == "detach":
+        on = f"{code('detach')} makes a second tensor on storage {storage.id}, one that wants no gradient."
+        if base is not None and not base.look["stop_gradient"]:
+            return fitting(on, f"A write through {name} will change {_called(base)}, and no history will tell.")
+        return fitting(on, "No number is copied.")
+    subject = _subject(done, fact.op) if fact.op == "getitem" else code(fact.op)
+    if done.statement.kind == "for":
+        subject = f"The loop in line {done.line}"
+    if size == storage.length:
+        first = f"{subject} makes a second tensor on storage {storage.id}: no number is copied, no byte is added."
+        if tensor.names and base is not None and base.names:
+            first = f"{first[:-1]}. {code(base.names[0])} and {code(tensor.names[0])} look at the same cells."
+    else:
+        first = f"{subject} makes a tensor on {size} of the {storage.length} cells of storage {storage.id}."
+        if done.statement.kind == "for" and tensor.names:
+            first = f"{first[:-1]}: {code(tensor.names[0])} for this round."
+    if base is not None and not base.look["stop_gradient"]:
+        if fact.same_family:
+            shared = both([_called(base), name])
+            return fitting(first, f"{shared} share one history from now on." if tensor.names and base.names else "")
+        return fitting(first, f"Under {code('no_grad')} {name} wants no gradient and stays out of the history.")
+    return fitting(first, _moved(done) or "" if "copied" in first else "No byte is added.")
+
+
+def _wrote(done: Done, fact: Wrote) -> str:
+    tensor, storage = fact.tensor, fact.storage
+    subject = f"Line {done.line}" if fact.op == "setitem" else code(fact.op)
+    through = f" through {_called(tensor)}" if _says_through(done, fact) else ""
+    versions = f", which goes from version {fact.before} to version {storage.version}"
+    if through:
+        versions = f": version {storage.version}"
+    what = f"{_cells(fact)} of storage {storage.id}{through}"
+    copied = sum(copy.nbytes for copy in fact.copies)
+    if fact.copies and fact.node is not None and fact.node.saves:
+        first = (
+            f"{subject} needs its input for backward, so it first copies {bytes_text(copied)} to storage "
+            f"{fact.copies[0].id}. Then it writes {what}: version {storage.version}."
+        )
+    elif fact.node is None and not tensor.look["stop_gradient"]:
+        leaf = "a leaf may be written" if tensor.look["leaf"] else "nothing is recorded"
+        first = f"Under {code('no_grad')} {leaf}: {subject} writes {what}{'' if through else versions}, and leaves no history."
+    else:
+        first = f"{subject} writes {what}{versions}."
+        names = [named.name for named in done.all(Named) if named.tensor is tensor and named.name != tensor.name]
+        if names:
+            first = (
+                f"{first[:-1]}, and returns {_called(tensor)} itself: {code(names[0])} is a second name for the "
+                f"same tensor."
+            )
+    return fitting(first, _stale(fact), _unknown_to_history(done, fact), _family_moves(done, fact), _seen(done, fact))
+
+
+def _cells(fact: Wrote) -> str:
+    if fact.count == fact.storage.length:
+        return f"all {fact.count:,} cells" if fact.count > 1 else "the one cell"
+    if len(fact.runs) == 1 and fact.runs[0][1] - fact.runs[0][0] + 1 == fact.count and fact.storage.length > 8:
+        first, last = fact.runs[0]
+        return f"cells {first:,} to {last:,}" if last > first else f"cell {first:,}"
+    return count_of(fact.count, "cell")
+
+
+def _stale(fact: Wrote) -> str:
+    """What the write makes of what others saved."""
+    if not fact.victims:
+        return ""
+    savers = list(dict.fromkeys(node_text(save.node) for save in fact.victims))
+    return (
+        f"{both(savers[:2])} saved version {fact.before}, and those numbers are gone: {code('backward')} through "
+        f"{'it' if len(savers) == 1 else 'them'} will be refused."
+    )
+
+
+def _aliases(done: Done, fact: Wrote) -> list[TensorEntry]:
+    """Other named tensors on the storage that was written."""
+    others = [entry for entry in done.ledger.tensors.values() if entry.storage is fact.storage]
+    return [entry for entry in others if entry is not fact.tensor and entry.names]
+
+
+def _says_through(done: Done, fact: Wrote) -> bool:
+    """Whether it helps to say through which tensor the write went."""
+    tensor = fact.tensor
+    return bool(tensor.name) and fact.op != "setitem" and (bool(_aliases(done, fact)) or "." in tensor.name)
+
+
+def _unknown_to_history(done: Done, fact: Wrote) -> str:
+    if not fact.tensor.look["stop_gradient"]:
+        return ""
+    wanting = [entry for entry in _aliases(done, fact) if not entry.look["stop_gradient"]]
+    if not wanting:
+        return ""
+    return f"{code(wanting[0].names[0])} changes with it, and its history does not know."
+
+
+def _family_moves(done: Done, fact: Wrote) -> str:
+    if fact.node is None:
+        return ""
+    others = [entry for entry in _aliases(done, fact) if entry.family is fact.tensor.family]
+    if not others:
+        return ""
+    return f"The write joins the history they share, so {code(others[0].names[0])} moves on with it."
+
+
+def _seen(done: Done, fact: Wrote) -> str:
+    if fact.node is not None and _family_moves(done, fact):
+        return ""
+    others = [entry for entry in _aliases(done, fact) if _overlap(entry, fact)]
+    if not others:
+        return ""
+    names = both([code(entry.names[0]) for entry in others[:3]])
+    return f"{names} {'sees' if len(others) == 1 else 'see'} the new numbers, too."
+
+
+def _overlap(entry: TensorEntry, fact: Wrote) -> bool:
+    look = entry.look
+    runs = runs_of(look["shape"], look["strides"], look["offset"], SMALL)[0]
+    return any(a <= d and c <= b for a, b in runs for c, d in fact.runs)
+
+
+def _relaid(done: Done, fact: Relaid) -> str:
+    tensor, old = fact.tensor, fact.old
+    new = tensor.look
+    change = f"the shape of {_called(tensor)} from {old['shape']} to {new['shape']}"
+    if old["shape"] == new["shape"]:
+        change = f"the strides of {_called(tensor)} from {old['strides']} to {new['strides']}"
+    return fitting(
+        f"{code(fact.op)} changes {change}.",
+        f"It writes nothing: storage {tensor.storage.id} stays at version {tensor.storage.version}.",
+    )
+
+
+# ---------- several operations in one line ----------
+
+
+def _several(done: Done, ops: list[Any]) -> str:
+    writes = [fact for fact in ops if isinstance(fact, Wrote)]
+    made = [fact for fact in ops if isinstance(fact, Made)]
+    if len(ops) <= 3:
+        first = f"Line {done.line}: {'; then '.join(_brief(fact) for fact in ops)}."
+    else:
+        runs = f"Line {done.line} runs {len(ops)} operations"
+        parts = []
+        if made:
+            total = bytes_text(sum(fact.tensor.storage.nbytes for fact in made))
+            parts.append(f"{count_of(len(made), 'new storage')}, {total}")
+        if writes:
+            parts.append(f"{count_of(len(writes), 'write')}")
+        first = f"{runs}: {both(parts)}." if parts else f"{runs}; no byte is added."
+    temporary = [fact.tensor.storage for fact in made if fact.tensor.freed]
+    gone = [storage for storage in temporary if storage.freed]
+    stale = next((text for fact in writes if (text := _stale(fact))), "")
+    freed = ""
+    if gone:
+        numbers = both([f"storage {storage.id}" for storage in gone[:2]]) if len(gone) < 3 else f"{len(gone)} of them"
+        freed = f"{numbers[0].upper()}{numbers[1:]} {'is' if len(gone) == 1 else 'are'} freed again: nothing needs it."
+        freed = freed if len(gone) == 1 else freed.replace("needs it", "needs them")
+    kept = [storage for storage in temporary if not storage.freed]
+    held = f"Storage {kept[0].id} has no name and stays: {_keeper(done, kept[0])}." if kept else ""
+    return fitting(first, stale, _moved(done), freed, held)
+
+
+def _brief(fact: Any) -> str:
+    if isinstance(fact, Made):
+        return f"{code(fact.op)} makes storage {fact.tensor.storage.id}, {bytes_text(fact.tensor.storage.nbytes)}"
+    if isinstance(fact, Viewed):
+        return f"{code(fact.op)} makes a view on storage {fact.tensor.storage.id}"
+    if isinstance(fact, Wrote):
+        return f"{code(fact.op)} writes {_cells(fact)} of storage {fact.storage.id}, version {fact.before + 1}"
+    return f"{code(fact.op)} changes the shape of {_called(fact.tensor)}"
+
+
+# ---------- functions ----------
+
+
+def _call(done: Done, ops: list[Any]) -> str:
+    function = done.all(Called)[-1].function
+    names = [fact for fact in done.all(Named) if fact.name.endswith(f" in {function}")]
+    first = f"Line {done.line} calls {code(function)}."
+    if ops:
+        first = f"{_brief(ops[-1])}; then line {done.line} calls {code(function)}."
+    known = [(fact, [n for n in fact.tensor.names if n != fact.name]) for fact in names]
+    told = [
+        f"{code(fact.name)} is a name for the tensor of {code(others[0])}"
+        if others
+        else f"{code(fact.name)} names the tensor on storage {fact.tensor.storage.id}"
+        for fact, others in known
+    ]
+    return fitting(first, f"{both(told[:2])}." if told else "")
+
+
+def _return(done: Done, ops: list[Any]) -> str:
+    function = done.all(Returned)[-1].function
+    named = [code(fact.name) for fact in done.all(Named)]
+    back = f"{code(function)} is done, and its own names are gone."
+    if ops:
+        return fitting(f"{back[:-1]}; {_brief(ops[-1])}.", _moved(done))
+    if named:
+        return fitting(f"{back} {both(named[:2])} {'names' if len(named) == 1 else 'name'} what it returned.")
+    return fitting(back, _freed(done))
+
+
+# ---------- names ----------
+
+
+def _names_only(done: Done) -> str:
+    named, unnamed = done.all(Named), done.all(Unnamed)
+    line = f"Line {done.line}"
+    if done.statement.kind == "delete" and unnamed:
+        return _deleted(done, unnamed)
+    if named:
+        fact = named[0]
+        others = [name for name in fact.tensor.names if name not in [other.name for other in named]]
+        if len(named) > 1:
+            names = both([code(other.name) for other in named[:3]])
+            return fitting(f"{names} are names for tensors that are there already.", "No byte is added.")
+        if others:
+            which = "now names" if fact.before is not None else "becomes a second name for"
+            return fitting(
+                f"{code(fact.name)} {which} the tensor of {code(others[0])}.",
+                _moved(done) or "No tensor, no storage and no byte is added.",
+            )
+        return fitting(f"{code(fact.name)} names a tensor that is there already.", _moved(done))
+    if unnamed:
+        return _deleted(done, unnamed)
+    freed = _freed(done)
+    if freed:
+        return fitting(f"{line} lets go of what nothing names any more.", freed)
+    if done.printed:
+        return f"{line} prints and changes no memory."
+    if _NUMPY.match(done.statement.text):
+        return f"{code(done.statement.text)} copies the numbers into a numpy array of its own. No tensor is made."
+    if any(event["do"] == "retensor" for event in done.events):
+        return _regradient(done)
+    return f"{line} touches no tensor: memory stays as it is."
+
+
+def _regradient(done: Done) -> str:
+    changed = [event for event in done.events if event["do"] == "retensor"]
+    entry = next((e for e in done.ledger.tensors.values() if e.id == changed[0]["id"]), None)
+    name = _called(entry) if entry is not None else "the tensor"
+    if "stop_gradient" in changed[0] and entry is not None:
+        if entry.look["stop_gradient"]:
+            return f"From line {done.line} on, {name} wants no gradient and belongs to no history."
+        return f"From line {done.line} on, {name} is a leaf that wants a gradient. No number moves."
+    return f"Line {done.line} changes how {name} looks at its storage. No number moves."
+
+
+def _deleted(done: Done, unnamed: Sequence[Unnamed]) -> str:
+    if len(unnamed) > 1:
+        names = both([code(fact.name) for fact in unnamed[:3]])
+        return fitting(f"{names} are gone.", _freed(done) or "Their storages stay: others hold them.")
+    fact = unnamed[0]
+    subject = code(done.statement.text) if done.statement.kind == "delete" else f"Line {done.line}"
+    tensor, storage = fact.tensor, fact.tensor.storage
+    if not tensor.freed:
+        if tensor.names:
+            return (
+                f"{subject} takes away a name. The tensor and its storage stay, because "
+                f"{both([code(n) for n in tensor.names[:2]])} still {'names' if len(tensor.names) == 1 else 'name'} it."
+            )
+        return f"{subject} takes away the last name of a tensor. Something else still holds the tensor, so it stays."
+    if storage.freed:
+        return (
+            f"{subject} takes away the last name of its tensor, so storage {storage.id} is freed at once: "
+            f"{bytes_text(storage.nbytes)} fewer are allocated."
+        )
+    return (
+        f"{subject} takes away a name and its tensor. Storage {storage.id} stays, because {_keeper(done, storage)}."
+    )
+
+
+def _moved(done: Done) -> str:
+    """A name went from one tensor to another: what became of the old one."""
+    for fact in done.all(Named):
+        old = fact.before
+        if old is None:
+            continue
+        storage = old.storage
+        name = code(fact.name)
+        if storage is fact.tensor.storage:
+            return f"{name} moves to the new tensor."
+        if storage.freed:
+            return f"{name} moves to it, and storage {storage.id} is freed: {bytes_text(storage.nbytes)}."
+        if not old.freed and old.names:
+            return f"{name} moves to it; {code(old.names[0])} still names the old tensor."
+        return f"{name} moves to it; storage {storage.id} stays, because {_keeper(done, storage)}."
+    return ""
+
+
+def _keeper(done: Done, storage: StorageEntry) -> str:
+    """Who holds a storage."""
+    looking = [entry for entry in done.ledger.tensors.values() if entry.storage is storage]
+    names = [entry.names[0] for entry in looking if entry.names]
+    if names:
+        return f"{code(names[0])} still looks at it"
+    for value in done.ledger.values.values():
+        for save in value.saves:
+            if save.storage is storage and not save.released:
+                return f"{node_text(value)} saved it for backward"
+    return "something else still holds it"
+
+
+def _kept(done: Done, storage: StorageEntry) -> str:
+    return f"Storage {storage.id} stays, because {_keeper(done, storage)}."
+
+
+def _freed(done: Done) -> str:
+    storages = [fact.storage for fact in done.all(StorageFreed)]
+    if not storages:
+        return "A tensor is gone; its storage stays." if done.all(TensorFreed) else ""
+    total = bytes_text(sum(storage.nbytes for storage in storages))
+    if len(storages) == 1:
+        return f"Storage {storages[0].id} is freed: {total}."
+    return f"{len(storages)} storages are freed: {total}."
+
+
+def _called(entry: TensorEntry) -> str:
+    """A tensor by its name, or by how it came to be."""
+    if entry.name:
+        return code(entry.name)
+    return f"the result of {code(entry.op)}" if entry.op else "the tensor"
+
+
+# ---------- errors ----------
+
+_NUMPY = re.compile(r"^\w+\.numpy\(\)$")
+_METHOD = re.compile(r"^\s*([A-Za-z_][\w.\[\]']*)\.(\w+)\(")
+
+
+def _error(done: Done) -> str:
+    error = done.error
+    text, kind = str(error), type(error).__name__
+    line = f"Line {done.line}"
+    found = _METHOD.match(done.statement.text)
+    op = re.search(r"`(\w+)`", text)
+    subject = code(op.group(1)) if op else line
+    unchanged = "Nothing is written." if not done.all(Wrote) else ""
+    node = done.node
+    if node is not None and "wrapper_version_snapshot" in text:
+        stale = next((save for save in node.saves if save.storage.version != save.version), None)
+        if stale is not None:
+            return (
+                f"{node_text(node)} asks for {code(stale.name)} at version {stale.version} and finds version "
+                f"{stale.storage.version}, so {code('backward')} raises."
+            )
+    if node is not None and "an earlier backward has used" in text:
+        return f"{node_text(node)} has let go of what it saved, for an earlier backward used it. So this one raises."
+    if text.startswith("Leaf Var"):
+        target = code(found.group(1)) if found else "a leaf"
+        what = f"the leaf {target}"
+        entry = _named(done, found.group(1)) if found else None
+        if entry is not None and not entry.look["leaf"]:
+            leaf = next((e for e in entry.family.members.values() if e.look["leaf"] and e.names), None)
+            what = f"the leaf {code(leaf.names[0]) if leaf else ''} through its view {target}".replace("  ", " ")
+        return fitting(f"{subject} asks to write {what} while gradients are recorded, and is refused.", unchanged)
+    if "in-place policy" in text:
+        return fitting(
+            f'{subject} is refused under the policy "2.5": its backward needs the input that it would overwrite.',
+            unchanged,
+        )
+    if text.startswith("The shape of broadcast output"):
+        return fitting(
+            f"{subject} would need a larger result than its target, and a shape never grows in place: "
+            f"it is refused.",
+            unchanged,
+        )
+    return fitting(f"{line} raises {code(kind)}.", "" if done.events[:-1] else "Memory stays as it is.")
+
+
+def _named(done: Done, name: str) -> TensorEntry | None:
+    return next((entry for entry in done.ledger.tensors.values() if name in entry.names), None)

@@ -1,0 +1,113 @@
+"""The cell magic ``%%stage``.
+
+* The cell means what it means without the magic: names, output, errors, the value of its last expression.
+* A cell that can not be traced runs all the same, and one line under it says why it is not traced.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import asyncio
+import contextvars
+import html
+import shlex
+import threading
+from typing import Any, NoReturn
+
+from IPython.core.error import UsageError
+from IPython.core.magic import Magics, cell_magic, magics_class, no_var_expand
+from IPython.display import display
+
+from minitensor.notebook.hooks import awaits
+from minitensor.notebook.stage import Stage, run_source
+
+
+class NotTraced:
+    """Says why a cell is not traced."""
+
+    def __init__(self, reason: str) -> None:
+        self.text = f"Not traced: {reason}. The cell ran as usual."
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return {"text/plain": self.text, "text/html": f"<p>{html.escape(self.text)}</p>"}
+
+
+class _Options(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"%%stage: {message}. {self.format_usage().strip()}")
+
+
+_options = _Options(prog="%%stage", add_help=False)
+_options.add_argument("--title", help="names the stage to a screen reader and in print")
+_options.add_argument("--ask", help="a question to think about before stepping")
+_options.add_argument("--ignore", action="append", default=[], metavar="NAME", help="a name to leave out")
+
+
+@magics_class
+class StageMagic(Magics):
+    """The cell magic ``%%stage``."""
+
+    @no_var_expand
+    @cell_magic
+    def stage(self, line: str, cell: str) -> None:
+        """%%stage [--title TEXT] [--ask TEXT] [--ignore NAME ...]: run the cell and show it step by step."""
+        __tracebackhide__ = True
+        try:
+            options = _options.parse_args(shlex.split(line))
+        except ValueError as error:  # a quote that is not closed
+            raise UsageError(f"%%stage: {error}") from None
+        source = self.shell.transform_cell(cell)
+        reason = _reason_not_to_trace(cell, source)
+        file = self.shell.compile.cache(source, self.shell.execution_count)
+        if reason:
+            try:
+                _run_untraced(source, file, self.shell)
+            finally:
+                display(NotTraced(reason))
+            return
+        done = run_source(
+            source,
+            self.shell.user_ns,
+            file=file,
+            ignore=frozenset(options.ignore),
+            flags=self.shell.compile.flags,
+            show_last=not source.rstrip().endswith(";"),
+        )
+        display(Stage([done], options.title, options.ask))
+        if done.error is not None:
+            raise done.error
+
+
+def _reason_not_to_trace(cell: str, source: str) -> str:
+    if cell.lstrip().startswith("%%"):
+        return f"the cell magic {cell.split()[0]} runs the code itself"
+    if awaits(ast.parse(source)):
+        return "the code awaits, and its steps would mix with those of others"
+    return ""
+
+
+def _run_untraced(source: str, file: str, shell: Any) -> None:
+    __tracebackhide__ = True
+    flags = shell.compile.flags | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+    code = compile(source, file, "exec", flags, dont_inherit=True)
+    made = eval(code, shell.user_ns)  # a coroutine when the code awaits, else None
+    if asyncio.iscoroutine(made):
+        _finish(made)
+
+
+def _finish(coroutine: Any) -> None:
+    """Run a coroutine to its end. The kernel's own loop is busy with this cell, so another thread gets a loop."""
+    context, failed = contextvars.copy_context(), []
+
+    def run() -> None:
+        try:
+            context.run(asyncio.run, coroutine)
+        except BaseException as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=run, name="stage")
+    thread.start()
+    thread.join()
+    if failed:
+        raise failed[0]

@@ -1,0 +1,48 @@
+"""Small parts of sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from minitensor.notebook.ledger import NodeEntry
+
+MOST_WORDS = 35
+
+
+def code(text: str) -> str:
+    """Code in a sentence. A backtick inside would end it early."""
+    return "`" + text.replace("`", "'") + "`"
+
+
+quoted = code
+
+
+def bytes_text(count: int) -> str:
+    """``1 byte``, ``4,000 bytes``."""
+    return count_of(count, "byte")
+
+
+def count_of(count: int, thing: str) -> str:
+    """``1 cell``, ``2 cells``."""
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
+
+
+def both(things: Sequence[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    return things[0] if len(things) == 1 else f"{', '.join(things[:-1])} and {things[-1]}"
+
+
+def node_text(node: NodeEntry) -> str:
+    """``multiply (line 3)``."""
+    return f"{code(node.op)} (line {node.line})"
+
+
+def fitting(first: str, *more: str) -> str:
+    """``first`` and those of the other sentences that still fit."""
+    said = first
+    for sentence in more:
+        if sentence and len(f"{said} {sentence}".split()) <= MOST_WORDS:
+            said = f"{said} {sentence}"
+    return said

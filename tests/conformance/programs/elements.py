@@ -1,0 +1,96 @@
+"""Elements of the reference's tensor: indices, copies of some elements, and writes that are no arithmetic."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from . import cells as c
+from .calculus import Dual, spread
+
+
+def is_tensor(part) -> bool:
+    return isinstance(part, Elements)
+
+
+def is_advanced(part) -> bool:
+    return isinstance(part, (list, np.ndarray)) or is_tensor(part)
+
+
+class Elements:
+    """Methods of the reference's tensor."""
+
+    # ---- copies ------------------------------------------------------------------------------------------------------
+
+    def split(self, num_or_sections, axis=0) -> list[Elements]:
+        sections = num_or_sections
+        if not isinstance(sections, int):
+            sections = np.cumsum(sections)[:-1]
+        return [self.gather(part) for part in np.split(self.cells, sections, axis)]
+
+    def cast(self, dtype) -> Elements:
+        out = self.world.clone(self)
+        out.storage.values = out.storage.values.astype(dtype)
+        return out
+
+    def chunk(self, chunks, axis=0) -> list[Elements]:
+        return self.split(chunks, axis)
+
+    def gather(self, cells: np.ndarray, index_tensors: list[Elements] = (), holds: bool = False) -> Elements:
+        return self.world.gather(self, cells, list(index_tensors), holds)
+
+    # ---- indices -----------------------------------------------------------------------------------------------------
+
+    def select(self, index) -> tuple[np.ndarray, list[Elements] | None]:
+        """The cells that ``index`` names, and the tensors in it; None where it is basic, so that a view is taken."""
+        parts = index if isinstance(index, tuple) else (index,)
+        plain = tuple(part.numpy() if is_tensor(part) else part for part in parts)
+        tensors = [part for part in parts if is_tensor(part)]
+        advanced = any(is_advanced(part) for part in parts)
+        if not advanced and Ellipsis not in plain:
+            plain = (*plain, Ellipsis)  # so that numpy gives a view even of a single element
+        try:
+            return self.cells[plain], tensors if advanced else None
+        except IndexError:
+            return self.world.refuse([c.INDEX])
+
+    def __getitem__(self, index) -> Elements:
+        cells, tensors = self.select(index)
+        return self.look(cells) if tensors is None else self.gather(cells, tensors, holds=True)
+
+    def __setitem__(self, index, value) -> None:
+        cells, tensors = self.select(index)
+        self.store(cells, value, tensors)
+
+    def store(self, cells: np.ndarray, value, tensors: list[Elements] | None) -> None:
+        """Write ``value``, broadcast, to some cells."""
+        world = self.world
+        must, may = world.unwritable(self), world.doubtful(self)
+        if c.OVERLAP in must and not (tensors is None and c.overlaps_itself(cells)):
+            must.remove(c.OVERLAP)
+            may.append(c.OVERLAP)
+        x = world.dual(value)
+        wants = world.wants(value) or world.wants(self)
+        try:
+            x = Dual(np.broadcast_to(x.v, cells.shape), spread(x.t, cells.shape))
+        except ValueError:
+            must.append(c.MISFIT)
+        world.refuse(must, may)
+        parents = [t.family.record for t in (self, value) if world.wants(t)]
+        world.write(self, cells, x, wants)
+        if wants:
+            saves = [c.Saved.of(i) for i in tensors or []]
+            self.family.record = c.Record(parents, saves, holds=tensors is not None)
+
+    def copy_(self, other) -> Elements:
+        if other.cells.shape != self.cells.shape:
+            self.world.refuse([c.SHAPE])
+        self.store(self.cells, other, None)
+        return self
+
+    def set_value(self, value) -> None:
+        values = np.asarray(value)
+        if values.shape != self.cells.shape:
+            self.world.refuse([c.MISFIT])
+        mode = self.world.grad_mode(self.family.leaf is None and self.world.grad_enabled)
+        with mode:
+            self.store(self.cells, values, None)

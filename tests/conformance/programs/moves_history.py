@@ -1,0 +1,150 @@
+"""Statements about histories: what is differentiated, by what, and what is forgotten."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from . import indices as ix
+from .calculus import DIRECTIONS
+from .cells import layout, overlaps_itself
+from .tensor import CellTensor
+
+
+class Histories:
+    """Moves of the generator."""
+
+    def room(self, count: int) -> bool:
+        """Whether so many elements can still be differentiated by."""
+        return self.world.directions + count <= DIRECTIONS
+
+    # ---- leaves ------------------------------------------------------------------------------------------------------
+
+    def load_leaf(self) -> str | None:
+        """set_value on a leaf: how weights are loaded."""
+        x = self.pick(self.floats(lambda t: t.family.leaf is t))
+        if x is None:
+            return None
+        self.tags.add("set_value on a leaf")
+        return self.set_value(x)
+
+    def optimizer_step(self) -> str | None:
+        """A write to a leaf under no_grad."""
+        x = self.pick(self.floats(lambda t: t.family.leaf is t))
+        if x is None:
+            return None
+        self.tags.add("a leaf written under no_grad")
+        return f"with mt.no_grad():\n    {x}.scale_({ix.number(self.rng)})"
+
+    def detach(self) -> str | None:
+        self.tags.add("detach")
+        name, x = self.fresh_name(), self.any_float()
+        t = self.at(x)
+        if self.rng.random() < 0.2 and self.room(t.cells.size) and not overlaps_itself(t.cells):
+            self.tags.add("a detached alias made a leaf")
+            return f"{name} = {x}.detach(); {name}.stop_gradient = False"
+        return f"{name} = {x}.detach()"
+
+    def cut(self) -> str | None:
+        """stop_gradient = True on a result: it leaves its family."""
+
+        def allowed(t: CellTensor) -> bool:
+            return t.family.wants and t.family.leaf is None and t not in self.world.retained
+
+        x = self.pick(self.floats(allowed))
+        if x is None:
+            return None
+        self.tags.add("stop_gradient = True")
+        return self.rng.choice((f"{x}.stop_gradient = True", f"{x}.detach_()"))
+
+    def begin(self) -> str | None:
+        """stop_gradient = False: on the first of a family the whole family becomes a leaf, else the view alone."""
+
+        def allowed(t: CellTensor) -> bool:
+            if t.family.wants or not self.room(t.cells.size) or overlaps_itself(t.cells):
+                return False
+            if t.family.first is t:
+                return layout(t.cells) == t.family.founder
+            return t.cells.size < int(np.prod(t.family.founder[1]))
+
+        x = self.pick(self.floats(allowed))
+        if x is None:
+            return None
+        self.tags.add("stop_gradient = False")
+        return f"{x}.stop_gradient = False"
+
+    # ---- watching gradients ------------------------------------------------------------------------------------------
+
+    def hook(self) -> str | None:
+        x = self.any_float()
+        if not self.at(x).family.wants or not self.defined("scale", self.at(x), scale=1.5):
+            return None
+        name = self.fresh_name()
+        self.tags.add("register_hook")
+        return f"{name} = {x}.scale(1.5); {name}.register_hook(lambda g: g * 2.0)"
+
+    def retain(self) -> str | None:
+        x = self.any_float()
+        t = self.at(x)
+        if not t.family.wants or not self.defined("square", t) or not self.room(t.cells.size):
+            return None
+        name = self.fresh_name("r")
+        self.tags.add("retain_grads")
+        return f"{name} = {x}.square(); {name}.retain_grads()"
+
+    def backward(self) -> str | None:
+        x = self.pick(self.floats(lambda t: t.family.wants))
+        if x is None:
+            return None
+        self.tags.add("backward")
+        if self.rng.random() < 0.2:
+            return f"{x}.backward()"
+        text = self.backward_from(x, *["retain_graph=True"] * (self.rng.random() < 0.6))
+        if self.rng.random() < 0.1:
+            self.tags.add("backward under no_grad")
+            return f"with mt.no_grad():\n    {text}"
+        return text
+
+    def partial(self) -> str | None:
+        """mt.grad: gradients as a result, leaving ``.grad`` alone."""
+        y = self.pick(self.floats(lambda t: t.family.wants))
+        if y is None:
+            return None
+        reached = set(self.env[y].family.record.ancestry())
+        names = self.floats(lambda t: bool(t.directions) and t.family.record in reached)
+        if not names:
+            return None
+        self.tags.add("grad")
+        if len(names) > 1 and self.rng.random() < 0.7:
+            self.tags.add("grad of two")
+            inputs = self.rng.sample(names, 2)
+            results = [self.fresh_name(), self.fresh_name()]
+            return f"{', '.join(results)} = mt.grad([{y}], [{', '.join(inputs)}], retain_graph=True)"
+        return f"({self.fresh_name()},) = mt.grad([{y}], [{self.pick(names)}], retain_graph=True)"
+
+    def gradient_write(self) -> str | None:
+        """A gradient is a tensor like any other: it can be written."""
+        x = self.pick(self.floats(lambda t: t.grad is not None))
+        if x is None:
+            return None
+        if self.rng.random() < 0.4:
+            self.tags.add("a gradient named")
+            return f"{self.fresh_name()} = {x}.grad"
+        self.tags.add("write to a gradient")
+        return x + ".grad" + self.rng.choice((".scale_(0.5)", ".zero_()", ".clip_(-1.0, 1.0)", ".add_(0.25)"))
+
+    def clear(self) -> str | None:
+        x = self.pick(self.floats(lambda t: t.grad is not None))
+        if x is None:
+            return None
+        self.tags.add("clear_grad")
+        return self.rng.choice((f"{x}.clear_grad()", f"{x}.clear_gradient(set_to_zero=False)"))
+
+    def forget(self) -> str | None:
+        names = [n for n in self.env if n[0] in "tr"]
+        if len(names) < 3:
+            return None
+        self.tags.add("del")
+        if self.rng.random() < 0.1 and "y" in self.env:
+            self.tags.add("del of a leaf")
+            return "del y"
+        return f"del {self.rng.choice(names)}"

@@ -1,0 +1,139 @@
+"""The views of the reference's tensor, and the operations that change only the shape.
+
+Promises: a view is a numpy view of the storage's numbering of cells, so offset, strides and overlap are numpy's own.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from . import cells as c
+
+
+def squeezed(cells: np.ndarray, axis: int | None) -> np.ndarray:
+    """Without a dimension of size 1; a dimension of another size stays, as in Paddle."""
+    if axis is None:
+        return cells.squeeze()
+    return cells.squeeze(axis) if cells.shape[axis] == 1 else cells[...]
+
+
+def flat_shape(cells: np.ndarray, start: int, stop: int) -> tuple[int, ...]:
+    if cells.ndim == 0:
+        return (1,)
+    start, stop = start % cells.ndim, stop % cells.ndim
+    return (*cells.shape[:start], int(np.prod(cells.shape[start : stop + 1])), *cells.shape[stop + 1 :])
+
+
+class Views:
+    """Methods of the reference's tensor."""
+
+    def look(self, cells: np.ndarray) -> Views:
+        return self.world.look(self, cells)
+
+    def detach(self) -> Views:
+        return self.world.alias(self)
+
+    def shaped(self, change, *args) -> np.ndarray:
+        """The cells of a view; refused where the arguments do not fit."""
+        try:
+            return change(self.cells, *args)
+        except (ValueError, IndexError, TypeError):
+            return self.world.refuse([c.MISFIT])
+
+    def holds(self, cells: np.ndarray) -> bool:
+        """Whether these are cells of this storage: numpy copies them where strides can not express a shape."""
+        return cells.size == 0 or np.may_share_memory(cells, self.storage.cells)
+
+    def reshape(self, shape) -> Views:
+        """A view where strides can express it, else a copy."""
+        cells = self.shaped(np.reshape, shape)
+        return self.look(cells) if self.holds(cells) else self.copied(cells.shape)
+
+    def view(self, shape) -> Views:
+        cells = self.shaped(np.reshape, shape)
+        if not self.holds(cells):
+            self.world.refuse([c.MISFIT])
+        return self.look(cells)
+
+    def copied(self, shape) -> Views:
+        out = self.world.clone(self)
+        out.cells = out.storage.cells.reshape(shape)
+        out.family.founder = c.layout(out.cells)
+        return out
+
+    def transpose(self, perm) -> Views:
+        return self.look(self.shaped(np.transpose, perm))
+
+    def t(self) -> Views:
+        return self.look(self.cells.T)
+
+    @property
+    def T(self) -> Views:
+        return self.look(self.cells.T)
+
+    def squeeze(self, axis=None) -> Views:
+        return self.look(self.shaped(squeezed, axis))
+
+    def unsqueeze(self, axis) -> Views:
+        return self.look(self.shaped(np.expand_dims, axis))
+
+    def flatten(self, start_axis=0, stop_axis=-1) -> Views:
+        return self.reshape(flat_shape(self.cells, start_axis, stop_axis))
+
+    def slice(self, axes, starts, ends) -> Views:
+        index = [slice(None)] * self.cells.ndim
+        for axis, start, end in zip(axes, starts, ends, strict=True):
+            index[axis] = slice(start, end)
+        return self.look(self.cells[tuple(index)])
+
+    def diagonal(self, offset=0, axis1=0, axis2=1) -> Views:
+        return self.look(self.shaped(np.diagonal, offset, axis1, axis2))
+
+    def unbind(self, axis=0) -> list[Views]:
+        return [self.look(part[..., 0]) for part in np.moveaxis(self.cells, axis, 0)[..., None]]
+
+    def __iter__(self):
+        return iter(self.unbind(0))
+
+    def as_strided(self, shape, stride, offset=0) -> Views:
+        last = offset + sum((n - 1) * s for n, s in zip(shape, stride, strict=True))
+        if not 0 <= offset <= last < self.storage.values.size:
+            self.world.refuse([c.INDEX])
+        start = self.storage.cells[offset:]
+        return self.look(as_strided(start, shape, [start.itemsize * s for s in stride]))
+
+    # ---- in place, shape only ----------------------------------------------------------------------------------------
+
+    def relayout(self, cells: np.ndarray) -> Views:
+        """Look at the same cells in another shape: nothing is written."""
+        if self.world.grad_enabled and self.family.leaf is not None:
+            self.world.refuse([c.LEAF])
+        if not self.holds(cells):
+            self.world.refuse([c.MISFIT])
+        if self.grad is not None:  # the gradient keeps the shape of its tensor
+            place = {cell: i for i, cell in enumerate(self.cells.ravel().tolist())}
+            order = np.array([place[cell] for cell in cells.ravel().tolist()], int).reshape(cells.shape)
+            noise = np.broadcast_to(self.grad.noise, self.grad.cells.shape)
+            self.grad.cells, self.grad.noise = self.grad.cells.ravel()[order], noise.ravel()[order]
+        self.cells = cells
+        self.world.relaid(self)
+        return self
+
+    def reshape_(self, shape) -> Views:
+        return self.relayout(self.shaped(np.reshape, shape))
+
+    def transpose_(self, perm) -> Views:
+        return self.relayout(self.shaped(np.transpose, perm))
+
+    def t_(self) -> Views:
+        return self.relayout(self.cells.T)
+
+    def squeeze_(self, axis=None) -> Views:
+        return self.relayout(self.shaped(squeezed, axis))
+
+    def unsqueeze_(self, axis) -> Views:
+        return self.relayout(self.shaped(np.expand_dims, axis))
+
+    def flatten_(self, start_axis=0, stop_axis=-1) -> Views:
+        return self.relayout(self.shaped(np.reshape, flat_shape(self.cells, start_axis, stop_axis)))

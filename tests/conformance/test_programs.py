@@ -1,0 +1,183 @@
+"""Random programs: every gradient is right, or the engine refused for a reason.
+
+``programs`` tells how a program is judged. The seed is fixed; another one is tried with ``MINITENSOR_SEED=anything``,
+and more programs with ``python -m tests.conformance.programs``.
+"""
+
+from __future__ import annotations
+
+import os
+from random import Random
+
+import pytest
+
+import minitensor
+
+from .programs.batch import Report, run_batch, run_one
+from .programs.calculus import BINARY, REDUCTIONS, UNARY, OutsideDomain
+from .programs.differences import largest_error, smooth_program
+from .programs.faults import FAULTS
+from .programs.moves_memory import VIEWS
+from .programs.moves_wrong import WRONG
+from .programs.vocabulary import World
+
+SEED = os.environ.get("MINITENSOR_SEED", "in place")
+CHUNK = 500
+# (policy, lengths, programs, the least share of them that is wholly right)
+PLANS = [
+    ("2.6", (2, 9), 11_000, 0.6),
+    ("2.5", (2, 9), 5_000, 0.5),
+    ("2.6", (8, 30), 3_500, 0.25),
+    ("2.5", (8, 30), 1_500, 0.15),
+]
+CHUNKS = [
+    pytest.param(policy, lengths, first, share, id=f"{policy}-{lengths[0]}to{lengths[1]}-{first}")
+    for policy, lengths, programs, share in PLANS
+    for first in range(0, programs, CHUNK)
+]
+
+
+def least_judged(report: Report) -> float:
+    """The share of programs that were judged to the end: not stopped where numbers grow or are not smooth."""
+    return (report.verdicts["right"] + report.verdicts["refused"]) / report.programs
+
+
+@pytest.mark.parametrize(("policy", "lengths", "first", "share"), CHUNKS)
+def test_programs_are_right_or_refused_with_a_reason(policy, lengths, first, share):
+    report = run_batch(minitensor, SEED, range(first, first + CHUNK), policy, lengths)
+    print(report)
+    assert not report.wrong, "\n\n".join(report.wrong)
+    assert report.verdicts["right"] / report.programs >= share
+    assert least_judged(report) >= 0.9
+
+
+def test_at_least_twenty_thousand_programs_run():
+    assert sum(programs for _, _, programs, _ in PLANS) >= 20_000
+
+
+# ---- is the test itself worth anything? ------------------------------------------------------------------------------
+
+OPERATIONS = [*UNARY, *BINARY, *REDUCTIONS, "scale", "clip", "matmul", "where", "concat", "stack", "clone", "split"]
+OPERATIONS += ["chunk", "expand", "broadcast_to", *VIEWS]
+IN_PLACE = [
+    *UNARY,
+    *BINARY,
+    "scale",
+    "clip",
+    "fill",
+    "zero",
+    "reshape",
+    "transpose",
+    "t",
+    "squeeze",
+    "unsqueeze",
+    "flatten",
+]
+FEATURES = [
+    "setitem",
+    "setitem of a tensor",
+    "setitem of an array",
+    "setitem from the same memory",
+    "setitem that repeats an index",
+    "set_value",
+    "set_value on a leaf",
+    "copy_",
+    "a mask as index",
+    "a comparison as index",
+    "whole numbers as index",
+    "a named index tensor",
+    "write to an index tensor",
+    "write to a mask",
+    "a view of a view",
+    "a tensor without a name",
+    "write to a tensor with views",
+    "write to memory with a detached alias",
+    "write through a partial view",
+    "write through strides",
+    "write to a tensor without dimensions",
+    "write to no elements",
+    "an operand that overlaps the target",
+    "an operand with itself",
+    "operands in one memory",
+    "two families that want gradients",
+    "broadcast",
+    "a number as operand",
+    "an array as operand",
+    "an integer operand",
+    "an operator with a tensor on the right only",
+    "augmented assignment",
+    "matmul with a vector",
+    "matmul of a batch",
+    "cast",
+    "the result of an in-place operation named",
+    "a name bound anew",
+    "del",
+    "del of a leaf",
+    "detach",
+    "a detached alias made a leaf",
+    "stop_gradient = True",
+    "stop_gradient = False",
+    "a leaf written under no_grad",
+    "inside mt.no_grad()",
+    "inside mt.no_grad(), mt.enable_grad()",
+    "inside mt.set_inplace_policy('2.5')",
+    "register_hook",
+    "retain_grads",
+    "backward",
+    "backward under no_grad",
+    "a named tensor as seed of backward",
+    "grad",
+    "grad of two",
+    "clear_grad",
+    "write to a gradient",
+    "a gradient named",
+]
+REASONS = [
+    "write to a leaf or a view of one",
+    "shape would grow",
+    "shapes do not fit",
+    "dtype would change",
+    "target overlaps itself",
+    "own input needed, policy 2.5",
+    "stale: saved bytes overwritten",
+    "stale: saved storage written elsewhere",
+    "freed by an earlier backward",
+    "index out of range",
+    "argument of a wrong type",
+]
+
+
+def test_the_programs_reach_every_operation_and_every_kind_of_statement():
+    report = Report()
+    for number in range(1500):
+        report.add(run_one(World(strict=True), "reach", number, "2.6", (4, 12)))
+    assert not report.verdicts["wrong"] and not report.verdicts["invalid"]
+    wanted = [*OPERATIONS, *(f"{name}_" for name in IN_PLACE), *FEATURES]
+    assert [tag for tag in wanted if report.tags[tag] == 0] == []
+    assert [reason for reason in REASONS if report.reasons[reason] == 0] == []
+    assert [move for move in WRONG if report.attempted[move.replace("_", " ")] == 0] == []
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda f: f.__name__)
+def test_the_comparison_notices_a_planted_fault(fault):
+    policy = "2.5" if fault.__name__.endswith("25") else "2.6"
+    for number in range(4000):
+        outcome = run_one(fault(policy, strict=True), "faults", number, policy, (3, 14))
+        assert outcome.verdict != "invalid", outcome.message
+        if outcome.verdict == "wrong" and outcome.kind == fault.noticed_by:
+            return
+    pytest.fail(f"no program noticed: {fault.__doc__}")
+
+
+def test_the_reference_agrees_with_central_differences():
+    checked = 0
+    for number in range(250):
+        rng = Random(f"differences/{number}")
+        program = smooth_program(rng, rng.randint(2, 12))
+        try:
+            error = largest_error(program)
+        except OutsideDomain:
+            continue
+        assert error < 1e-6, "\n".join(program)
+        checked += 1
+    assert checked >= 200

@@ -1,0 +1,386 @@
+"""In place: the same tensor, its storage one version on, the dtype and the shape as they were.
+
+Every in-place operation of the derivative table, ``x[...] = v``, ``copy_`` and ``set_value``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import minitensor as mt
+from minitensor.table import ROWS
+from tests.engine.differences import expect_gradients, leaf, leaf_like, weights
+from tests.engine.samples import IN_PLACE, IN_PLACE_ONCE, Sample
+
+
+def run(given: Sample, x: mt.Tensor, *others: mt.Tensor) -> mt.Tensor:
+    return getattr(mt, given.name + "_")(x, *others, **given.arguments)
+
+
+def others_of(given: Sample) -> list[mt.Tensor]:
+    return [mt.to_tensor(array) for array in given.arrays[1:]]
+
+
+def test_every_in_place_row_has_a_sample():
+    assert {s.name for s in IN_PLACE_ONCE} == {row.name for row in ROWS.values() if row.in_place}
+
+
+@pytest.mark.parametrize("given", IN_PLACE, ids=str)
+def test_the_result_is_the_tensor_itself_with_the_value_of_the_normal_operation(given: Sample):
+    x = mt.to_tensor(given.arrays[0])
+    pointer, strides = x.data_ptr(), x.strides
+    result = run(given, x, *others_of(given))
+    assert result is x
+    assert (x.data_ptr(), x.strides, x.dtype) == (pointer, strides, "float64")
+    np.testing.assert_allclose(x.numpy(), given.reference(*given.arrays), rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("given", IN_PLACE_ONCE, ids=str)
+def test_one_operation_is_one_version_also_under_no_grad_and_through_a_view(given: Sample):
+    x = mt.to_tensor(given.arrays[0].copy())
+    view = x.T
+    run(given, x, *others_of(given))
+    assert x.inplace_version == view.inplace_version == 1
+    with mt.no_grad():
+        run(given, x, *others_of(given))
+    assert x.inplace_version == view.inplace_version == 2
+    run(given, x[:], *others_of(given))
+    assert x.inplace_version == view.inplace_version == 3
+
+
+@pytest.mark.parametrize("given", IN_PLACE, ids=str)
+def test_the_gradient_is_that_of_central_differences(given: Sample):
+    leaves = [leaf_like(array) for array in given.arrays]
+    x = leaves[0] * 1
+    result = run(given, x, *leaves[1:])
+    assert result is x and not x.stop_gradient and x.grad_fn.name == given.name + "_"
+    expect_gradients(given.reference, leaves, x)
+
+
+@pytest.mark.parametrize("given", IN_PLACE, ids=str)
+def test_the_gradient_is_right_when_the_target_alone_wants_it(given: Sample):
+    w = leaf_like(given.arrays[0])
+    x = run(given, w * 1, *others_of(given))
+    expect_gradients(lambda moved: given.reference(moved, *given.arrays[1:]), [w], x)
+
+
+@pytest.mark.parametrize("given", [s for s in IN_PLACE if len(s.arrays) == 2], ids=str)
+def test_a_plain_target_begins_to_want_a_gradient_when_an_operand_does(given: Sample):
+    x, y = mt.to_tensor(given.arrays[0]), leaf_like(given.arrays[1])
+    assert x.stop_gradient
+    run(given, x, y)
+    assert not x.stop_gradient and not x.is_leaf
+    expect_gradients(lambda moved: given.reference(given.arrays[0], moved), [y], x)
+
+
+@pytest.mark.parametrize("given", IN_PLACE_ONCE, ids=str)
+@pytest.mark.parametrize("look", [lambda x: x.T, lambda x: x[:, ::-1], lambda x: x[1:]], ids=["T", "reversed", "row"])
+def test_the_gradient_is_right_through_a_view(given: Sample, look):
+    whole = given.arrays[0]
+    looked = look(whole)
+    w = leaf_like(whole)
+    x = w * 1
+    run(given, look(x), *(mt.to_tensor(look(array)) for array in given.arrays[1:]))
+
+    def reference(moved: np.ndarray) -> np.ndarray:
+        moved = moved.copy()
+        look(moved)[...] = given.reference(look(moved), *(look(array) for array in given.arrays[1:]))
+        return moved
+
+    assert looked.size < whole.size or looked.size == whole.size
+    np.testing.assert_allclose(x.numpy(), reference(whole), rtol=1e-12)
+    expect_gradients(reference, [w], x)
+
+
+@pytest.mark.parametrize("given", IN_PLACE_ONCE, ids=str)
+def test_under_no_grad_values_change_and_history_does_not(given: Sample):
+    w = leaf_like(given.arrays[0])
+    x = w * 1
+    grad_fn = x.grad_fn
+    with mt.no_grad():
+        run(given, x, *others_of(given))
+    assert x.grad_fn is grad_fn
+    np.testing.assert_allclose(x.numpy(), given.reference(*given.arrays), rtol=1e-12)
+    x.backward()
+    assert w.grad.tolist() == np.ones(w.shape).tolist()
+
+
+@pytest.mark.parametrize("given", IN_PLACE_ONCE, ids=str)
+def test_under_no_grad_a_leaf_may_be_written_and_stays_a_leaf(given: Sample):
+    w = leaf_like(given.arrays[0])
+    with mt.no_grad():
+        assert run(given, w, *others_of(given)) is w
+    assert w.is_leaf and not w.stop_gradient and w.inplace_version == 1
+    np.testing.assert_allclose(w.numpy(), given.reference(*given.arrays), rtol=1e-12)
+    (w * 3).backward()
+    assert w.grad.tolist() == np.full(w.shape, 3.0).tolist()
+
+
+@pytest.mark.parametrize("given", IN_PLACE_ONCE, ids=str)
+def test_float32_stays_float32_also_with_a_float64_operand(given: Sample):
+    x = mt.to_tensor(given.arrays[0], "float32")
+    run(given, x, *others_of(given))
+    assert x.dtype == "float32"
+    np.testing.assert_allclose(x.numpy(), given.reference(*given.arrays), rtol=1e-5)
+
+
+# ---------- what the operation needs for its own backward ----------
+
+#: From the derivatives: those that need the input itself, and no more than that, are refused under "2.5".
+NEED_THEIR_INPUT = {"abs", "square", "log", "sin", "cos", "clip", "pow", "maximum", "minimum"}
+NEED_IT_FOR_THE_OTHER = {"multiply"}
+
+
+@pytest.mark.parametrize("given", IN_PLACE_ONCE, ids=str)
+def test_policy_2_5_refuses_what_needs_its_own_input_and_nothing_else(given: Sample):
+    w = leaf_like(given.arrays[0])
+    x = w * 1
+    with mt.set_inplace_policy("2.5"):
+        if given.name not in NEED_THEIR_INPUT:
+            run(given, x, *others_of(given))
+            return
+        with pytest.raises(ValueError, match=rf'`{given.name}_`.*"2\.5".*needs the input'):
+            run(given, x, *others_of(given))
+        assert x.inplace_version == 0
+        run(given, x.detach(), *others_of(given))
+        with mt.no_grad():
+            run(given, x, *others_of(given))
+    assert x.inplace_version == 2
+
+
+def test_policy_2_5_refuses_multiply_only_when_the_other_wants_a_gradient():
+    x, y, constant = leaf([1.0, 2.0]) * 1, leaf([3.0, 4.0]), mt.to_tensor([3.0, 4.0], "float64")
+    with mt.set_inplace_policy("2.5"):
+        x.multiply_(constant)
+        with pytest.raises(ValueError, match=r"`multiply_`"):
+            x.multiply_(y)
+        with pytest.raises(ValueError, match=r"`multiply_`"):
+            x.multiply_(x)
+    assert x.tolist() == [3, 8] and x.inplace_version == 1
+
+
+def test_policy_2_5_still_raises_at_backward_for_a_value_that_another_operation_saved():
+    with mt.set_inplace_policy("2.5"):
+        x = leaf([1.0, 2.0]) * 1
+        y = x * x
+        x.add_(1.0)
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            y.backward()
+
+
+def test_the_policy_in_force_when_the_write_happens_decides():
+    w = leaf([1.0, 2.0])
+    x = w * 1
+    x.sin_()
+    with mt.set_inplace_policy("2.5"):
+        x.backward()
+    np.testing.assert_allclose(w.grad.numpy(), np.cos([1.0, 2.0]))
+
+
+# ---------- reads happen before writes ----------
+
+OVERLAPS = {
+    "x.subtract_(x[0])": (lambda x: x.subtract_(x[0]), lambda v: v - v[0].copy()),
+    "x.divide_(x[0:1])": (lambda x: x.divide_(x[0:1]), lambda v: v / v[0:1].copy()),
+    "x.multiply_(x)": (lambda x: x.multiply_(x), lambda v: v * v),
+    "x.add_(x[::-1])": (lambda x: x.add_(x[::-1]), lambda v: v + v[::-1].copy()),
+    "x.pow_(x)": (lambda x: x.pow_(x), lambda v: v**v),
+    "x.maximum_(x[::-1])": (lambda x: x.maximum_(x[::-1]), lambda v: np.maximum(v, v[::-1].copy())),
+    "x[1:].add_(x[:-1])": (lambda x: x[1:].add_(x[:-1]), lambda v: put(v, slice(1, None), v[1:] + v[:-1])),
+    "x[:-1].multiply_(x[1:])": (lambda x: x[:-1].multiply_(x[1:]), lambda v: put(v, slice(0, -1), v[1:] * v[:-1])),
+    "x[1:] = x[:-1]": (lambda x: x.__setitem__(slice(1, None), x[:-1]), lambda v: put(v, slice(1, None), v[:-1])),
+    "x[:] = x[::-1]": (lambda x: x.__setitem__(slice(None), x[::-1]), lambda v: v[::-1]),
+    "x.copy_(x[::-1])": (lambda x: x.copy_(x[::-1]), lambda v: v[::-1]),
+    "x[[0,1,2]] = x[1:]": (lambda x: x.__setitem__([0, 1, 2], x[1:]), lambda v: put(v, [0, 1, 2], v[1:])),
+    "x[mask] = x[1:]": (
+        lambda x: x.__setitem__([False, True, True, True], x[:-1]),
+        lambda v: put(v, [False, True, True, True], v[:-1]),
+    ),
+    "x.set_value(x[::-1])": (lambda x: x.set_value(x[::-1]), lambda v: v[::-1]),
+    "x.add_(x.detach()[::-1])": (lambda x: x.add_(x.detach()[::-1]), lambda v: v + v[::-1].copy()),
+}
+
+
+def put(v: np.ndarray, index, value: np.ndarray) -> np.ndarray:
+    v, value = v.copy(), value.copy()
+    v[index] = value
+    return v
+
+
+@pytest.mark.parametrize("program", OVERLAPS)
+def test_an_operand_that_overlaps_the_target_is_read_first(program: str):
+    write, reference = OVERLAPS[program]
+    values = np.array([2.0, 0.5, 3.0, 1.5])
+    x = mt.to_tensor(values)
+    write(x)
+    np.testing.assert_allclose(x.numpy(), reference(values))
+    assert x.inplace_version == 1
+
+
+@pytest.mark.parametrize("program", [p for p in OVERLAPS if "set_value" not in p and "detach" not in p])
+def test_the_gradient_of_an_overlapping_write_is_that_of_central_differences(program: str):
+    write, reference = OVERLAPS[program]
+    w = leaf([2.0, 0.5, 3.0, 1.5])
+    x = w * 1
+    write(x)
+    expect_gradients(reference, [w], x)
+
+
+def test_a_matrix_may_be_combined_with_its_own_transpose():
+    values = np.array([[1.0, 2.0], [3.0, 4.0]])
+    for name, reference in (("add_", np.add), ("multiply_", np.multiply), ("divide_", np.divide)):
+        w = leaf(values)
+        x = w * 1
+        getattr(x, name)(x.t())
+        np.testing.assert_allclose(x.numpy(), reference(values, values.T))
+        expect_gradients(lambda v, f=reference: f(v, v.T), [w], x)
+
+
+def test_operands_on_the_same_storage_that_do_not_overlap_are_not_copied():
+    w = leaf([1.0, 2.0, 3.0, 4.0])
+    x = w * 1
+    front, back = x[:2], x[2:]
+    before = mt.device.cpu.memory_allocated()
+    front.multiply_(back.detach())
+    assert mt.device.cpu.memory_allocated() == before
+    x.backward()
+    assert w.grad.tolist() == [3, 4, 1, 1]
+
+
+# ---------- writes that are not rows of the table ----------
+
+WRITES = {
+    "x[...] = v": lambda x, v: x.__setitem__(Ellipsis, v),
+    "x[[0, 1]] = v": lambda x, v: x.__setitem__([0, 1], v),
+    "x[mask] = v": lambda x, v: x.__setitem__(mt.to_tensor([True, True]), v),
+    "copy_": lambda x, v: x.copy_(v),
+    "set_value": lambda x, v: x.set_value(v),
+}
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_a_write_of_any_kind_is_one_version(write: str):
+    x, v = mt.to_tensor([1.0, 2.0]), mt.to_tensor([5.0, 6.0])
+    WRITES[write](x, v)
+    assert x.tolist() == [5, 6] and x.inplace_version == 1 and v.inplace_version == 0
+    with mt.no_grad():
+        WRITES[write](x[:], v)
+    assert x.inplace_version == 2
+    v.fill_(0)
+    assert x.tolist() == [5, 6], "the value was copied, not shared"
+
+
+@pytest.mark.parametrize("write", [w for w in WRITES if w != "set_value"])
+def test_a_gradient_flows_to_the_value_that_was_stored(write: str):
+    w, v = leaf([1.0, 2.0]), leaf([5.0, 6.0])
+    x = w * 1
+    WRITES[write](x, v * 1)
+    x.backward(mt.to_tensor([3.0, 4.0], "float64"))
+    assert w.grad.tolist() == [0, 0] and v.grad.tolist() == [3, 4]
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_what_is_overwritten_with_a_constant_has_gradient_zero_not_none(write: str):
+    w = leaf([1.0, 2.0])
+    x = w * 1
+    WRITES[write](x, mt.to_tensor([5.0, 6.0], "float64"))
+    x.backward()
+    assert w.grad.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("write", [lambda x: x.fill_(3.0), lambda x: x.zero_()], ids=["fill_", "zero_"])
+def test_fill_and_zero_leave_gradient_zero_not_none(write):
+    w = leaf([1.0, 2.0])
+    x = w * 1
+    write(x)
+    x.backward()
+    assert w.grad.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_a_write_through_a_view_reaches_the_whole(write: str):
+    w = leaf([1.0, 2.0, 3.0])
+    x = w * 1
+    WRITES[write](x[1:], mt.to_tensor([5.0, 6.0], "float64"))
+    assert x.tolist() == [1, 5, 6]
+    x.backward()
+    assert w.grad.tolist() == [1, 0, 0]
+
+
+@pytest.mark.parametrize("extra", [0, 1, 2])
+@pytest.mark.parametrize("write", ["x[...] = v", "x[[0, 1]] = v", "copy_"])
+def test_a_stored_value_may_have_leading_dimensions_of_length_one(write: str, extra: int):
+    v = leaf([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    x = mt.zeros([2, 3], "float64")
+    WRITES[write](x, v.reshape([1] * extra + [2, 3]))
+    assert x.tolist() == v.tolist()
+    expect_gradients(lambda moved: moved, [v], x)
+
+
+@pytest.mark.parametrize("extra", [0, 1, 2])
+@pytest.mark.parametrize("write", ["x[...] = v", "x[[0, 1]] = v", "copy_"])
+def test_a_stored_value_may_be_broadcast(write: str, extra: int):
+    v = leaf([1.0, 2.0, 3.0])
+    x = mt.zeros([2, 3], "float64")
+    WRITES[write](x, v.reshape([1] * extra + [3]))
+    expect_gradients(lambda moved: np.stack([moved, moved]), [v], x)
+
+
+def test_where_an_index_names_an_element_twice_the_last_value_stays_and_has_the_gradient():
+    w, v = leaf([1.0, 2.0, 3.0]), leaf([10.0, 20.0, 30.0])
+    x = w * 1
+    x[[1, 1, 0]] = v
+    assert x.tolist() == [30, 20, 3]
+    x.backward()
+    assert w.grad.tolist() == [0, 0, 1] and v.grad.tolist() == [0, 1, 1]
+
+
+def test_set_value_takes_numbers_of_the_same_shape_only():
+    x = mt.to_tensor([1.0, 2.0])
+    x.set_value(np.array([3.0, 4.0], np.float32))
+    assert x.tolist() == [3, 4]
+    with pytest.raises(ValueError, match=r"set_value.*\[2\].*\[3\]"):
+        x.set_value(mt.zeros([3]))
+    assert x.tolist() == [3, 4] and x.inplace_version == 1
+
+
+# ---------- metadata only ----------
+
+METADATA = {
+    "reshape_": ([3, 2],),
+    "transpose_": ([1, 0],),
+    "t_": (),
+    "unsqueeze_": (0,),
+    "squeeze_": (),
+    "flatten_": (),
+}
+
+
+@pytest.mark.parametrize("name", METADATA)
+def test_a_change_of_shape_writes_nothing(name: str):
+    x = mt.to_tensor(np.arange(6.0).reshape(2, 3))
+    pointer, view = x.data_ptr(), x[0]
+    assert getattr(x, name)(*METADATA[name]) is x
+    assert x.inplace_version == view.inplace_version == 0 and x.data_ptr() == pointer
+    x.fill_(7.0)
+    assert view.tolist() == [7, 7, 7], "still on the same storage"
+
+
+@pytest.mark.parametrize("name", METADATA)
+def test_a_change_of_shape_makes_nothing_stale_and_its_gradient_is_right(name: str):
+    values = np.arange(6.0).reshape(2, 3) + 1
+    w = leaf(values)
+    x = w * 1
+    y = x * x
+    before = y.grad_fn
+    getattr(x, name)(*METADATA[name])
+    assert x.grad_fn.name == name
+    y.backward(mt.to_tensor(weights([2, 3])), retain_graph=True)
+    np.testing.assert_allclose(w.grad.numpy(), 2 * values * weights([2, 3]))
+    assert y.grad_fn is before
+    w.clear_grad()
+    (x * mt.to_tensor(weights(x.shape))).backward()
+    turned = weights(x.shape)
+    want = turned.T if name in ("t_", "transpose_") else turned.reshape(2, 3)
+    np.testing.assert_allclose(w.grad.numpy(), want)

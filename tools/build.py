@@ -1,0 +1,98 @@
+"""Build the book into `_build/html`, running every cell; any warning or failing cell is an error.
+
+    python tools/build.py [--force]
+
+A build whose sources have not changed since is kept, unless --force is given.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+# Everything a page is made from.
+SOURCES = ("_config.yml", "_toc.yml", "*.md", "*.bib", "requirements.txt", "_ext/**/*", "book/**/*")
+SOURCES += ("chapters/**/*", "facts/**/*", "minitensor/**/*")
+IGNORED = {"__pycache__", ".ipynb_checkpoints"}
+
+
+def main() -> None:
+    if "--force" in sys.argv[1:] or not is_fresh(ROOT):
+        sys.exit(build(ROOT))
+
+
+def is_fresh(book: Path) -> bool:
+    """Whether the last build finished, and was made from the sources as they are now."""
+    stamp = _stamp(book)
+    return stamp.exists() and stamp.read_text() == fingerprint(book)
+
+
+def build(book: Path, *, quiet: bool = False) -> int:
+    """Build the book in folder `book` from scratch; the exit status of jupyter-book.
+
+    What it prints is shown, unless `quiet`, and kept in `_build/build.log`.
+    """
+    shutil.rmtree(book / "_build", ignore_errors=True)
+    (book / "_build").mkdir()
+    made_from = fingerprint(book)
+    command = [_jupyter_book(), "build", str(book), "-n", "-W", "--keep-going"]
+    with tempfile.TemporaryDirectory() as folder:
+        status = _run(command, _environment(Path(folder)), book / "_build" / "build.log", quiet)
+    if status == 0:
+        _stamp(book).write_text(made_from)
+    return status
+
+
+def _run(command: list[str], environment: dict[str, str], log: Path, quiet: bool) -> int:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "encoding": "utf-8", "errors": "replace"}
+    with (
+        log.open("w", encoding="utf-8") as kept,
+        subprocess.Popen(command, env=environment, **pipes) as process,
+    ):
+        for line in process.stdout:
+            kept.write(line)
+            if not quiet:
+                print(line, end="", flush=True)
+    return process.returncode
+
+
+def fingerprint(book: Path) -> str:
+    """One number for the content of all sources."""
+    paths = {path for pattern in SOURCES for path in book.glob(pattern) if path.is_file()}
+    digest = hashlib.sha256(sys.version.encode())
+    for path in sorted(path for path in paths if not IGNORED & set(path.parts)):
+        digest.update(f"{path.relative_to(book)}\0".encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def _jupyter_book() -> str:
+    """The command of this environment, whatever else is on the PATH."""
+    return shutil.which("jupyter-book", path=str(Path(sys.executable).parent)) or "jupyter-book"
+
+
+def _stamp(book: Path) -> Path:
+    return book / "_build" / "made_from"
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    """The reader's environment, less what would make the book depend on the reader's own Jupyter setup."""
+    profile = folder / "profile_default"
+    profile.mkdir()
+    # Newer kernels warn of unencrypted sockets each time they start; these are on this machine alone.
+    (profile / "ipython_kernel_config.py").write_text("c.IPKernelApp.log_level = 'ERROR'\n")
+    return {
+        **os.environ,
+        "IPYTHONDIR": str(folder),  # none of the reader's start-up scripts
+        "JUPYTER_PREFER_ENV_PATH": "1",  # the kernel of this environment, not one installed for the user
+        "PYTHONUTF8": "1",
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+"""Serve the built book on this machine alone, compressed, as a real web server would.
+
+    python tools/serve.py [folder] [--port 8000]
+
+Takes the next free port when the one asked for is in use.
+"""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import gzip
+import io
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+HOST = "127.0.0.1"
+TRIES = 20
+COMPRESSIBLE = ("text/", "application/json", "application/javascript", "image/svg+xml")
+
+
+class Handler(SimpleHTTPRequestHandler):
+    """Files of one folder; text goes out gzip-compressed to browsers that take it."""
+
+    protocol_version = "HTTP/1.1"
+
+    def send_head(self) -> io.IOBase | None:
+        path = Path(self.translate_path(self.path))
+        kind = self.guess_type(str(path))
+        accepts = "gzip" in self.headers.get("Accept-Encoding", "")
+        if not (accepts and path.is_file() and kind.startswith(COMPRESSIBLE)):
+            return super().send_head()
+        body = gzip.compress(path.read_bytes(), compresslevel=6)
+        self.send_response(200)
+        self.send_header("Content-Type", f"{kind}; charset=utf-8")
+        self.send_header("Content-Encoding", "gzip")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        return io.BytesIO(body)
+
+    def end_headers(self) -> None:
+        self.send_header("Cache-Control", "no-cache")  # the reader may have just built it anew
+        super().end_headers()
+
+    def log_message(self, *arguments: object) -> None:
+        """A page view is no news."""
+
+
+def open_server(folder: Path, port: int = 0) -> ThreadingHTTPServer:
+    """A server of `folder`, listening on `port` or on the next free one; 0 takes any."""
+    handler = partial(Handler, directory=str(folder))
+    for candidate in range(port, port + TRIES):
+        try:
+            return ThreadingHTTPServer((HOST, candidate), handler)
+        except OSError as error:
+            if error.errno not in (errno.EADDRINUSE, errno.EACCES):
+                raise
+    return ThreadingHTTPServer((HOST, 0), handler)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Serve the built book on this machine.")
+    parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "_build" / "html")
+    parser.add_argument("--port", type=int, default=8000)
+    options = parser.parse_args()
+    if not (options.folder / "index.html").exists():
+        parser.error(f"{options.folder} holds no index.html: build the book first")
+    with open_server(options.folder, options.port) as server:
+        print(f"The book is at http://{HOST}:{server.server_port}/ (Ctrl+C stops)", flush=True)
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            print()
+
+
+if __name__ == "__main__":
+    main()
