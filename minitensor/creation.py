@@ -62,7 +62,9 @@ def _array_of(data: Any, dtype: np.dtype | None) -> np.ndarray:
         else:
             dtype = array.dtype
     elif array.dtype.kind not in "biuf":
-        raise TypeError(f"to_tensor: data of dtype {array.dtype} can not become {dtype.name}")
+        raise TypeError(
+            f"to_tensor: data of type {type(data).__name__} and dtype {array.dtype} can not become {dtype.name}"
+        )
     return stored_array("to_tensor", array, dtype)
 
 
