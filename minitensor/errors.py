@@ -73,7 +73,10 @@ def stale(node: Node, what: str, saved: Saved) -> NoReturn:
     """Backward needs a value that was overwritten after ``node`` saved it."""
     array, storage, version = saved
     write = write_that_made(storage, version + 1)
-    saver = f"{node.op.name} saved its {'output' if what == 'out' else f'input `{what}`'} at version {version}"
+    which = {"out": "output", "x": "first input", "y": "second input"}.get(what, what)
+    if what == "x" and len(node.inputs) == 1:
+        which = "input"
+    saver = f"{node.op.name} saved its {which} at version {version}"
     if write is None:
         writer = "  overwritten: by a write that is no longer in the log"
     else:

@@ -25,7 +25,7 @@ from minitensor.history import (
     new_node,
     set_node,
 )
-from minitensor.kernels import stored, stored_array
+from minitensor.kernels import overwrite, stored, stored_array
 from minitensor.modes import modes
 from minitensor.operands import as_operands_in_place, cast, check_target
 from minitensor.parts import INDEX, Pick, part
@@ -183,7 +183,7 @@ def _store(x: Tensor, index: Any, value: Any, op: str) -> None:
             numbers = numbers.copy()
         x._array[plain] = numbers
     else:
-        np.copyto(target, numbers, casting="unsafe")
+        overwrite(target, numbers)
     log_write(x._storage, op)
     if xn is not None or yn is not None:
         if advanced:
@@ -254,7 +254,7 @@ def set_value(x: Tensor, value: Any) -> None:
         if not x.is_leaf:
             raise leaf_written(x.name, "set_value", is_view=True)
         recorded = False
-    np.copyto(x._array, given._array)
+    overwrite(x._array, given._array)
     log_write(x._storage, "set_value")
     if recorded:
         _set_part(x, x._array, None)

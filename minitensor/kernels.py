@@ -187,6 +187,16 @@ def fill_zero(a: Array, out: Array) -> Array:
     return out
 
 
+def overwrite(target: Array, numbers: Array) -> None:
+    """``target[...] = numbers``, also where they share memory.
+
+    numpy copies first only where it sees the need, and misses some: a row overwritten with a column that crosses it.
+    """
+    if np.may_share_memory(target, numbers):
+        numbers = numbers.copy()
+    np.copyto(target, numbers, casting="unsafe")
+
+
 def where(condition: Array, a: Array, b: Array) -> Array:
     """``a`` where ``condition``, else ``b``."""
     if condition.dtype != np.bool_:

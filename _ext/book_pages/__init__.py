@@ -4,6 +4,7 @@ It promises, for every page that Jupyter Book writes:
 
 * the page asks no other host for anything (``assets``, ``icons``, ``mathematics``);
 * it loads the stage, the questions and MathJax only where they appear (``assets``);
+* what a cell prints is shown as it printed it (``streams``);
 * the notebook as it ran is beside the page, offered for download (``downloads``);
 * search engines get a description (``description``);
 * the theme's own accessibility faults are mended (``accessibility``, ``templates/``).
@@ -16,7 +17,7 @@ from pathlib import Path
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
-from . import accessibility, assets, description, downloads, icons, mathematics
+from . import accessibility, assets, description, downloads, icons, mathematics, streams
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -26,6 +27,7 @@ def _put_our_templates_first(app: Sphinx, config: Config) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
+    streams.mend_joining()
     app.connect("config-inited", _put_our_templates_first)
     app.connect("config-inited", mathematics.use_own_copy)
     app.connect("builder-inited", assets.offer_package_assets)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import gc
 import itertools
 import linecache
 from collections.abc import Callable, Iterator
@@ -206,6 +207,16 @@ def hooked_twin(code: CodeType) -> tuple[CodeType, Hooks] | None:
         if same_place and twin.co_freevars == code.co_freevars and twin.co_varnames == code.co_varnames:
             return twin, hooks
     return None
+
+
+def take_away(hooked: list[CodeType], plain: CodeType) -> None:
+    """Give the functions that a program defined the code they would have without hooks."""
+    twins = {(code.co_name, code.co_firstlineno, code.co_freevars): code for code in functions_in(plain)}
+    hooked = [code for code in hooked if (code.co_name, code.co_firstlineno, code.co_freevars) in twins]
+    for function in gc.get_referrers(*hooked) if hooked else ():
+        if isinstance(function, FunctionType) and function.__code__ in hooked:
+            code = function.__code__
+            function.__code__ = twins[code.co_name, code.co_firstlineno, code.co_freevars]
 
 
 def functions_of(value: Any) -> Iterator[FunctionType]:

@@ -189,9 +189,9 @@ class Names:
         elif not self.shared and len({entry.storage for entry in plain}) < len(plain):
             self.shared = "storage"
 
-    def verdict(self, error: BaseException | None) -> str | None:
+    def verdict(self, failed: bool) -> str | None:
         """How the run ended, in a few words."""
-        if error is not None:
+        if failed:
             return "refused"
         gradients = [name for name, (_, kind) in self.bound.items() if kind == "grad"]
         if gradients:

@@ -109,6 +109,11 @@ class Recorder:
             watch.listener = self.outer
         self.open = None
 
+    @property
+    def hooked_functions(self) -> list[CodeType]:
+        """The functions that the program itself defines."""
+        return [code for code in self._keep if self._codes[id(code)] is self.hooks and code.co_name != "<module>"]
+
     def know(self, code: CodeType, of: Hooks) -> None:
         """``code`` has hooks."""
         for each in (code, *hooks.functions_in(code)):
@@ -466,24 +471,27 @@ def run(
     tree = compile(source, file, "exec", ast.PyCF_ONLY_AST | flags, dont_inherit=True)
     recorder = Recorder(source, file, namespace, ignore, limit)
     recorder.names.read_program(tree)
+    without_hooks = compile(tree, file, "exec", flags, dont_inherit=True)
     recorder.asked = {each.__code__.co_filename for value in functions for each in hooks.functions_of(value)}
     with (
         set_inplace_policy(policy) if policy else contextlib.nullcontext(),
         _with_hooks(recorder, _functions_used(tree, namespace, functions)),
     ):
-        error = None
         recorder.begin()
         try:
             with _printing_to(recorder):
-                error = _run_all(recorder, tree, namespace, file, flags, show_last)
+                done = _run_all(recorder, tree, namespace, file, flags, show_last)
         finally:
             recorder.stop()
-    return Recording(recorder.variant(id_, label, recorder.names.verdict(error)), error)
+            hooks.take_away(recorder.hooked_functions, without_hooks)
+    # No name of this function may hold the error: its traceback leads back here, and the circle would keep tensors.
+    return Recording(recorder.variant(id_, label, recorder.names.verdict(bool(done))), done.pop() if done else None)
 
 
 def _run_all(
     recorder: Recorder, tree: ast.Module, namespace: dict[str, Any], file: str, flags: int, show_last: bool
-) -> BaseException | None:
+) -> list[BaseException]:
+    """Run the statements; the error that ended the run, if one did, is the only entry of the result."""
     for node in tree.body:
         last = show_last and node is tree.body[-1] and isinstance(node, ast.Expr)
         index, hooked = recorder.hooks.top(node)
@@ -499,10 +507,9 @@ def _run_all(
         except BaseException as error:  # KeyboardInterrupt and SystemExit, too, belong to the program
             recorder.end_statement(error)
             # The frames of this module are no part of the program's traceback.
-            inner = error.__traceback__.tb_next if error.__traceback__ else None
-            return error.with_traceback(inner)
+            return [error.with_traceback(error.__traceback__.tb_next if error.__traceback__ else None)]
         recorder.end_statement()
-    return None
+    return []
 
 
 _FUTURE = sum(

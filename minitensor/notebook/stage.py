@@ -35,7 +35,8 @@ class Stage:
 
     Attributes:
         data: the trace, as ``trace.schema.json`` describes it.
-        error: the error that ended the run, or None. Of several runs, that of the last.
+        error: the error that ended the run, or None; of several runs, that of the last. Without its traceback, which
+            would keep the run's tensors alive.
         result: what the function returned; of ``trace`` only.
     """
 
@@ -47,7 +48,7 @@ class Stage:
         heading: str | None = None,
         result: Any = None,
     ) -> None:
-        self.error = recordings[-1].error
+        self.error = _without_frames(recordings[-1].error)
         self.result = result
         self.data = {
             "schema": "stage/1",
@@ -75,6 +76,14 @@ class Stage:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return {"text/plain": as_text(self.data), "text/html": page_script("stage.js", _script) + as_html(self.data)}
+
+
+def _without_frames(error: BaseException | None) -> BaseException | None:
+    before = error
+    while before is not None:
+        before.__traceback__ = None
+        before = before.__cause__ or before.__context__
+    return error
 
 
 def _script() -> str:

@@ -74,9 +74,13 @@ class StageMagic(Magics):
             flags=self.shell.compile.flags,
             show_last=not source.rstrip().endswith(";"),
         )
+        error, done.error = done.error, None
         display(Stage([done], options.title, options.ask))
-        if done.error is not None:
-            raise done.error
+        if error is not None:
+            try:
+                raise error
+            finally:
+                del error  # the traceback leads to this frame, and the circle would keep tensors
 
 
 def _reason_not_to_trace(cell: str, source: str) -> str:

@@ -15,6 +15,7 @@ import minitensor
 
 from .programs.batch import Report, run_batch, run_one
 from .programs.calculus import BINARY, REDUCTIONS, UNARY, OutsideDomain
+from .programs.compare import Disagreement, Duel
 from .programs.differences import largest_error, smooth_program
 from .programs.faults import FAULTS
 from .programs.moves_memory import VIEWS
@@ -25,10 +26,10 @@ SEED = os.environ.get("MINITENSOR_SEED", "in place")
 CHUNK = 500
 # (policy, lengths, programs, the least share of them that is wholly right)
 PLANS = [
-    ("2.6", (2, 9), 11_000, 0.6),
-    ("2.5", (2, 9), 5_000, 0.5),
-    ("2.6", (8, 30), 3_500, 0.25),
-    ("2.5", (8, 30), 1_500, 0.15),
+    ("2.6", (2, 9), 11_500, 0.6),
+    ("2.5", (2, 9), 4_500, 0.5),
+    ("2.6", (8, 30), 3_000, 0.25),
+    ("2.5", (8, 30), 1_000, 0.15),
 ]
 CHUNKS = [
     pytest.param(policy, lengths, first, share, id=f"{policy}-{lengths[0]}to{lengths[1]}-{first}")
@@ -118,9 +119,10 @@ FEATURES = [
     "stop_gradient = True",
     "stop_gradient = False",
     "a leaf written under no_grad",
-    "inside mt.no_grad()",
-    "inside mt.no_grad(), mt.enable_grad()",
-    "inside mt.set_inplace_policy('2.5')",
+    "inside with mt.no_grad()",
+    "inside with mt.no_grad(), mt.enable_grad()",
+    "inside with mt.set_inplace_policy('2.5')",
+    "inside for _ in range(2)",
     "register_hook",
     "retain_grads",
     "backward",
@@ -167,6 +169,15 @@ def test_the_comparison_notices_a_planted_fault(fault):
         if outcome.verdict == "wrong" and outcome.kind == fault.noticed_by:
             return
     pytest.fail(f"no program noticed: {fault.__doc__}")
+
+
+def test_the_comparison_notices_held_bytes():
+    duel = Duel(minitensor, "2.6", 1e-9)
+    duel.step("x = mt.zeros([2], dtype='float64')")
+    kept = minitensor.zeros([1])
+    with pytest.raises(Disagreement, match="bytes are held"):
+        duel.step("y = x.clone()")
+    del kept
 
 
 def test_the_reference_agrees_with_central_differences():

@@ -58,11 +58,14 @@ def built(book: Path) -> tuple[int, str]:
 
 
 def test_a_sound_book_builds_and_a_request_to_another_host_is_caught(small_book, serve_folder, visit):
-    page = cell("print(1 + 1)") + "\n\nA source {cite}`known`.\n\n```{bibliography}\n```"
-    book = small_book(f'{page}\n\n<img alt="" src="https://example.org/pixel.png">')
+    printing = cell(r'print("first", end="", flush=True); print("\nsecond")')
+    source = "A source {cite}`known`.\n\n```{bibliography}\n```"
+    picture = '<img alt="" src="https://example.org/pixel.png">'
+    book = small_book(f"{printing}\n\n{source}\n\n{picture}")
     status, log = built(book)
     assert status == 0, log
     assert build.is_fresh(book)
+    assert "first\nsecond\n</pre>" in (book / "_build" / "html" / "index.html").read_text(encoding="utf-8")
 
     seen = visit(f"{serve_folder(book / '_build' / 'html')}index.html")
     assert seen.foreign == ["https://example.org/pixel.png"]

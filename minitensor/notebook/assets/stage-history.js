@@ -139,21 +139,22 @@ function layHistory(gen, W) {
   gen.layouts ??= new Map();
   if (gen.layouts.has(W)) return gen.layouts.get(W);
   const { col, lane, last } = placeItems(gen), { items } = gen;
-  const boxMost = Math.min(170, W - 150), hidden = new Set(items.flatMap(it => [...(it.inner ?? [])]));
+  // on the narrowest picture a state, an operation and a state still stand in a row
+  const pillMost = Math.max(56, Math.min(120, (W - 150) / 2)), boxMost = Math.min(170, W - 2 * pillMost - 56), hidden = new Set(items.flatMap(it => [...(it.inner ?? [])]));
   const boxW = it => {
     const many = it.members.length > 1, words = many ? ['saved nothing', `${it.members[0].op}, ${it.members.length} of ${it.members.length}`] : [...(gen.words.get(it.id) ?? [])];
     return Math.min(boxMost, Math.max(88, widthOf(titleOf(it.members), { mono: true, bold: true }) + 24, ...words.map(s => widthOf(s, { size: 12, bold: true }) + 14)) + (many ? STACK : 0));
   };
   const labels = it => it.members.length > 1 ? it.members.map(n => gen.states.get(n.out)?.label ?? '') : [];
   const gradW = id => Math.max(0, ...[...(gen.grads.get(id) ?? [])].map(g => Math.min(GRAD_MOST, Math.max(widthOf('gradient', { size: 12 }), widthOf(g, { size: 12, mono: true, bold: true })) + 6)));
-  const pillW = (id, more = []) => Math.min(120, Math.max(44, ...[gen.states.get(id)?.label ?? '', ...more].map(s => widthOf(s, { mono: true }) + 18)));
+  const pillW = (id, more = []) => Math.min(pillMost, Math.max(44, ...[gen.states.get(id)?.label ?? '', ...more].map(s => widthOf(s, { mono: true }) + 18)));
   const inFamily = new Set([...gen.families.values()].filter(fam => fam.names.length > 1).flatMap(fam => fam.states));
   const columns = Array.from({ length: last + 1 }, () => []);
   for (const it of items) columns[col.get(it)].push({ key: it, node: true, lane: lane.get(it), w: boxW(it), slot: boxW(it) });
   for (const id of gen.states.keys()) {
     if (hidden.has(id) || !lane.has(id)) continue;
     const it = items.find(i => i.out === id), w = pillW(id, it ? labels(it) : []);
-    columns[col.get(id)].push({ key: id, lane: lane.get(id), w, slot: inFamily.has(id) ? Math.max(w, Math.min(84, gradW(id))) : w, grad: gradW(id) });
+    columns[col.get(id)].push({ key: id, lane: lane.get(id), w, slot: inFamily.has(id) ? Math.max(w, Math.min(100, pillMost, gradW(id))) : w, grad: gradW(id) });
   }
   const widthOfCol = c => Math.max(0, ...columns[c].map(p => p.slot));
   // bands: a state column, then pairs of an operation column and a state column, as many as fit
@@ -228,8 +229,8 @@ function layBand(gen, { from, to, width, first }, columns, ghostsOf, { pillW, gr
 function spaceGradients(spots, edges, W, inFamily) {
   const rows = new Map();
   for (const p of spots.filter(x => x.grad)) {
-    p.low = p.grad <= (inFamily.has(p.key) ? p.slot : p.w + 26);
     p.below = edges.some(e => e.from === p && e.to.row < p.row);
+    p.low = p.grad <= (inFamily.has(p.key) ? p.slot : p.w + 26) || (p.below && !spots.some(q => q.node && q.row === p.row));
     p.lift = p.low ? PILL_H / 2 : BOX_H / 2 + 5;
     const key = `${p.row} ${p.below} ${p.low}`;
     (rows.get(key) ?? rows.set(key, []).get(key)).push(p);

@@ -25,7 +25,7 @@ function layColumns(plan, W) {
   const valueW = (key, size) => Math.min(170, widest(room[key], { size, mono: true, bold: true }));
 
   // every tray is at least as wide as the longest caption; beyond that the cells decide
-  const captions = [...plan.groups.values()].flatMap(g => [...g.captions]), trayMin = Math.min(300, Math.max(150, ...captions.map(s => widthOf(s, { bold: true }) + 8)));
+  const captions = [...plan.groups.values()].flatMap(g => [...g.captions]), trayMin = Math.min(Math.max(220, Math.min(300, W * .36)), Math.max(150, ...captions.map(s => widthOf(s, { bold: true }) + 8)));
   const box = nameW + (narrow ? 22 : 30), most = narrow ? 0 : W - box - 46 - Math.max(232, trayMin);
   const trayWish = Math.max(trayMin, ...[...plan.groups.values()].map(g => Math.min(g.length, 12) * CELL_MAX + 20));
   const columns = fields.map(key => ({ key, w: Math.max(widthOf(key, { size: 12 }), valueW(key, 13)) + 14 }));
@@ -40,13 +40,14 @@ function layColumns(plan, W) {
   const label = key => widthOf(key, { size: 12 }) + 5, boxMost = narrow ? W - box - 30 : most, x1 = narrow ? 17 : 22, air = narrow ? 8 : 14;
   const rest = fields.slice(4), pairs = [['shape', 'offset'], ['strides', 'version'], ...(rest.length ? [rest] : [])];
   const left = Math.max(...pairs.map(p => label(p[0]) + valueW(p[0], 12))), right = Math.max(...pairs.filter(p => p[1]).map(p => label(p[1]) + valueW(p[1], 12)));
-  const sideBySide = x1 + left + air + right + 6 <= boxMost;
-  const rows = sideBySide ? pairs : [['shape'], ['strides'], ['offset', 'version'], ...(rest.length ? [rest] : [])];
-  const boxW = narrow ? boxMost : Math.min(boxMost, sideBySide ? x1 + left + air + right + 6 : most);
-  const wishSplit = sideBySide ? x1 + left + air : x1 + Math.max(label('offset') + valueW('offset', 12), rest.length ? label(rest[0]) + valueW(rest[0], 12) : 0) + 12;
-  const split = Math.min(wishSplit, boxW - 6 - Math.max(...rows.filter(p => p[1]).map(p => label(p[1]) + Math.min(60, valueW(p[1], 12)))));
+  // the first arrangement that fits: two columns; two where both are short; one
+  const pairW = rows => Math.max(0, ...rows.filter(p => p[1]).map(p => label(p[0]) + Math.min(80, valueW(p[0], 12)))) + air;
+  const arrangements = [pairs, [['shape'], ['strides'], ['offset', 'version'], ...(rest.length ? [rest] : [])]];
+  const split = x1 + left + air, sideBySide = split + right + 6 <= boxMost, short = x1 + pairW(arrangements[1]);
+  const rows = sideBySide ? arrangements[0] : short + right + 6 <= boxMost ? arrangements[1] : fields.map(key => [key]);
+  const boxW = narrow ? boxMost : sideBySide ? split + right + 6 : most;
   const boxH = 8 + 16 * rows.length;
-  return { narrow, box, nameW, boxW, boxH, rowH: boxH + (narrow ? 8 : 10), pairs: rows, split, x1, st: narrow ? 10 : box + boxW + 46, top: narrow ? 0 : 24, trayMin };
+  return { narrow, box, nameW, boxW, boxH, rowH: boxH + (narrow ? 8 : 10), pairs: rows, split: sideBySide ? split : short, x1, st: narrow ? 10 : box + boxW + 46, top: narrow ? 0 : 24, trayMin };
 }
 
 /** What stands at a storage in this frame: rows of one tensor (or of equal saved tensors) and its holders. */

@@ -67,6 +67,7 @@ class Duel:
         self.theirs = {"mt": engine, "np": np}
         self.tolerance = tolerance
         self.refusals: list[str] = []
+        self.allocated_before = allocated(engine)
 
     def step(self, text: str) -> bool:
         """Run one statement on both sides and compare. True if it was carried out, False if it was refused."""
@@ -133,6 +134,20 @@ class Duel:
             objects.match(name, id(ours), id(theirs))
             if ours.cells.size:  # the layouts are equal, so the offsets are
                 memories.match(name, id(ours.storage), theirs.data_ptr() - ours.offset * ours.dtype.itemsize)
+
+        self.compare_memory([self.ours[n] for n in names])
+
+    def compare_memory(self, living: list[CellTensor]) -> None:
+        """The engine holds the storages that have a name, and where no graph is alive, not a byte more."""
+        now = allocated(self.theirs["mt"])
+        if now is None:
+            return
+        gradients = [t.grad for t in living if t.grad is not None]
+        storages = {id(t.storage): t.storage for t in (*living, *gradients)}
+        expected, held = sum(s.values.nbytes for s in storages.values()), now - self.allocated_before
+        graph = any(t.family.wants and t.family.leaf is not t for t in living)
+        if held < expected or (held > expected and not graph):
+            raise Disagreement("memory", f"{held} bytes are held, expected {'at least ' * graph}{expected}")
 
     def compare_tensor(self, name: str, ours: CellTensor, theirs) -> None:
         for what in ("shape", "stop_gradient", "is_leaf", "inplace_version"):

@@ -112,22 +112,24 @@ class Generator(Mathematics, Memory, Histories, Mistakes):
             self.tags = set()
             move = self.rng.choices(self.moves, self.weights)[0]
             around = None if self.smooth or move in BARE else self.surroundings()
-            with self.world.grad_mode(around != "mt.no_grad()"):
+            with self.world.grad_mode(around != "with mt.no_grad()"):
                 text = getattr(self, move)()
             if text is not None and around is not None:
                 self.tags.add(f"inside {around}")
-                return f"with {around}:\n    {text}"
+                return f"{around}:\n    {text}"
             if text is not None:
                 return text
 
     def surroundings(self) -> str | None:
         chance = self.rng.random()
         if chance < 0.1:
-            return "mt.no_grad()"
+            return "with mt.no_grad()"
         if chance < 0.11:
-            return "mt.no_grad(), mt.enable_grad()"
+            return "with mt.no_grad(), mt.enable_grad()"
         if chance < 0.13:
-            return f"mt.set_inplace_policy('{self.rng.choice(('2.5', '2.6'))}')"
+            return f"with mt.set_inplace_policy('{self.rng.choice(('2.5', '2.6'))}')"
+        if chance < 0.15:
+            return "for _ in range(2)"
         return None
 
     def closing(self) -> list[str]:
