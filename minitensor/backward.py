@@ -123,7 +123,7 @@ def propagate(
                         continue
                     pg = _ready_for(parent, pg)
                     if sent is not None:
-                        sent.append((parent, pg))
+                        sent.append((parent, pg.copy()))  # the original may be added to
                     before = gradients.get(parent)
                     if before is None:
                         gradients[parent] = pg

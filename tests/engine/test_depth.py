@@ -1,0 +1,105 @@
+"""No depth limit: graphs of any length are walked and freed without recursion.
+
+The threads below have a stack so small that a recursion of some thousand levels would not survive it.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+
+import minitensor as mt
+from tests.engine.differences import leaf
+
+
+def test_a_chain_of_a_million_operations_runs_forward_backward_and_is_freed(no_collector):
+    before = mt.device.cpu.memory_allocated()
+    start = time.perf_counter()
+    w = leaf([1.0])
+    x = w
+    for _ in range(1_000_000):
+        x = x + 1.0
+    assert x.item() == 1_000_001
+    x.backward()
+    assert w.grad.item() == 1
+    del x, w
+    assert mt.device.cpu.memory_allocated() == before
+    assert time.perf_counter() - start < 60
+
+
+def test_a_chain_of_a_million_in_place_operations_is_one_version_each(no_collector):
+    w = leaf([1.0])
+    x = w * 1
+    for _ in range(1_000_000):
+        x.add_(1.0)
+    assert x.inplace_version == 1_000_000
+    x.backward()
+    assert w.grad.item() == 1
+
+
+DEEP = {
+    "normal operations": "for _ in range(N): x = x.scale(1.0)",
+    "saved outputs": "for _ in range(N): x = x.relu()",
+    "in place": "for _ in range(N): x.scale_(1.0)",
+    "copies of its own input": "for _ in range(N): x.abs_()",
+    "views of views": "for _ in range(N): x = x[:]",
+    "shapes in place": "for _ in range(N // 2): x.unsqueeze_(0); x.squeeze_(0)",
+    "writes through one view": "v = x[0:1]\nfor _ in range(N): v.scale_(1.0)\nx = x + v.sum()",
+    "writes through two views": "a, b = x[0:1], x[0:2]\nfor _ in range(N // 2): a.scale_(1.0); b.scale_(1.0)\nx = x * 1",
+    "stored elements": "for _ in range(N): x[0] = 1.0",
+    "stored views": "for _ in range(N): x[0:1] = x[1:2]",
+    "advanced writes": "for _ in range(N): x[[0]] = 1.0",
+    "advanced reads": "for _ in range(N): x = x[[0, 1]]",
+    "two operands": "for _ in range(N): x = x + x * 0.0",
+    "concatenation": "for _ in range(N): x = mt.concat([x[0:1], x[1:2]])",
+    "hooks": "for _ in range(N): x = x.scale(1.0); x.register_hook(lambda g: None)",
+    "changed shapes of the leaf": "with mt.no_grad():\n    for _ in range(N // 2): w.unsqueeze_(0); w.squeeze_(0)\nx = w * 1",
+    "copies": "import copy\nfor _ in range(N): x = copy.copy(x)",
+}
+
+
+@pytest.mark.parametrize("graph", DEEP)
+def test_a_deep_graph_is_walked_and_dropped_on_a_small_stack(graph: str):
+    program = f"""
+import gc, sys, threading
+import minitensor as mt
+gc.disable()
+N = 20_000
+done = []
+
+def run():
+    w = mt.to_tensor([1.0, 2.0], stop_gradient=False)
+    x = w * 1
+{textwrap.indent(DEEP[graph], "    ")}
+    x.sum().backward(retain_graph=True)
+    assert w.grad is not None
+    done.append(1)
+
+sys.setrecursionlimit(150)
+threading.stack_size(160 * 1024)
+before = mt.device.cpu.memory_allocated()
+thread = threading.Thread(target=run)
+thread.start()
+thread.join()
+assert done and mt.device.cpu.memory_allocated() == before
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr[-2000:]
+
+
+def test_a_deep_graph_is_dropped_when_backward_fails_too(no_collector):
+    before = mt.device.cpu.memory_allocated()
+    w = leaf([1.0])
+    x = w * 1
+    y = x * x
+    x.add_(1.0)
+    for _ in range(100_000):
+        y = y.scale(1.0)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.backward()
+    del x, y, w
+    assert mt.device.cpu.memory_allocated() == before

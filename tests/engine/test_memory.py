@@ -1,0 +1,469 @@
+"""Memory is exact: bytes by hand, peaks by hand, and everything back when the last name is dropped.
+
+The garbage collector is off wherever memory must come back: there are no cycles to collect.
+"""
+
+from __future__ import annotations
+
+import gc
+import random
+import weakref
+
+import numpy as np
+import pytest
+
+import minitensor as mt
+
+KIB = 1024
+SHAPE = [16, 16]  # 1 KiB of float32
+allocated = mt.device.cpu.memory_allocated
+
+
+@pytest.fixture
+def base(no_collector) -> int:
+    """The bytes that were allocated before the test."""
+    return allocated()
+
+
+def leaf(shape: list[int] = SHAPE) -> mt.Tensor:
+    w = mt.ones(shape)
+    w.stop_gradient = False
+    return w
+
+
+# ---------- one operation ----------
+
+
+def test_a_tensor_holds_its_elements_and_gives_them_back_at_once(base: int):
+    for dtype, size in (("float32", 4), ("float64", 8), ("int32", 4), ("int64", 8), ("bool", 1)):
+        x = mt.zeros([10, 10], dtype)
+        assert allocated() - base == 100 * size
+        del x
+        assert allocated() == base
+
+
+def test_nothing_takes_nothing_and_a_number_takes_one_element(base: int):
+    empty, number = mt.zeros([0, 7]), mt.to_tensor(1.0)
+    assert allocated() - base == 4
+    del empty, number
+    assert allocated() == base
+
+
+def test_a_normal_operation_takes_a_result_a_view_and_an_in_place_one_take_nothing(base: int):
+    x = mt.ones(SHAPE)
+    y = x.sin()
+    assert allocated() - base == 2 * KIB
+    views = [x.T, x[0], x.reshape([256]), x.detach(), x[None], x.diagonal(), x.as_strided([2, 2], [1, 1], 0)]
+    x.sin_().exp_().add_(1.0)
+    x[0] = 5.0
+    x.copy_(y)
+    x.set_value(y)
+    x.reshape_([256])
+    assert allocated() - base == 2 * KIB
+    del x
+    assert allocated() - base == 2 * KIB, "the views hold the storage"
+    del views
+    assert allocated() - base == KIB
+    del y
+    assert allocated() == base
+
+
+#: What an in-place operation holds for its backward, in copies of its target. From the derivatives: sin needs x;
+#: exp and relu their output, which is there anyway; add, scale, neg nothing.
+HELD = {
+    "add_": (0, lambda x, c: x.add_(c)),
+    "add_ number": (0, lambda x, c: x.add_(1.0)),
+    "subtract_": (0, lambda x, c: x.subtract_(c)),
+    "scale_": (0, lambda x, c: x.scale_(2.0)),
+    "neg_": (0, lambda x, c: x.neg_()),
+    "round_": (0, lambda x, c: x.round_()),
+    "fill_": (0, lambda x, c: x.fill_(2.0)),
+    "zero_": (0, lambda x, c: x.zero_()),
+    "exp_": (0, lambda x, c: x.exp_()),
+    "relu_": (0, lambda x, c: x.relu_()),
+    "tanh_": (0, lambda x, c: x.tanh_()),
+    "sigmoid_": (0, lambda x, c: x.sigmoid_()),
+    "sqrt_": (0, lambda x, c: x.sqrt_()),
+    "rsqrt_": (0, lambda x, c: x.rsqrt_()),
+    "reciprocal_": (0, lambda x, c: x.reciprocal_()),
+    "multiply_ by a constant": (0, lambda x, c: x.multiply_(c)),
+    "divide_ by a constant": (0, lambda x, c: x.divide_(c)),
+    "sin_": (1, lambda x, c: x.sin_()),
+    "cos_": (1, lambda x, c: x.cos_()),
+    "log_": (1, lambda x, c: x.log_()),
+    "square_": (1, lambda x, c: x.square_()),
+    "pow_": (1, lambda x, c: x.pow_(2.0)),
+    "multiply_ by itself": (1, lambda x, c: x.multiply_(x)),
+    "x[...] = c": (0, lambda x, c: x.__setitem__(..., c)),
+    "x[0] = 1": (0, lambda x, c: x.__setitem__(0, 1.0)),
+    "copy_": (0, lambda x, c: x.copy_(c)),
+    "reshape_": (0, lambda x, c: x.reshape_([256])),
+    "t_": (0, lambda x, c: x.t_()),
+}
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_what_an_in_place_operation_holds_for_backward(name: str, base: int):
+    copies, run = HELD[name]
+    w, c = leaf(), mt.ones(SHAPE)
+    x = w * 1
+    before = allocated()
+    run(x, c)
+    assert allocated() - before == copies * KIB
+    del x
+    assert allocated() - base == 2 * KIB, "a graph that no name leads to is gone"
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_under_no_grad_an_in_place_operation_holds_nothing(name: str, base: int):
+    _, run = HELD[name]
+    w, c = leaf(), mt.ones(SHAPE)
+    x = w * 1
+    before = allocated()
+    with mt.no_grad():
+        run(x, c)
+    assert allocated() == before
+
+
+def test_multiply_in_place_copies_its_target_only_when_the_other_wants_a_gradient(base: int):
+    w, v = leaf(), leaf()
+    x = w * 1
+    before = allocated()
+    x.multiply_(v)
+    assert allocated() - before == KIB
+    y = v * 1
+    before = allocated()
+    y.divide_(w)
+    assert allocated() == before, "divide takes it from its output"
+
+
+def test_a_normal_operation_saves_by_reference(base: int):
+    w = leaf()
+    x = w * 1
+    y = x.sin()
+    assert allocated() - base == 3 * KIB
+    del x
+    assert allocated() - base == 3 * KIB, "sin's backward needs x"
+    z = y.exp()
+    del y
+    assert allocated() - base == 3 * KIB, "nobody needs y: exp keeps its own output"
+    del z
+    assert allocated() - base == KIB
+
+
+def test_an_index_array_is_counted_as_long_as_a_node_keeps_it(base: int):
+    w = leaf()
+    index = np.array([0, 1, 2])
+    y = w[index]
+    assert allocated() - base == KIB + 3 * 64 + 3 * 8
+    y.backward()
+    assert allocated() - base == 2 * KIB + 3 * 64
+    del y
+    x = w * 1
+    before = allocated()
+    x[index] = 0.0
+    assert allocated() - before == 3 * 8
+    del x, w
+    assert allocated() == base
+
+
+# ---------- backward ----------
+
+
+def test_backward_frees_what_was_saved_and_leaves_the_gradient(base: int):
+    w = leaf()
+    y = w.sin().sin().sin().sum()
+    assert allocated() - base == 3 * KIB + 4, "w, two sines that were saved, the sum"
+    y.backward()
+    assert allocated() - base == 2 * KIB + 4, "w, its gradient, the sum"
+    w.clear_gradient(set_to_zero=False)
+    assert allocated() - base == KIB + 4
+    del w, y
+    assert allocated() == base
+
+
+def test_retain_graph_keeps_what_was_saved(base: int):
+    w = leaf()
+    y = w.sin().sin().sum()
+    y.backward(retain_graph=True)
+    assert allocated() - base == 3 * KIB + 4
+    y.backward()
+    assert allocated() - base == 2 * KIB + 4
+
+
+def test_an_error_in_backward_gives_back_what_was_on_its_way(base: int):
+    w = leaf()
+    x = w * 1
+    y = (x * x).exp()
+    x.add_(1.0)
+    total = y.sum()
+    for _ in range(3):
+        before = allocated()
+        with pytest.raises(RuntimeError):
+            total.backward(retain_graph=True)
+        assert allocated() == before
+    del x, y, total, w
+    assert allocated() == base
+
+
+def test_a_hook_and_a_retained_gradient_hold_what_they_say(base: int):
+    w = leaf()
+    x = w * 1
+    x.retain_grads()
+    handle = x.register_hook(lambda g: g * 2)
+    (x * 3).sum().backward()
+    assert allocated() - base == 4 * KIB, "w, x, and a gradient of each"
+    del x
+    assert allocated() - base == 2 * KIB
+    del handle, w
+    assert allocated() == base
+
+
+def test_no_cycle_through_a_gradient_that_was_set(base: int):
+    w = leaf()
+    w.grad = w * 2
+    del w
+    assert allocated() == base
+
+
+def test_no_cycle_through_a_gradient_that_was_changed(base: int):
+    w = leaf()
+    w.sum().backward()
+    with mt.no_grad():
+        w.grad.add_(w * 0.1)
+    del w
+    assert allocated() == base
+
+
+def test_no_cycle_through_errors(base: int):
+    w = leaf()
+    x = w * 1
+    for attempt in (
+        lambda: w.add_(1.0),
+        lambda: x.add_(mt.ones([3])),
+        lambda: x.add_("a"),
+        lambda: x + mt.ones([3]),
+        lambda: x[99],
+        lambda: x.__setitem__(0, mt.ones([9])),
+        lambda: x.reshape([7]),
+        lambda: mt.to_tensor([[1], [2, 3]]),
+        lambda: mt.ones([2], "int32").divide_(2),
+        lambda: x.detach().backward(),
+    ):
+        with pytest.raises((ValueError, TypeError, IndexError, RuntimeError)):
+            attempt()
+    del w, x, attempt
+    assert allocated() == base
+
+
+# ---------- peaks by hand ----------
+
+
+def peak_of(program) -> float:
+    """The most that was held during ``program()`` above what was held before, in KiB."""
+    before = allocated()
+    mt.device.cpu.reset_max_memory_allocated()
+    program()
+    return (mt.device.cpu.max_memory_allocated() - before) / KIB
+
+
+def test_the_peak_is_reset_to_what_is_allocated(base: int):
+    x = mt.ones(SHAPE)
+    mt.device.cpu.reset_max_memory_allocated()
+    assert mt.device.cpu.max_memory_allocated() == allocated() == base + KIB
+    y = x + 1
+    del y
+    assert mt.device.cpu.max_memory_allocated() == base + 2 * KIB and allocated() == base + KIB
+
+
+def test_a_chain_of_normal_operations_peaks_at_two_results_and_one_in_place_at_one(base: int):
+    def normal():
+        x = mt.ones(SHAPE)
+        for _ in range(10):
+            x = x + 1
+
+    def in_place():
+        x = mt.ones(SHAPE)
+        for _ in range(10):
+            x.add_(1.0)
+
+    assert peak_of(normal) == 2 and peak_of(in_place) == 1
+
+
+def test_recorded_chains_peak_at_what_backward_needs(base: int):
+    w = leaf()
+
+    def sines():  # each of the 10 saves its input; w is there already
+        x = w
+        for _ in range(10):
+            x = x.sin()
+        assert allocated() - base == 11 * KIB
+
+    def sums():  # nothing saved
+        x = w
+        for _ in range(10):
+            x = x + 1
+
+    def in_place():  # 10 copies and the tensor
+        x = w * 1
+        for _ in range(10):
+            x.sin_()
+
+    assert peak_of(sines) == 10 and peak_of(sums) == 2 and peak_of(in_place) == 11
+
+
+def test_backward_through_a_chain_peaks_at_two_gradients_while_it_frees(base: int):
+    w = leaf()
+    x = w + 0
+    for _ in range(10):
+        x = x.exp().scale(0.1)
+    y = x.reshape([256])
+    del x
+    held = allocated()  # w, and ten exponentials, and the result
+    assert held - base == 12 * KIB
+    start = mt.ones([256])
+
+    def run():
+        y.backward(start)
+
+    assert peak_of(run) <= 3, "the copy of the start, the gradient that comes and the one that goes"
+    assert allocated() - held == 2 * KIB - 10 * KIB, "w.grad and the start are there, the exponentials are not"
+
+
+def test_the_second_gradient_is_added_to_the_first(base: int):
+    w = leaf()
+    (w * 2).backward()
+    y = w * 2
+
+    def again():
+        y.backward()
+
+    # The start, the gradient that arrives, the sum: w.grad was there. One of the three may be shared.
+    assert 2 <= peak_of(again) <= 3
+    assert allocated() - base == 3 * KIB
+
+
+# ---------- thousands of random programs ----------
+
+
+def random_program(rng: random.Random) -> None:
+    """Tensors, views, writes, hooks, errors and backward, in any order; nothing outlives the call."""
+    w = mt.to_tensor(np.full((4, 3), 0.5), stop_gradient=False)
+    pool = [w, w * 1, mt.ones([4, 3], "float64")]
+    notes: list[object] = []
+    for _ in range(rng.randint(3, 14)):
+        x, y = rng.choice(pool), rng.choice(pool)
+        move = rng.randrange(22)
+        try:
+            if move == 0:
+                pool.append(x * y)
+            elif move == 1:
+                pool.append(rng.choice([mt.sin, mt.exp, mt.tanh, mt.relu, mt.abs, mt.sum, mt.max])(x))
+            elif move == 2:
+                pool.append(x[rng.randrange(5) :])
+            elif move == 3:
+                pool.append(rng.choice([lambda x: x.T, lambda x: x.reshape([-1]), lambda x: x.unsqueeze(0)])(x))
+            elif move == 4:
+                pool.append(rng.choice([x.detach, x.clone])())
+            elif move == 5:
+                x.add_(y)
+            elif move == 6:
+                rng.choice([x.sin_, x.exp_, x.relu_, x.square_, x.zero_, x.neg_])()
+            elif move == 7:
+                x.multiply_(y)
+            elif move == 8:
+                x[rng.randrange(5)] = rng.choice([1.5, y])
+            elif move == 9:
+                x[[0, rng.randrange(5)]] = y
+            elif move == 10:
+                pool.append(x[[0, 0, rng.randrange(5)]])
+            elif move == 11:
+                x.register_hook(notes.append)
+            elif move == 12:
+                x.register_hook(lambda g: g * 2).remove()
+            elif move == 13:
+                x.retain_grads()
+            elif move == 14:
+                x.backward(retain_graph=rng.random() < 0.5)
+            elif move == 15:
+                notes.extend(mt.grad(x, y, retain_graph=rng.random() < 0.5, allow_unused=True))
+            elif move == 16:
+                with mt.no_grad():
+                    rng.choice([x.scale_, x.t_, x.flatten_])()
+            elif move == 17:
+                x.set_value(y)
+            elif move == 18:
+                x.stop_gradient = rng.random() < 0.5
+            elif move == 19:
+                pool.remove(x) if len(pool) > 2 else None
+            elif move == 20:
+                rng.choice([x.clear_grad, lambda: x.add_("text"), lambda: x.reshape_([7, 7]), lambda: x[99]])()
+            else:
+                pool.append(rng.choice([lambda: mt.concat([x, y]), lambda: mt.where(x > 0.3, x, y), lambda: x @ y])())
+        except (ValueError, RuntimeError, TypeError, IndexError, AttributeError):
+            pass
+
+
+def test_after_thousands_of_random_programs_every_byte_is_back(no_collector):
+    before = allocated()
+    rng = random.Random(20240)
+    with np.errstate(all="ignore"):
+        for number in range(3000):
+            state = rng.getstate()
+            random_program(rng)
+            assert allocated() == before, f"program {number}, state {hash(state)}"
+
+
+def test_random_programs_leave_nothing_for_the_garbage_collector():
+    gc.collect()
+    gc.disable()
+    rng = random.Random(5)
+    with np.errstate(all="ignore"):
+        for _ in range(300):
+            random_program(rng)
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    try:
+        gc.collect()
+        kept = {type(o).__name__ for o in gc.garbage if type(o).__module__.startswith("minitensor")}
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.enable()
+    assert not kept
+
+
+def test_a_loop_of_updates_holds_no_more_at_the_end_than_after_the_first_round(base: int):
+    w, data = leaf([8, 4]), mt.ones([16, 8])
+    seen = set()
+    for _ in range(200):
+        hidden = data @ w
+        hidden.relu_()
+        (hidden * hidden).sum().backward()
+        with mt.no_grad():
+            w.subtract_(w.grad * 1e-6)
+        w.clear_gradient(set_to_zero=False)
+        del hidden
+        seen.add(allocated() - base)
+    assert seen == {8 * 4 * 4 + 16 * 8 * 4}
+
+
+def test_a_family_that_is_written_again_and_again_without_gradient_does_not_grow(base: int):
+    x = mt.zeros([4, 4])
+    view = x[1]
+    nodes = []
+    for i in range(1000):
+        view.add_(1.0)
+        x[i % 4] = 2.0
+        nodes.append(x.grad_fn)
+    assert allocated() - base == 64 and set(nodes) == {None}
+
+
+def test_a_tensor_and_its_graph_can_be_watched_by_weak_reference_as_they_go(base: int):
+    w = leaf()
+    x = w * 1
+    node, tensor = weakref.ref(x.grad_fn), weakref.ref(x)
+    y = x + 1
+    del x
+    assert tensor() is None and node() is not None
+    del y
+    assert node() is None
