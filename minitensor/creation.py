@@ -60,7 +60,7 @@ def _array_of(data: Any, dtype: np.dtype | None) -> np.ndarray:
                 f"a tensor holds one of {', '.join(DTYPES)}"
             )
         else:
-            dtype = array.dtype
+            dtype = _BY_NUMPY[array.dtype].numpy
     elif array.dtype.kind not in "biuf":
         raise TypeError(
             f"to_tensor: data of type {type(data).__name__} and dtype {array.dtype} can not become {dtype.name}"

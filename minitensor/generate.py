@@ -20,6 +20,7 @@ import numpy as np
 
 from minitensor import errors, kernels, operands
 from minitensor.device.counters import cpu_meter
+from minitensor.dtypes import FLOATS
 from minitensor.events import watch
 from minitensor.history import FREED, Leaf, Node, Operation, current, move_boxes, wrote
 from minitensor.modes import modes
@@ -205,7 +206,7 @@ def normal_source(row: Row) -> str:
     pieces["floats"] = ""
     if row.floats:
         again = ", ".join([*(f"as_float({x})" for x in row.operands), *row.argument_names])
-        pieces["floats"] = f"    if r.dtype is not a.dtype:\n        return {row.name}({again})"
+        pieces["floats"] = f"    if r.dtype is not a.dtype and a.dtype not in FLOATS:\n        return {row.name}({again})"
     pieces["record"] = ""
     if row.rules:
         entries = {x: text.conditional(x, text.triple(x)) for x in row.operands}
@@ -321,6 +322,7 @@ def _namespace() -> dict[str, Any]:
         **rules,
         "where": np.where,
         "zeros_like": np.zeros_like,
+        "FLOATS": FLOATS,
         "ndarray": np.ndarray,
         "asarray": np.asarray,
         "new": object.__new__,

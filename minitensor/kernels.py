@@ -172,13 +172,14 @@ def stored_array(op: str, array: Array, dtype: np.dtype) -> Array:
         ValueError: when an element does not fit.
     """
     if dtype.kind == "i" and array.dtype != dtype and array.size and array.dtype.kind in "fiu":
-        lowest, highest = array.min(), array.max()
+        lowest, highest = array.min().item(), array.max().item()
         bounds = np.iinfo(dtype)
         # Written so that nan fails it.
         if not (bounds.min <= lowest and highest <= bounds.max):
             worst = lowest if not lowest >= bounds.min else highest
             raise ValueError(f"{op}: {worst} can not be stored in a tensor of dtype {dtype.name}")
-    return array.astype(dtype, copy=False)
+    # By identity: operations compare dtype objects, and an unpickled array brings one of its own.
+    return array if array.dtype is dtype else array.astype(dtype)
 
 
 def fill_zero(a: Array, out: Array) -> Array:
