@@ -419,7 +419,7 @@ class Tensor:
 
 def _rebuilt(array: np.ndarray, stop_gradient: bool) -> Tensor:
     """What a pickle or a deep copy is read back as. The array is taken over."""
-    tensor = Tensor._made(np.array(array, _BY_NUMPY[array.dtype].numpy, order="C"))
+    tensor = Tensor._made(array.astype(_BY_NUMPY[array.dtype].numpy, order="C"))
     if not stop_gradient:
         tensor._node = new_leaf(array.shape)
     return tensor

@@ -131,6 +131,7 @@ class SaveEntry:
     state: StateEntry | None = None  # whose numbers they are
     of: TensorEntry | None = None  # a tensor on the same storage, when no state is known
     released: bool = False
+    event: Event = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -167,9 +168,11 @@ class Ledger:
         self.step = -1
         self.line = 1
         self.run = 0
-        self.locate: Callable[[], None] = _nowhere  # called when the interpreter frees a tensor: which step is it?
+        #: Called when the interpreter frees a tensor or a node, with what there is to be noted.
+        self.gone: Callable[[Callable[[], None]], None] = _at_once
         self._counts: dict[str, int] = {}
         self._dying: list[NodeEntry] = []
+        self._unlabelled: list[SaveEntry] = []
         self._families: list[Family] = []
 
     def _new_id(self, letter: str) -> str:
@@ -185,7 +188,7 @@ class Ledger:
 
     def stop(self) -> None:
         """Look after tensors and nodes no longer."""
-        self.locate = _nowhere
+        self.gone = _at_once
         for entry in self.tensors.values():
             entry.ref = _gone
         for value in self.values.values():
@@ -318,7 +321,6 @@ class Ledger:
         return cells.runs_of(look["shape"], look["strides"], look["offset"], cells.MOST_RANGES)[0]
 
     def tensor_gone(self, key: int) -> None:
-        self.locate()
         entry = self.tensors.pop(key, None)
         if entry is None:
             return
@@ -539,6 +541,9 @@ class Ledger:
         }
         if not kept.seen_by_tensor:
             event["copy"] = True
+        elif not at:
+            save.event = event
+            self._unlabelled.append(save)  # named at the end of the step, when its tensor may have a name
         self.events.append(event)
         self._show_ends(kept, storage.buffer, cells.runs_of(shape, strides, offset, cells.MOST_RANGES)[0])
 
@@ -571,6 +576,9 @@ class Ledger:
 
     def tidy(self) -> None:
         """Tell what the history let go and who stands at which state."""
+        for save in self._unlabelled:
+            save.event["what"] = save.label
+        self._unlabelled.clear()
         self._drop()
         for family in list(self._families):
             self._tell_names(family)
@@ -636,8 +644,8 @@ class Ledger:
             self.events.append({"do": "drop", "nodes": nodes, "states": states})
 
 
-def _nowhere() -> None:
-    """Nothing is being recorded."""
+def _at_once(tell: Callable[[], None]) -> None:
+    tell()
 
 
 def _gone() -> None:
@@ -647,13 +655,13 @@ def _gone() -> None:
 def _tensor_gone(ledger: weakref.ref[Ledger], key: int) -> None:
     alive = ledger()
     if alive is not None:
-        alive.tensor_gone(key)
+        alive.gone(lambda: alive.tensor_gone(key))
 
 
 def _node_gone(ledger: weakref.ref[Ledger], key: int) -> None:
     alive = ledger()
     if alive is not None:
-        alive.node_gone(key)
+        alive.node_gone(key)  # told at the end of the step: it needs no step of its own
 
 
 def _is_shown(x: Any) -> bool:

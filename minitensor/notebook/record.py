@@ -14,7 +14,7 @@ import inspect
 import linecache
 import sys
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from types import CodeType, FrameType, FunctionType
 from typing import Any
@@ -29,6 +29,9 @@ from minitensor.notebook.ledger import Ledger
 from minitensor.tensor import Tensor
 
 LIMIT = 300  # steps
+
+#: Raise what goes wrong in the recorder itself, for tests. A reader's program runs on without it.
+STRICT = False
 MOST_TEXT = 2000  # characters of printed text shown with one step
 
 
@@ -86,6 +89,7 @@ class Recorder:
         self.asked: set[str] = set()  # files of the functions that the caller asked for by themselves
         self._codes: dict[int, Hooks] = {}
         self._keep: list[CodeType] = []  # so that the ids above stay theirs
+        self.failure: Exception | None = None  # what went wrong in here
         self._shown: dict[tuple[str, int], int] = {}  # line of another cell -> line of the trace
 
     # ---------- beginning and end ----------
@@ -94,7 +98,7 @@ class Recorder:
         """Note what is there, and listen."""
         self.start = cpu_meter.allocated
         self.names.scan(self.stack)
-        self.ledger.locate = lambda: self._locate(sys._getframe(1))
+        self.ledger.gone = self.gone
         self.ledger.begin()
         self.peak = self.start
         self.outer, watch.listener = watch.listener, self.heard
@@ -148,7 +152,12 @@ class Recorder:
         statement = self.statements.get(index)
         if statement is None:
             return
-        frame = sys._getframe(2)
+        try:
+            self._reached(statement, moment, sys._getframe(2))
+        except Exception as failure:
+            self._give_up(failure)
+
+    def _reached(self, statement: Statement, moment: str, frame: FrameType) -> None:
         if moment == "enter":
             self._enter(statement, frame)
         elif moment == "caught":
@@ -227,8 +236,30 @@ class Recorder:
         """The engine tells what has happened."""
         if self.outer is not None:
             self.outer(kind, *arguments)
-        self.peak = max(self.peak, cpu_meter.allocated + self.ledger.bytes_of_others_freed)
-        self._locate(sys._getframe(1))
+        try:
+            self.peak = max(self.peak, cpu_meter.allocated + self.ledger.bytes_of_others_freed)
+            self._locate(sys._getframe(1))
+            self._note(kind, *arguments)
+        except Exception as failure:
+            self._give_up(failure)
+
+    def gone(self, tell: Callable[[], None]) -> None:
+        """The interpreter frees a tensor or a node."""
+        try:
+            self._locate(sys._getframe(1))
+            tell()
+        except Exception as failure:
+            self._give_up(failure)
+
+    def _give_up(self, failure: Exception) -> None:
+        self.failure = failure.with_traceback(failure.__traceback__ if STRICT else None)
+        self.truncated = (
+            f"The recording stopped after this step: the recorder failed ({type(failure).__name__}: {failure}). "
+            f"The program ran on."
+        )
+        self.stop()
+
+    def _note(self, kind: str, *arguments: Any) -> None:
         ledger = self.ledger
         if kind == "alloc":
             ledger.alloc(*arguments)
@@ -484,6 +515,8 @@ def run(
         finally:
             recorder.stop()
             hooks.take_away(recorder.hooked_functions, without_hooks)
+    if recorder.failure is not None and STRICT:
+        raise recorder.failure
     # No name of this function may hold the error: its traceback leads back here, and the circle would keep tensors.
     return Recording(recorder.variant(id_, label, recorder.names.verdict(bool(done))), done.pop() if done else None)
 
