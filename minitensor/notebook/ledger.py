@@ -406,6 +406,8 @@ class Ledger:
         if entry.is_small:
             event["cells"] = cells.read(buffer, [i for first, last in runs for i in range(first, last + 1)])
             return event, count, runs
+        if not runs:
+            return event, count, runs
         event["ranges"] = [list(run) for run in runs]
         known = [int(i) for i in entry.event["values"]]
         news = {i for i in known if any(first <= i <= last for first, last in runs)} | cells.ends(runs)

@@ -7,6 +7,7 @@ import json
 import linecache
 import sys
 import traceback
+import warnings
 
 import pytest
 
@@ -15,7 +16,9 @@ from minitensor.device.counters import cpu_meter
 from minitensor.events import listening
 from minitensor.notebook import record
 from minitensor.notebook.validation import problems
+from tests.notebook import fuzz
 from tests.notebook.programs import PROGRAMS
+from tests.notebook.replay import Memory
 
 
 @pytest.fixture(autouse=True)
@@ -167,3 +170,38 @@ def test_values_that_only_a_step_held_are_freed_with_it():
     assert [step["allocated"] for step in done.variant["steps"]] == [4000, 0, 40]
     del done
     assert cpu_meter.allocated == start
+
+
+# ---------- what it writes down is what happened ----------
+
+
+def disagreements(done, namespace: dict) -> list[str]:
+    memory = Memory(done.variant)
+    return [
+        text
+        for name, value in namespace.items()
+        if isinstance(value, mt.Tensor) and (len(name) == 1 or name in memory.names)
+        for text in memory.differs_from(name, value)
+    ]
+
+
+@pytest.mark.parametrize("source", PROGRAMS.values(), ids=PROGRAMS)
+def test_a_replayed_trace_ends_with_the_tensors_that_are_there(source):
+    namespace = names()
+    done = traced(source, namespace)
+    assert disagreements(done, namespace) == []
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_random_programs(seed):
+    source = fuzz.program(seed)
+    namespace = names()
+    mt.seed(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        done = traced(source, namespace, limit=1000)
+        assert disagreements(done, namespace) == [], source
+        namespace.clear()
+        assert state_after(watched_run, source) == state_after(plain_run, source), source
+    for step in done.variant["steps"]:
+        assert len(step["say"].split()) <= 35, step["say"]

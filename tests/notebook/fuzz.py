@@ -1,0 +1,64 @@
+"""Random programs as text: operations on memory in any order, some of which are refused."""
+
+from __future__ import annotations
+
+import random
+
+NAMES = "abcdef"
+MAKES = (
+    "mt.ones([2, 3])", "mt.arange(6)", "mt.zeros([3])", "mt.full([2, 2], 1.5)", "mt.rand([3, 2])", "mt.to_tensor(2.5)",
+    "mt.zeros([100])", "mt.arange(90).reshape([9, 10])", "mt.ones([0])",
+)  # fmt: skip
+NORMAL = (
+    "{x} + {y}", "{x} * {y}", "{x} - 1", "{x} / 2", "{x}.exp()", "{x}.sin()", "{x}.relu()", "{x}.sum()", "{x}.mean()",
+    "({x} * 2 + {y}).tanh()", "{x}.clone()", "{x}.astype('float64')", "{x}[[0]]", "mt.concat([{x}, {x}])",
+    "mt.split({x}, 1)[0]", "{x}.expand([2, 3])", "{x} > 0", "mt.where({x} > 0, {x}, {y})", "sum([{x}, {y}])",
+)  # fmt: skip
+VIEWS = (
+    "{x}.reshape([-1])", "{x}.t()", "{x}[0]", "{x}[0:1]", "{x}[..., 1]", "{x}.detach()", "{x}.unsqueeze(0)", "{x}[::2]",
+    "{x}.flatten()", "{x}.squeeze()", "{x}[:, 1:]", "{x}.diagonal()", "{x}.transpose([1, 0])", "{x}",
+)  # fmt: skip
+WRITES = (
+    "{x}.add_({y})", "{x}.scale_(3)", "{x}.sin_()", "{x}.exp_()", "{x}.multiply_({y})", "{x}.zero_()", "{x}[0] = 7",
+    "{x}[..., 0] = {y}", "{x}[[0]] = 2", "{x}[{x} > 1] = 0", "{x}[1:] = {x}[:-1]", "{x}.set_value({x} * 2)",
+    "{x}.copy_({y})", "{x}.fill_(4)", "{x}.reshape_([-1])", "{x}.t_()", "{x}.flatten_()", "{x}.relu_()", "{x}.clip_(0, 1)",
+)  # fmt: skip
+GRADIENT = (
+    "{x}.stop_gradient = False", "{x}.sum().backward()", "{x}.backward()", "{x}.stop_gradient = True", "{x}.retain_grads()",
+    "{x}.clear_grad()", "({x} * {y}).sum().backward(retain_graph=True)", "mt.grad({x}.sum(), {y}, allow_unused=True)",
+)  # fmt: skip
+
+
+def program(seed: int) -> str:
+    """A program of 5 to 25 lines. Lines that raise are caught, so that it runs on."""
+    draw = random.Random(seed)
+    lines = [f"{name} = {draw.choice(MAKES)}" for name in NAMES[:3]]
+    lines.append(f"{draw.choice(NAMES[:3])}.stop_gradient = False" if draw.random() < 0.7 else "pass")
+    for _ in range(draw.randint(3, 20)):
+        lines += _lines(draw, 0)
+    return "try:\n    pass\nexcept ValueError:\n    pass\n" + "\n".join(lines) + "\n"
+
+
+def _lines(draw: random.Random, depth: int) -> list[str]:
+    what = draw.random()
+    x, y, z = draw.choice(NAMES), draw.choice(NAMES), draw.choice(NAMES)
+    if what < 0.22:
+        line = f"{z} = " + draw.choice(NORMAL)
+    elif what < 0.42:
+        line = f"{z} = " + draw.choice(VIEWS)
+    elif what < 0.68:
+        line = draw.choice(WRITES)
+    elif what < 0.84:
+        line = draw.choice(GRADIENT)
+    elif what < 0.88:
+        line = f"del {x}"
+    elif depth < 2:
+        inside = [f"    {line}" for _ in range(draw.randint(1, 3)) for line in _lines(draw, depth + 1)]
+        head = draw.choice(["with mt.no_grad():", "for i in range(2):", "if True:", f"for {z} in [{x}, {y}]:", "def g({x}):"])
+        if head.startswith("def"):
+            return ["try:", f"    def g({x}):", *[f"    {line}" for line in inside], f"        return {x}", f"    {z} = g({y})",
+                    "except Exception: pass"]  # fmt: skip
+        return ["try:", f"    {head.format(x=x)}", *[f"    {line}" for line in inside], "except Exception: pass"]
+    else:
+        line = f"print({x})"
+    return ["try:", f"    {line.format(x=x, y=y)}", "except Exception: pass"]

@@ -1,0 +1,101 @@
+"""Replays a trace, as the stage does, and compares its last moment with the real objects."""
+
+from __future__ import annotations
+
+import minitensor as mt
+from minitensor.notebook.cells import SMALL, text_of
+
+
+class Memory:
+    """What a trace says is there after its last step."""
+
+    def __init__(self, variant: dict) -> None:
+        self.storages: dict[str, dict] = {}
+        self.tensors: dict[str, dict] = {}
+        self.names: dict[str, str] = {}
+        self.saved: dict[str, dict] = {}
+        self.nodes: dict[str, dict] = {}
+        for event in variant.get("before", []):
+            self.apply(event)
+        for step in variant["steps"]:
+            for event in step["events"]:
+                self.apply(event)
+
+    def apply(self, event: dict) -> None:
+        do = event["do"]
+        if do == "storage":
+            self.storages[event["id"]] = {**event, "version": event.get("version", 0), "values": {**event["values"]}}
+        elif do == "write":
+            storage = self.storages[event["storage"]]
+            storage["values"].update(event["cells"])
+            storage["version"] = event["version"]
+        elif do == "tensor":
+            self.tensors[event["id"]] = dict(event)
+        elif do == "retensor":
+            self.tensors[event["id"]].update(event)
+        elif do == "name":
+            self.names[event["name"]] = event["tensor"]
+        elif do == "unname":
+            del self.names[event["name"]]
+        elif do == "free":
+            for id_ in event["tensors"]:
+                del self.tensors[id_]
+            for id_ in event["storages"]:
+                del self.storages[id_]
+        elif do == "node":
+            self.nodes[event["id"]] = event
+        elif do == "save":
+            self.saved[event["id"]] = event
+        elif do == "release":
+            for id_ in event["ids"]:
+                del self.saved[id_]
+        elif do == "drop":
+            for id_ in event["nodes"]:
+                del self.nodes[id_]
+            self.saved = {id_: save for id_, save in self.saved.items() if save["node"] in self.nodes}
+
+    def stale(self) -> list[str]:
+        """The saved tensors that backward would refuse to use."""
+        return [
+            id_
+            for id_, save in self.saved.items()
+            if self.storages[save["storage"]]["version"] != save["version"]
+        ]
+
+    def differs_from(self, name: str, tensor: mt.Tensor) -> list[str]:
+        """Where the trace and the tensor of this name disagree."""
+        if name not in self.names:
+            return [f"{name} is not in the trace"]
+        seen = self.tensors[self.names[name]]
+        storage = self.storages[seen["storage"]]
+        real = {
+            "shape": tensor.shape,
+            "strides": tensor.strides,
+            "offset": tensor.offset if tensor.size else seen["offset"],
+            "dtype": tensor.dtype.name,
+            "stop_gradient": tensor.stop_gradient,
+            "leaf": tensor.is_leaf,
+        }
+        found = [f"{name}: {key} is {seen[key]}, not {value}" for key, value in real.items() if seen[key] != value]
+        if storage["version"] != tensor.inplace_version:
+            found.append(f"{name}: version is {storage['version']}, not {tensor.inplace_version}")
+        numbers = _flat(tensor.tolist())
+        for index, number in zip(_cells(tensor), numbers, strict=True):
+            told = storage["values"].get(str(index))
+            if told is None and storage["length"] > SMALL:
+                continue
+            if told != text_of(number):
+                found.append(f"{name}: cell {index} is {told}, not {text_of(number)}")
+        return found
+
+
+def _flat(numbers) -> list:
+    return [n for part in numbers for n in _flat(part)] if isinstance(numbers, list) else [numbers]
+
+
+def _cells(tensor: mt.Tensor) -> list[int]:
+    """The cells of the storage that a tensor reads, in reading order."""
+    cells = [tensor.offset if tensor.size else 0]
+    for n, stride in zip(tensor.shape, tensor.strides, strict=True):
+        cells = [cell + i * stride for cell in cells for i in range(n)]
+    return cells
