@@ -78,7 +78,7 @@ def _stands_for_its_state(node: Node, value: NodeEntry) -> bool:
 
 
 def _label(value: NodeEntry | None, node: Node) -> str:
-    return value.state.label if value is not None else f"the result of {node.op.name}"
+    return value.state.label if value is not None else "an earlier value"
 
 
 def _sum(value: NodeEntry | None, part: np.ndarray) -> str:

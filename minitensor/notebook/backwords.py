@@ -28,7 +28,7 @@ def say_backward(done: Done) -> str:
 
 def _passed(done: Done, fact: Passed) -> str:
     node = fact.node
-    where = f"{code(fact.op)} (line {node.line})" if node is not None else f"{code(fact.op)} (an earlier cell)"
+    where = node_text(node) if node is not None else f"{code(fact.op)}, recorded earlier,"
     sent = fact.sent
     if not sent:
         return f"{where} takes the gradient {fact.gradient} and passes nothing on."
@@ -38,7 +38,10 @@ def _passed(done: Done, fact: Passed) -> str:
         return _view(fact)
     freed = [each.storage for each in done.facts if isinstance(each, StorageFreed)]
     copies = [storage for storage in freed if not storage.seen_by_tensor]
-    let_go = f"Storage {copies[0].id}, its copy, is freed: {bytes_text(copies[0].nbytes)}." if copies else ""
+    let_go = ""
+    if copies:
+        kept = "copy" if copies[0].event.get("label", "").startswith("copy") else "index"
+        let_go = f"Storage {copies[0].id}, its {kept}, is freed: {bytes_text(copies[0].nbytes)}."
     if fact.op in ("setitem", "fill_", "zero_", "set_value", "copy_") and any(s.to is not None for s in sent):
         old = sent[0]
         return fitting(f"{where} sends {_to(old)}: the cells that it overwrote get 0.", let_go)
@@ -53,7 +56,7 @@ def _passed(done: Done, fact: Passed) -> str:
 def _to(sent: Sent) -> str:
     """``[2, 4] to a@0``, with the sum where something has arrived before."""
     to = sent.to
-    name = code(sent.label)
+    name = code(sent.label) if to is not None else sent.label
     if to is not None and to.drawn is None and to.of is not None and to.of.name and to.op not in ("leaf", "write"):
         name = code(to.of.name)  # for what a view sees
     total = f", which has {sent.total} now" if sent.total != sent.text else ""

@@ -57,7 +57,6 @@ class Wrote:
 
     op: str
     tensor: TensorEntry
-    inputs: list[TensorEntry]  # besides the tensor written
     storage: StorageEntry
     before: int  # version
     count: int  # cells

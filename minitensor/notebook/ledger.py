@@ -36,6 +36,7 @@ class StorageEntry:
     step: int  # in which it was made; -1 for one that was there before
     seen_by_tensor: bool = False
     freed: bool = False
+    known: set[int] = field(default_factory=set)  # cells whose numbers are told
     #: Writes so far: event, runs. Only for storages that are not shown whole.
     writes: list[tuple[Event, list[cells.Run]]] = field(default_factory=list)
 
@@ -152,6 +153,12 @@ def peek(x: Tensor) -> Node | None:
     return x._node if history is None or x._seen == history.epoch else history.node
 
 
+def _shows_all_of_it(x: Tensor) -> bool:
+    """Whether ``peek(x)`` is the value of ``x`` itself and not of a family that it is a view in."""
+    history = x._history
+    return history is None or x._seen == history.epoch or x._array is history.founder
+
+
 class Ledger:
     """See the module's text. ``events`` and ``facts`` fill up during a step; ``close_step`` empties them."""
 
@@ -219,7 +226,8 @@ class Ledger:
             event["version"] = storage.version
         entry = StorageEntry(event["id"], buffer.size, storage.nbytes, storage.version, event, self.step)
         shown = range(buffer.size) if entry.is_small else (0, buffer.size - 1)
-        event["values"] = cells.read(buffer, shown)
+        entry.known.update(shown)
+        event["values"] = cells.read(buffer, sorted(entry.known))
         self.storages[id(storage)] = entry
         self.events.append(event)
         if self.step >= 0:
@@ -258,15 +266,15 @@ class Ledger:
         """Give cells that become interesting the number they have had since they were last written."""
         if entry.is_small:
             return
-        values = entry.event["values"]
-        news = [i for i in cells.ends(runs) if str(i) not in values]
+        news = cells.ends(runs) - entry.known
+        entry.known |= news
         for index, text in cells.read(buffer, news).items():
             for event, written in reversed(entry.writes):
                 if any(first <= int(index) <= last for first, last in written):
                     event["cells"].setdefault(index, text)
                     break
             else:
-                values[index] = text
+                entry.event["values"][index] = text
 
     # ---------- tensors ----------
 
@@ -314,7 +322,7 @@ class Ledger:
             "offset": offset,
             "dtype": _dtype(array),
             "stop_gradient": node is None,
-            "leaf": node is None or type(node) is Leaf,
+            "leaf": node is None or (type(node) is Leaf and _shows_all_of_it(x)),
         }
 
     def _runs(self, look: dict[str, Any]) -> list[cells.Run]:
@@ -356,7 +364,6 @@ class Ledger:
     def wrote(self, x: Tensor, op: str, inputs: tuple[Any, ...], where: Any = None) -> None:
         """An in-place operation wrote through ``x``: every cell of it, or those that ``where`` says."""
         entry = self.meet(x)
-        given = [self.see(y) for y in inputs if _is_shown(y) and y is not x]
         storage = entry.storage
         before, storage.version = storage.version, x._storage.version
         event, count, runs = self._write_event(x, storage, where)
@@ -375,7 +382,7 @@ class Ledger:
         reads = [old.id] if old is not None else []
         reads += [state for state in self._states_of(inputs, besides=x) if state not in reads]
         self.events.append(event)
-        fact = facts.Wrote(op, entry, given, storage, before, count, runs, victims, copies)
+        fact = facts.Wrote(op, entry, storage, before, count, runs, victims, copies)
         self.facts.append(fact)
         history = x._history
         for node in (None if history is None else history.node, x._node):
@@ -386,7 +393,17 @@ class Ledger:
                 if drawn:
                     fact.node = value
                     self._label_copies(value, old, entry, copies)
+                    self._note_reads(node, old, entry)
         self.see(x)
+        for y in inputs:
+            if _is_shown(y):
+                self.see(y)
+
+    def _note_reads(self, node: Node, old: StateEntry | None, entry: TensorEntry) -> None:
+        """A view that was out of date was brought up to date for this write: its node was never its tensor's own."""
+        for parent in node.inputs:
+            if parent is not None and id(parent) not in self.values and parent.op is READ and old is not None:
+                self._value(parent, entry, None, [], old)
 
     def _label_copies(
         self, value: NodeEntry, old: StateEntry | None, entry: TensorEntry, copies: list[StorageEntry]
@@ -394,7 +411,8 @@ class Ledger:
         of = old.label if old is not None else f"{entry.name or entry.op}@{entry.storage.version - 1}"
         kept = {save.storage for save in value.saves}
         for storage in copies:
-            storage.event["label"] = f"copy of {of}" if storage in kept else "index, for backward"
+            if storage in kept:
+                storage.event["label"] = f"copy of {of}"
         for event in self.events:
             if event["do"] == "save" and event["node"] == value.drawn and event.get("copy") and old is not None:
                 event["state"] = old.id
@@ -409,9 +427,9 @@ class Ledger:
         if not runs:
             return event, count, runs
         event["ranges"] = [list(run) for run in runs]
-        known = [int(i) for i in entry.event["values"]]
-        news = {i for i in known if any(first <= i <= last for first, last in runs)} | cells.ends(runs)
-        event["cells"] = cells.read(buffer, sorted(news))
+        entry.known |= cells.ends(runs)
+        written = [i for i in entry.known if any(first <= i <= last for first, last in runs)]
+        event["cells"] = cells.read(buffer, sorted(written))
         entry.writes.append((event, runs))
         return event, count, runs
 
@@ -499,9 +517,11 @@ class Ledger:
                 found.append(state.id)
         return found
 
-    def _value(self, node: Node, entry: TensorEntry, op: str | None, reads: list[str]) -> NodeEntry:
+    def _value(
+        self, node: Node, entry: TensorEntry, op: str | None, reads: list[str], state: StateEntry | None = None
+    ) -> NodeEntry:
         """A node seen for the first time: the value of ``entry`` now. Drawn when ``op`` made it."""
-        state = self._state(entry)
+        state = state or self._state(entry)
         name = node.op.name
         value = NodeEntry(state, name, self.line, None, reads=reads, of=entry)
         key = id(node)
@@ -518,6 +538,9 @@ class Ledger:
         for what, saved in zip(node.op.saved_names, node.saved, strict=False):
             if type(saved) is tuple and len(saved) == 3 and type(saved[1]) is Storage and saved[1] is not CONSTANT:
                 self._save(value, what, *saved)
+            elif what == "index":
+                for index in node.saved[1]:
+                    self._storage(index).event["label"] = f"index of {op}"
         return value
 
     def _save(self, value: NodeEntry, what: str, array: np.ndarray, storage: Storage, version: int) -> None:

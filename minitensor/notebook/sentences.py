@@ -125,7 +125,7 @@ def _made(done: Done, fact: Made) -> str:
     if fact.op in _NEW and not fact.inputs:
         if not tensor.look["stop_gradient"]:
             return fitting(
-                f"Line {done.line} makes a leaf: {_called(tensor)} wants a gradient, and storage {storage.id} holds "
+                f"Line {done.line} makes a leaf: {_called(done, tensor)} wants a gradient, and storage {storage.id} holds "
                 f"its {numbers}, {bytes_text(storage.nbytes)}.",
                 _moved(done),
             )
@@ -146,7 +146,7 @@ def _made(done: Done, fact: Made) -> str:
             f"so it copies them to storage {storage.id}, {bytes_text(storage.nbytes)}."
         )
     else:
-        new = f"the tensor {code(tensor.names[0])}" if tensor.names and not _moved(done) else "a new tensor"
+        new = f"the tensor {_called(done, tensor)}" if tensor.names and not _moved(done) else "a new tensor"
         first = f"{subject} makes storage {storage.id}, {bytes_text(storage.nbytes)}, and {new}."
     if done.partly and tensor.held:
         return fitting(f"{first[:-1]}, held by the running line.", _saved(fact.node, fact.op))
@@ -159,14 +159,14 @@ def _made(done: Done, fact: Made) -> str:
         return fitting(first, f"The notebook keeps it as its output, {code('_')}.", kept)
     if moved or kept:
         return fitting(first, moved, kept)
-    return fitting(first, _share_nothing(fact))
+    return fitting(first, _share_nothing(done, fact))
 
 
-def _share_nothing(fact: Made) -> str:
-    names = [entry.name for entry in fact.inputs if entry.names]
+def _share_nothing(done: Done, fact: Made) -> str:
+    names = [_name(done, entry) for entry in fact.inputs if entry.names]
     if not names or not fact.tensor.names:
         return ""
-    return f"{both([*map(code, dict.fromkeys(names)), code(fact.tensor.names[0])])} share nothing."
+    return f"{both([*map(code, dict.fromkeys(names)), code(_name(done, fact.tensor))])} share nothing."
 
 
 def _saved(node: NodeEntry | None, op: str) -> str:
@@ -185,11 +185,11 @@ def _viewed(done: Done, fact: Viewed) -> str:
     size = 1
     for n in tensor.look["shape"]:
         size *= n
-    name = _called(tensor)
+    name = _called(done, tensor)
     if fact.op == "detach":
         on = f"{code('detach')} makes a second tensor on storage {storage.id}, one that wants no gradient."
         if base is not None and not base.look["stop_gradient"]:
-            return fitting(on, f"A write through {name} will change {_called(base)}, and no history will tell.")
+            return fitting(on, f"A write through {name} will change {_called(done, base)}, and no history will tell.")
         return fitting(on, "No number is copied.")
     subject = _subject(done, fact.op) if fact.op == "getitem" else code(fact.op)
     if done.statement.kind == "for":
@@ -197,14 +197,14 @@ def _viewed(done: Done, fact: Viewed) -> str:
     if size == storage.length:
         first = f"{subject} makes a second tensor on storage {storage.id}: no number is copied, no byte is added."
         if tensor.names and base is not None and base.names:
-            first = f"{first[:-1]}. {code(base.names[0])} and {code(tensor.names[0])} look at the same cells."
+            first = f"{first[:-1]}. {_called(done, base)} and {_called(done, tensor)} look at the same cells."
     else:
         first = f"{subject} makes a tensor on {size} of the {storage.length} cells of storage {storage.id}."
         if done.statement.kind == "for" and tensor.names:
             first = f"{first[:-1]}: {code(tensor.names[0])} for this round."
     if base is not None and not base.look["stop_gradient"]:
         if fact.same_family:
-            shared = both([_called(base), name])
+            shared = both([_called(done, base), name])
             return fitting(first, f"{shared} share one history from now on." if tensor.names and base.names else "")
         return fitting(first, f"Under {code('no_grad')} {name} wants no gradient and stays out of the history.")
     return fitting(first, _moved(done) or "" if "copied" in first else "No byte is added.")
@@ -213,7 +213,7 @@ def _viewed(done: Done, fact: Viewed) -> str:
 def _wrote(done: Done, fact: Wrote) -> str:
     tensor, storage = fact.tensor, fact.storage
     subject = f"Line {done.line}" if fact.op == "setitem" else code(fact.op)
-    through = f" through {_called(tensor)}" if _says_through(done, fact) else ""
+    through = f" through {_called(done, tensor)}" if _says_through(done, fact) else ""
     versions = f", which goes from version {fact.before} to version {storage.version}"
     if through:
         versions = f": version {storage.version}"
@@ -226,19 +226,22 @@ def _wrote(done: Done, fact: Wrote) -> str:
         )
     elif fact.node is None and not tensor.look["stop_gradient"]:
         leaf = "a leaf may be written" if tensor.look["leaf"] else "nothing is recorded"
-        first = f"Under {code('no_grad')} {leaf}: {subject} writes {what}{'' if through else versions}, and leaves no history."
+        who = subject.replace("Line", "line")
+        first = f"Under {code('no_grad')} {leaf}: {who} writes {what}{'' if through else versions}, and leaves no history."
     else:
         first = f"{subject} writes {what}{versions}."
         names = [named.name for named in done.all(Named) if named.tensor is tensor and named.name != tensor.name]
         if names:
             first = (
-                f"{first[:-1]}, and returns {_called(tensor)} itself: {code(names[0])} is a second name for the "
+                f"{first[:-1]}, and returns {_called(done, tensor)} itself: {code(names[0])} is a second name for the "
                 f"same tensor."
             )
     return fitting(first, _stale(fact), _unknown_to_history(done, fact), _family_moves(done, fact), _seen(done, fact))
 
 
 def _cells(fact: Wrote) -> str:
+    if fact.count == 0:
+        return "no cell"
     if fact.count == fact.storage.length:
         return f"all {fact.count:,} cells" if fact.count > 1 else "the one cell"
     if len(fact.runs) == 1 and fact.runs[0][1] - fact.runs[0][0] + 1 == fact.count and fact.storage.length > 8:
@@ -289,7 +292,7 @@ def _family_moves(done: Done, fact: Wrote) -> str:
 
 
 def _seen(done: Done, fact: Wrote) -> str:
-    if fact.node is not None and _family_moves(done, fact):
+    if _family_moves(done, fact) or _unknown_to_history(done, fact):
         return ""
     others = [entry for entry in _aliases(done, fact) if _overlap(entry, fact)]
     if not others:
@@ -307,9 +310,11 @@ def _overlap(entry: TensorEntry, fact: Wrote) -> bool:
 def _relaid(done: Done, fact: Relaid) -> str:
     tensor, old = fact.tensor, fact.old
     new = tensor.look
-    change = f"the shape of {_called(tensor)} from {old['shape']} to {new['shape']}"
+    change = f"the shape of {_called(done, tensor)} from {old['shape']} to {new['shape']}"
+    if old["shape"] == new["shape"] and old["strides"] == new["strides"]:
+        return f"{code(fact.op)} leaves shape and strides of {_called(done, tensor)} as they were, and writes nothing."
     if old["shape"] == new["shape"]:
-        change = f"the strides of {_called(tensor)} from {old['strides']} to {new['strides']}"
+        change = f"the strides of {_called(done, tensor)} from {old['strides']} to {new['strides']}"
     return fitting(
         f"{code(fact.op)} changes {change}.",
         f"It writes nothing: storage {tensor.storage.id} stays at version {tensor.storage.version}.",
@@ -323,7 +328,7 @@ def _several(done: Done, ops: list[Any]) -> str:
     writes = [fact for fact in ops if isinstance(fact, Wrote)]
     made = [fact for fact in ops if isinstance(fact, Made)]
     if len(ops) <= 3:
-        first = f"Line {done.line}: {'; then '.join(_brief(fact) for fact in ops)}."
+        first = f"Line {done.line}: {'; then '.join(_brief(done, fact) for fact in ops)}."
     else:
         runs = f"Line {done.line} runs {len(ops)} operations"
         parts = []
@@ -342,18 +347,20 @@ def _several(done: Done, ops: list[Any]) -> str:
         freed = f"{numbers[0].upper()}{numbers[1:]} {'is' if len(gone) == 1 else 'are'} freed again: nothing needs it."
         freed = freed if len(gone) == 1 else freed.replace("needs it", "needs them")
     kept = [storage for storage in temporary if not storage.freed]
-    held = f"Storage {kept[0].id} has no name and stays: {_keeper(done, kept[0])}." if kept else ""
-    return fitting(first, stale, _moved(done), freed, held)
+    held = f"Storage {kept[0].id} stays, because {_keeper(done, kept[0])}." if kept else ""
+    last = ops[-1].tensor
+    result = f"{_called(done, last)} names the last result." if last.names and not isinstance(ops[-1], Wrote) else ""
+    return fitting(first, stale, _moved(done) or result, freed, held)
 
 
-def _brief(fact: Any) -> str:
+def _brief(done: Done, fact: Any) -> str:
     if isinstance(fact, Made):
         return f"{code(fact.op)} makes storage {fact.tensor.storage.id}, {bytes_text(fact.tensor.storage.nbytes)}"
     if isinstance(fact, Viewed):
         return f"{code(fact.op)} makes a view on storage {fact.tensor.storage.id}"
     if isinstance(fact, Wrote):
         return f"{code(fact.op)} writes {_cells(fact)} of storage {fact.storage.id}, version {fact.before + 1}"
-    return f"{code(fact.op)} changes the shape of {_called(fact.tensor)}"
+    return f"{code(fact.op)} changes the shape of {_called(done, fact.tensor)}"
 
 
 # ---------- functions ----------
@@ -364,7 +371,7 @@ def _call(done: Done, ops: list[Any]) -> str:
     names = [fact for fact in done.all(Named) if fact.name.endswith(f" in {function}")]
     first = f"Line {done.line} calls {code(function)}."
     if ops:
-        first = f"{_brief(ops[-1])}; then line {done.line} calls {code(function)}."
+        first = f"{_brief(done, ops[-1])}; then line {done.line} calls {code(function)}."
     known = [(fact, [n for n in fact.tensor.names if n != fact.name]) for fact in names]
     told = [
         f"{code(fact.name)} is a name for the tensor of {code(others[0])}"
@@ -380,7 +387,7 @@ def _return(done: Done, ops: list[Any]) -> str:
     named = [code(fact.name) for fact in done.all(Named)]
     back = f"{code(function)} is done, and its own names are gone."
     if ops:
-        return fitting(f"{back[:-1]}; {_brief(ops[-1])}.", _moved(done))
+        return fitting(f"{back[:-1]}; {_brief(done, ops[-1])}.", _moved(done))
     if named:
         return fitting(f"{back} {both(named[:2])} {'names' if len(named) == 1 else 'name'} what it returned.")
     return fitting(back, _freed(done))
@@ -399,14 +406,14 @@ def _names_only(done: Done) -> str:
         others = [name for name in fact.tensor.names if name not in [other.name for other in named]]
         if len(named) > 1:
             names = both([code(other.name) for other in named[:3]])
-            return fitting(f"{names} are names for tensors that are there already.", "No byte is added.")
+            return fitting(f"{names} are names for tensors that were there already.", "No byte is added.")
         if others:
             which = "now names" if fact.before is not None else "becomes a second name for"
             return fitting(
                 f"{code(fact.name)} {which} the tensor of {code(others[0])}.",
-                _moved(done) or "No tensor, no storage and no byte is added.",
+                _fate(done, fact) or "No tensor, no storage and no byte is added.",
             )
-        return fitting(f"{code(fact.name)} names a tensor that is there already.", _moved(done))
+        return fitting(f"{code(fact.name)} names a tensor that was there already.", _fate(done, fact))
     if unnamed:
         return _deleted(done, unnamed)
     freed = _freed(done)
@@ -424,7 +431,7 @@ def _names_only(done: Done) -> str:
 def _regradient(done: Done) -> str:
     changed = [event for event in done.events if event["do"] == "retensor"]
     entry = next((e for e in done.ledger.tensors.values() if e.id == changed[0]["id"]), None)
-    name = _called(entry) if entry is not None else "the tensor"
+    name = _called(done, entry) if entry is not None else "the tensor"
     if "stop_gradient" in changed[0] and entry is not None:
         if entry.look["stop_gradient"]:
             return f"From line {done.line} on, {name} wants no gradient and belongs to no history."
@@ -457,21 +464,31 @@ def _deleted(done: Done, unnamed: Sequence[Unnamed]) -> str:
 
 
 def _moved(done: Done) -> str:
-    """A name went from one tensor to another: what became of the old one."""
+    """A name went from one tensor to another."""
     for fact in done.all(Named):
-        old = fact.before
-        if old is None:
+        if fact.before is None:
             continue
-        storage = old.storage
         name = code(fact.name)
-        if storage is fact.tensor.storage:
+        if fact.before.storage is fact.tensor.storage:
             return f"{name} moves to the new tensor."
-        if storage.freed:
-            return f"{name} moves to it, and storage {storage.id} is freed: {bytes_text(storage.nbytes)}."
-        if not old.freed and old.names:
-            return f"{name} moves to it; {code(old.names[0])} still names the old tensor."
-        return f"{name} moves to it; storage {storage.id} stays, because {_keeper(done, storage)}."
+        fate = _fate(done, fact)
+        link = ", and" if fact.before.storage.freed else ";"
+        fate = fate if fate.startswith("`") else fate[:1].lower() + fate[1:]
+        return f"{name} moves to it{link} {fate}"
     return ""
+
+
+def _fate(done: Done, fact: Named) -> str:
+    """What became of the tensor that a name stood for before."""
+    old = fact.before
+    if old is None:
+        return ""
+    storage = old.storage
+    if storage.freed:
+        return f"Storage {storage.id} is freed: {bytes_text(storage.nbytes)}."
+    if not old.freed and old.names:
+        return f"{code(old.names[0])} still names the old tensor."
+    return f"Storage {storage.id} stays, because {_keeper(done, storage)}."
 
 
 def _keeper(done: Done, storage: StorageEntry) -> str:
@@ -501,26 +518,36 @@ def _freed(done: Done) -> str:
     return f"{len(storages)} storages are freed: {total}."
 
 
-def _called(entry: TensorEntry) -> str:
+def _name(done: Done, entry: TensorEntry) -> str:
+    """The name to call a tensor by: inside a function, the function's own name for it."""
+    inside = f" in {done.statement.function}"
+    own = [name for name in entry.names if name.endswith(inside)] if done.statement.function else []
+    return own[0] if own else entry.name
+
+
+def _called(done: Done, entry: TensorEntry) -> str:
     """A tensor by its name, or by how it came to be."""
-    if entry.name:
-        return code(entry.name)
+    name = _name(done, entry)
+    if name:
+        return code(name)
     return f"the result of {code(entry.op)}" if entry.op else "the tensor"
 
 
 # ---------- errors ----------
 
 _NUMPY = re.compile(r"^\w+\.numpy\(\)$")
-_METHOD = re.compile(r"^\s*([A-Za-z_][\w.\[\]']*)\.(\w+)\(")
+_METHOD = re.compile(r"^([A-Za-z_][\w.\[\]']*)\.\w+\(")
+_ITEM = re.compile(r"^([A-Za-z_]\w*)\s*\[.*=")
+_LOOKS = ("reshape_", "transpose_", "t_", "squeeze_", "unsqueeze_", "flatten_")
 
 
 def _error(done: Done) -> str:
     error = done.error
     text, kind = str(error), type(error).__name__
     line = f"Line {done.line}"
-    found = _METHOD.match(done.statement.text)
+    found = _METHOD.match(done.statement.text) or _ITEM.match(done.statement.text)
     op = re.search(r"`(\w+)`", text)
-    subject = code(op.group(1)) if op else line
+    subject = code(op.group(1)) if op and op.group(1) != "setitem" else line
     unchanged = "Nothing is written." if not done.all(Wrote) else ""
     node = done.node
     if node is not None and "wrapper_version_snapshot" in text:
@@ -533,13 +560,9 @@ def _error(done: Done) -> str:
     if node is not None and "an earlier backward has used" in text:
         return f"{node_text(node)} has let go of what it saved, for an earlier backward used it. So this one raises."
     if text.startswith("Leaf Var"):
-        target = code(found.group(1)) if found else "a leaf"
-        what = f"the leaf {target}"
-        entry = _named(done, found.group(1)) if found else None
-        if entry is not None and not entry.look["leaf"]:
-            leaf = next((e for e in entry.family.members.values() if e.look["leaf"] and e.names), None)
-            what = f"the leaf {code(leaf.names[0]) if leaf else ''} through its view {target}".replace("  ", " ")
-        return fitting(f"{subject} asks to write {what} while gradients are recorded, and is refused.", unchanged)
+        verb = "change the shape of" if op and op.group(1) in _LOOKS else "write"
+        what = _protected(done, found.group(1) if found else "")
+        return fitting(f"{subject} asks to {verb} {what} while gradients are recorded, and is refused.", unchanged)
     if "in-place policy" in text:
         return fitting(
             f'{subject} is refused under the policy "2.5": its backward needs the input that it would overwrite.',
@@ -552,6 +575,17 @@ def _error(done: Done) -> str:
             unchanged,
         )
     return fitting(f"{line} raises {code(kind)}.", "" if done.events[:-1] else "Memory stays as it is.")
+
+
+def _protected(done: Done, name: str) -> str:
+    """The leaf that a refused operation asked for, by way of ``name``."""
+    entry = _named(done, name) or _named(done, f"{name} in {done.statement.function}")
+    if entry is None:
+        return "a leaf"
+    if entry.look["leaf"]:
+        return f"the leaf {code(name)}"
+    leaf = next((each for each in entry.family.members.values() if each.look["leaf"] and each.names), None)
+    return f"{f'the leaf {code(leaf.names[0])}' if leaf else 'a leaf'} through its view {code(name)}"
 
 
 def _named(done: Done, name: str) -> TensorEntry | None:

@@ -32,8 +32,11 @@ GRADIENT = (
 def program(seed: int) -> str:
     """A program of 5 to 25 lines. Lines that raise are caught, so that it runs on."""
     draw = random.Random(seed)
-    lines = [f"{name} = {draw.choice(MAKES)}" for name in NAMES[:3]]
-    lines.append(f"{draw.choice(NAMES[:3])}.stop_gradient = False" if draw.random() < 0.7 else "pass")
+    makes = draw.choice([MAKES, MAKES[:1] + MAKES[4:5], ("mt.rand([4])", "mt.ones([1])")])
+    lines = [f"{name} = {draw.choice(makes)}" for name in NAMES]
+    for name in draw.sample(NAMES, draw.randint(0, 3)):
+        lines += ["try:", f"    {name}.stop_gradient = False", f"    {name} = {name} * {draw.choice(('1', '2', name))}"]
+        lines.append("except TypeError: pass")
     for _ in range(draw.randint(3, 20)):
         lines += _lines(draw, 0)
     return "try:\n    pass\nexcept ValueError:\n    pass\n" + "\n".join(lines) + "\n"
@@ -50,7 +53,7 @@ def _lines(draw: random.Random, depth: int) -> list[str]:
         line = draw.choice(WRITES)
     elif what < 0.84:
         line = draw.choice(GRADIENT)
-    elif what < 0.88:
+    elif what < 0.85:
         line = f"del {x}"
     elif depth < 2:
         inside = [f"    {line}" for _ in range(draw.randint(1, 3)) for line in _lines(draw, depth + 1)]

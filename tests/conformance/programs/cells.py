@@ -53,7 +53,7 @@ def layout(cells: np.ndarray) -> tuple:
 class Storage:
     """One value per cell; ``version`` counts the writes; ``written[c]`` is the version that last wrote cell ``c``.
 
-    ``settled``: the order of the cells has been compared once.
+    ``settled``: the memory order has been compared, so it can no longer follow the engine.
     """
 
     def __init__(self, values: np.ndarray):

@@ -24,6 +24,7 @@ class CellTensor(Views, Elements):
         self.world, self.storage, self.family, self.cells = world, storage, family, cells
         self.grad: CellTensor | None = None
         self.noise = 0.0  # for a gradient: the size of the terms that cancelled in it
+        self.settled_cells: np.ndarray | None = None  # the cells whose layout was compared
         self.folded = False  # whether it is a view of a tensor whose elements share memory
         self.directions: dict[int, int] = {}  # for a leaf, or where gradients are retained: cell -> direction
         if family.first is None:
