@@ -215,10 +215,22 @@ QUESTIONS: Questions = {
         numpy="numpy.add(x, y, out=y)", torch="torch.add(x, y, out=y)", paddle="paddle.add(x, y, out=y)"
     ),
     "add_": assigned(torch="y.add_(x)", paddle="y.add_(x)"),
+    "a saved tensor, written by out": (
+        {
+            "torch": "w = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)\nx = w * 1.0\ny = x * x\n"
+            "with torch.no_grad():\n    torch.add(torch.ones(3), torch.ones(3), out=x)\n"
+            "y.sum().backward()",
+            "paddle": "w = paddle.to_tensor([1.0, 2.0, 3.0], stop_gradient=False)\nx = w * 1.0\ny = x * x\n"
+            "with paddle.no_grad():\n    paddle.add(paddle.ones([3]), paddle.ones([3]), out=x)\n"
+            "y.sum().backward()",
+        },
+        ["x.tolist()", "w.grad.tolist()"],
+    ),
     # Reading what is overwritten.
     "neighbors": overlap("x[1:] += x[:-1]", "x[1:].add_(x[:-1])", "x[1:].add_(x[:-1])"),
     "neighbors assigned": overlap("x[1:] = x[:-1]", "x[1:] = x[:-1]", "x[1:] = x[:-1]"),
     "its own first": overlap("x -= x[0]", "x.sub_(x[0])", "x.subtract_(x[0])"),
+    "its own first, cloned": overlap("x -= x[0].copy()", "x.sub_(x[0].clone())", "x.subtract_(x[0].clone())"),
     "every second": overlap("x[2:] *= x[::2]", "x[2:].mul_(x[::2])", "x[2:].multiply_(x[::2])", 2.0, 6.0),
     "a column into a row": (square(dict.fromkeys(LIBRARIES, "x[1] = x[:, 2]")), ["x[1].tolist()"]),
     "a transposed": (

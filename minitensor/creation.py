@@ -165,10 +165,11 @@ def arange(start: Any, end: Any = None, step: Any = 1, dtype: Any = None) -> Ten
     int64 when all are integers, else float32, unless ``dtype`` says otherwise.
     """
     start, end = (0, start) if end is None else (start, end)
-    numbers = [n.item() if isinstance(n, Tensor) else n for n in (start, end, step)]
+    numbers = [n.item() if isinstance(n, Tensor) and n.size == 1 else n for n in (start, end, step)]
     for number in numbers:
         if not isinstance(number, (int, float, np.integer, np.floating)):
-            raise TypeError(f"arange: a bound or step is a number, not {number!r}")
+            given = f"a tensor of shape {number.shape}" if isinstance(number, Tensor) else repr(number)
+            raise TypeError(f"arange: a bound or step is a number, not {given}")
     if numbers[2] == 0:
         raise ValueError("arange: step must not be 0")
     finite = all(math.isfinite(n) for n in numbers)

@@ -206,7 +206,9 @@ def normal_source(row: Row) -> str:
     pieces["floats"] = ""
     if row.floats:
         again = ", ".join([*(f"as_float({x})" for x in row.operands), *row.argument_names])
-        pieces["floats"] = f"    if r.dtype is not a.dtype and a.dtype not in FLOATS:\n        return {row.name}({again})"
+        pieces["floats"] = (
+            f"    if r.dtype is not a.dtype and a.dtype not in FLOATS:\n        return {row.name}({again})"
+        )
     pieces["record"] = ""
     if row.rules:
         entries = {x: text.conditional(x, text.triple(x)) for x in row.operands}

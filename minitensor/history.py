@@ -124,7 +124,6 @@ def move_boxes(old: Node, new: Node | None) -> None:
     """The value of a tensor has changed from ``old`` to ``new``: its retained gradient follows, its hooks stay."""
     if old.hooks is None:
         return
-    # The lists stay the same objects: handles of hooks refer to them.
     for box in [hook for hook in old.hooks if type(hook) is GradientBox]:
         old.hooks.remove(box)
         if new is not None:
@@ -156,7 +155,10 @@ class History:
     def note_retaining(self, member: Any) -> None:
         """``member`` may retain its gradient: its box must follow when another member is written."""
         if getattr(member, "_extra", None) is not None and member._extra.box is not None:
-            self.retaining = [*(self.retaining or ()), weakref.ref(member)]
+            others = [
+                reference for reference in self.retaining or () if reference() is not None and reference() is not member
+            ]
+            self.retaining = [*others, weakref.ref(member)]
 
 
 def family_of(x: Any) -> History:

@@ -6,6 +6,7 @@ Assigning writes in place either way, and is recorded.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -70,11 +71,13 @@ def _index_array(entry: Any) -> np.ndarray:
 
 def _whole(entry: Any) -> int:
     try:
-        return entry.__index__()
+        number = entry.__index__()
     except (AttributeError, TypeError):
         raise TypeError(
             f"an index is an integer, a slice, None, ..., or an array or list of integers or bools, not {entry!r}"
         ) from None
+    # numpy takes no larger ones; no dimension is that long, so the answer is the same.
+    return max(-sys.maxsize, min(number, sys.maxsize))
 
 
 def _picked(x: Tensor, pick: Any) -> np.ndarray:

@@ -14,6 +14,7 @@ from minitensor.dtypes import FLOATS
 from minitensor.generate import functions, swapped
 from minitensor.operands import _NUMBERS
 from minitensor.storage import caller
+from minitensor.table import ROWS
 from minitensor.tensor import Tensor
 
 #: Every operation of the table, by name: ``add``, ``add_``, ``sin``, ``sin_``, ...
@@ -24,11 +25,14 @@ for _name, _function in FUNCTIONS.items():
 
 
 def _compared(name: str) -> Any:
-    function = FUNCTIONS[name]
+    function, ufunc = FUNCTIONS[name], ROWS[name].forward
 
     def compare(x: Tensor, y: Any) -> Any:
+        if isinstance(y, _NUMBERS):
+            # A number need not fit into the dtype to be compared with its elements.
+            return Tensor._made(np.asarray(ufunc(x._array, y)), name, (x,))
         # Python asks the other operand, and falls back to identity for == and !=.
-        return function(x, y) if isinstance(y, (Tensor, np.ndarray, list, tuple, *_NUMBERS)) else NotImplemented
+        return function(x, y) if isinstance(y, (Tensor, np.ndarray, list, tuple)) else NotImplemented
 
     return compare
 

@@ -39,19 +39,17 @@ class Extra:
 
 
 class Hook:
-    """A registered hook; ``remove()`` takes it off again."""
+    """A registered hook; ``remove()`` takes it off again. It refers to no node, so it keeps nothing alive."""
 
-    __slots__ = ("_hooks", "function")
+    __slots__ = ("function",)
 
-    def __init__(self, hooks: list[Any], function: Callable[..., Any]) -> None:
-        self._hooks, self.function = hooks, function
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function: Callable[..., Any] | None = function
 
     def remove(self) -> bool:
         """Take the hook off. False when it was gone already."""
-        if self in self._hooks:
-            self._hooks.remove(self)
-            return True
-        return False
+        there, self.function = self.function is not None, None
+        return there
 
 
 _numbers = itertools.count()
@@ -293,7 +291,7 @@ class Tensor:
             raise TypeError(f"register_hook takes a function of the gradient, not {type(hook).__name__}")
         if node.hooks is None:
             node.hooks = []
-        handle = Hook(node.hooks, hook)
+        handle = Hook(hook)
         node.hooks.append(handle)
         return handle
 

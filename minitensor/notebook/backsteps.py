@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.history import WRITE, Leaf, Node
+from minitensor.history import FREED, WRITE, Leaf, Node
 from minitensor.notebook import cells, facts
-from minitensor.notebook.ledger import Ledger, NodeEntry
+from minitensor.notebook.entries import NodeEntry, StateEntry
+from minitensor.notebook.ledger import Ledger
 from minitensor.tensor import Tensor
 
 MOST_SUMMED = 64  # elements of a gradient that are added up for showing
@@ -16,11 +17,13 @@ MOST_SUMMED = 64  # elements of a gradient that are added up for showing
 
 def started(ledger: Ledger, node: Node, gradient: np.ndarray) -> None:
     """Backward starts at ``node``."""
+    for value in ledger.values.values():
+        value.arrived = value.state.gradient = None
     value = ledger.values.get(id(node))
     text = cells.gradient_text(gradient)
     if value is not None:
-        _tell(ledger, value, text)
-    ledger.facts.append(facts.Started(_label(value, node), text))
+        _tell(ledger, value.state, text)
+    ledger.facts.append(facts.Started(value.state.label if value is not None else "", text))
 
 
 def entered(ledger: Ledger, node: Node, gradient: np.ndarray) -> NodeEntry | None:
@@ -29,8 +32,8 @@ def entered(ledger: Ledger, node: Node, gradient: np.ndarray) -> NodeEntry | Non
     text = cells.gradient_text(gradient)
     if value is not None and value.drawn:
         ledger.events.append({"do": "run", "node": value.drawn})
-        if value.arrived is None and value.state.gradient is None:
-            _tell(ledger, value, text)
+        if value.state.gradient is None:
+            _tell(ledger, value.state, text)
     ledger.facts.append(facts.Passed(value, node.op.name, text, []))
     return value
 
@@ -43,16 +46,35 @@ def visited(ledger: Ledger, node: Node, gradient: np.ndarray, sent: list[tuple[N
     for parent, part in sent:
         value = ledger.values.get(id(parent))
         total = _sum(value, part)
-        if value is not None and _stands_for_its_state(parent, value):
-            _tell(ledger, value, total)
+        state = _state_for(ledger, ledger.values.get(id(node)), parent, value)
+        if value is not None and state is not None and _stands_for_its_state(parent, value):
+            _tell(ledger, state, total)
         if passed is not None:
-            passed.sent.append(facts.Sent(value, _label(value, parent), cells.gradient_text(part), total))
+            label = state.label if state is not None else ""
+            passed.sent.append(facts.Sent(value, label, cells.gradient_text(part), total))
+
+
+def _state_for(ledger: Ledger, by: NodeEntry | None, parent: Node, value: NodeEntry | None) -> StateEntry | None:
+    """Where a gradient for ``parent`` is shown: at the state that was read, or at what became of it.
+
+    A write under ``no_grad`` gives a leaf another state and leaves its node the same.
+    """
+    read = by.reads.get(id(parent)) if by is not None else None
+    if read is not None and not read.dropped:
+        return read
+    if value is None or not value.state.dropped:
+        return None if value is None else value.state
+    states = value.state.family.states
+    return states[max(states)] if states else value.state
 
 
 def left(ledger: Ledger, node: Node) -> None:
     """What ``node`` saved has been let go, unless the graph is retained."""
     value = ledger.values.get(id(node))
-    if value is not None and type(node.saved) is str:
+    if value is None:
+        return
+    value.arrived = None
+    if node.saved is FREED:
         ledger.release(value)
 
 
@@ -66,19 +88,15 @@ def collected(ledger: Ledger, node: Node, gradient: Tensor) -> None:
     ledger.facts.append(facts.Collected(value, text, entry.storage))
 
 
-def _tell(ledger: Ledger, value: NodeEntry, text: str) -> None:
-    value.state.gradient = text
-    if not value.state.dropped:
-        ledger.events.append({"do": "grad", "state": value.state.id, "text": text})
+def _tell(ledger: Ledger, state: StateEntry, text: str) -> None:
+    state.gradient = text
+    if not state.dropped:
+        ledger.events.append({"do": "grad", "state": state.id, "text": text})
 
 
 def _stands_for_its_state(node: Node, value: NodeEntry) -> bool:
     """Whether a gradient for ``node`` is one for all of its family's memory, not for what one view sees of it."""
     return bool(value.drawn and not value.partial) or type(node) is Leaf or node.op is WRITE
-
-
-def _label(value: NodeEntry | None, node: Node) -> str:
-    return value.state.label if value is not None else "an earlier value"
 
 
 def _sum(value: NodeEntry | None, part: np.ndarray) -> str:

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from minitensor.notebook.facts import Collected, Passed, Sent, Started, StorageFreed
+from minitensor.notebook.facts import Collected, Done, Passed, Sent, Started, StorageFreed
 from minitensor.notebook.words import both, bytes_text, code, fitting, node_text
-
-if TYPE_CHECKING:
-    from minitensor.notebook.sentences import Done
 
 _RESHAPING = ("reshape", "view", "squeeze", "unsqueeze", "flatten", "transpose", "t")
 _RESHAPING_IN_PLACE = tuple(f"{op}_" for op in _RESHAPING)
@@ -21,7 +16,8 @@ def say_backward(done: Done) -> str:
             return _passed(done, fact)
     for fact in done.facts:
         if isinstance(fact, Started):
-            return f"{code('backward')} starts at {code(fact.label)} with the gradient {fact.gradient}."
+            at = code(fact.label) if fact.label else "a tensor that was there before"
+            return f"{code('backward')} starts at {at} with the gradient {fact.gradient}."
     collected = [fact for fact in done.facts if isinstance(fact, Collected)]
     return _collected(done, collected) if collected else ""
 
@@ -56,7 +52,7 @@ def _passed(done: Done, fact: Passed) -> str:
 def _to(sent: Sent) -> str:
     """``[2, 4] to a@0``, with the sum where something has arrived before."""
     to = sent.to
-    name = code(sent.label) if to is not None else sent.label
+    name = code(sent.label) if sent.label else "an earlier value"
     if to is not None and to.drawn is None and to.of is not None and to.of.name and to.op not in ("leaf", "write"):
         name = code(to.of.name)  # for what a view sees
     total = f", which has {sent.total} now" if sent.total != sent.text else ""
@@ -96,5 +92,7 @@ def _collected(done: Done, collected: list[Collected]) -> str:
     total = bytes_text(sum(storage.nbytes for storage in storages))
     where = f"storage {storages[0].id}" if len(storages) == 1 else f"{len(storages)} new storages"
     freed = [each.storage for each in done.facts if isinstance(each, StorageFreed)]
-    gone = f"Storage {freed[0].id} is freed." if len(freed) == 1 else f"{len(freed)} storages are freed." if freed else ""
-    return fitting(f"{code('backward')} is done: {both(told[:2])}{more}, in {where}, {total}.", gone)
+    gone = (
+        f"Storage {freed[0].id} is freed." if len(freed) == 1 else f"{len(freed)} storages are freed." if freed else ""
+    )
+    return fitting(f"{code('backward')} is done: {both(told[:2])}{more}, in {where}, {total}.", gone if freed else "")

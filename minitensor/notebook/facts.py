@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from minitensor.notebook.cells import Run
-    from minitensor.notebook.ledger import NodeEntry, SaveEntry, StorageEntry, TensorEntry
+    from minitensor.notebook.entries import NodeEntry, SaveEntry, StorageEntry, TensorEntry
+    from minitensor.notebook.hooks import Statement
+    from minitensor.notebook.ledger import Ledger
 
 
 @dataclass(eq=False)
@@ -96,7 +98,7 @@ class Unnamed:
 class Started:
     """Backward starts."""
 
-    label: str
+    label: str  # of the state it starts at; empty when the trace does not know it
     gradient: str
 
 
@@ -105,7 +107,7 @@ class Sent:
     """A gradient that a node passed on."""
 
     to: NodeEntry | None
-    label: str  # of the state it is for
+    label: str  # of the state it is for; empty for a value that the trace does not know
     text: str
     total: str  # the sum of what has arrived there so far
 
@@ -147,3 +149,24 @@ class Returned:
     """A function of the notebook came back to this statement."""
 
     function: str
+
+
+@dataclass
+class Done:
+    """A step that is over."""
+
+    statement: Statement
+    line: int
+    phase: str
+    partly: bool  # the statement goes on
+    facts: list[Any]
+    printed: bool
+    error: BaseException | None
+    node: NodeEntry | None
+    told: str  # the sentence of the step before
+    ledger: Ledger
+    events: list[dict[str, Any]]
+
+    def all(self, *kinds: type) -> list[Any]:
+        """The facts of some kinds, in order."""
+        return [fact for fact in self.facts if isinstance(fact, kinds)]

@@ -16,7 +16,9 @@ from typing import Any
 
 from minitensor.history import Leaf
 from minitensor.notebook import facts
-from minitensor.notebook.ledger import Ledger, TensorEntry, peek
+from minitensor.notebook.entries import TensorEntry
+from minitensor.notebook.ledger import Ledger
+from minitensor.notebook.memory import peek
 from minitensor.tensor import Tensor
 
 MOST_ENTRIES = 8  # named of one list, dict or object
@@ -59,9 +61,7 @@ class Names:
             assigned |= stored
         known = _global_names(compile(tree, "program", "exec", dont_inherit=True))
         self._program = [name for name in _in_order(tree) if name in known and name not in self.ignore]
-        self._overwritten = {
-            name: id(self.namespace[name]) for name in assigned - read if name in self.namespace
-        }
+        self._overwritten = {name: id(self.namespace[name]) for name in assigned - read if name in self.namespace}
 
     def expect_output(self) -> None:
         """The next statement's value becomes the notebook's output, which IPython calls ``_``."""
@@ -120,9 +120,7 @@ class Names:
         values = frame.f_locals
         own = {*frame.f_code.co_varnames, *frame.f_code.co_cellvars}
         found = {
-            name: self.ledger.meet(value)
-            for name, value in values.items()
-            if name in own and type(value) is Tensor
+            name: self.ledger.meet(value) for name, value in values.items() if name in own and type(value) is Tensor
         }
         # Before Python 3.13 the frame keeps this copy of its variables until it is asked again.
         if isinstance(values, dict) and frame.f_code.co_flags & inspect.CO_OPTIMIZED and sys.getrefcount(values) == 3:

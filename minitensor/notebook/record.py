@@ -7,6 +7,7 @@
 """
 
 from __future__ import annotations
+import __future__
 
 import ast
 import contextlib
@@ -14,46 +15,22 @@ import inspect
 import linecache
 import sys
 import types
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from types import CodeType, FrameType, FunctionType
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from types import CodeType, FunctionType
 from typing import Any
 
-from minitensor.device.counters import cpu_meter
-from minitensor.events import watch
-from minitensor.history import Leaf, Node
 from minitensor.modes import set_inplace_policy
-from minitensor.notebook import backsteps, facts, hooks, names, sentences
-from minitensor.notebook.hooks import Hooks, Statement
-from minitensor.notebook.ledger import Ledger
+from minitensor.notebook import hooks
+from minitensor.notebook.recorder import Recorder
 from minitensor.tensor import Tensor
 
 LIMIT = 300  # steps
 
 #: Raise what goes wrong in the recorder itself, for tests. A reader's program runs on without it.
 STRICT = False
-MOST_TEXT = 2000  # characters of printed text shown with one step
 
-
-@dataclass
-class Activation:
-    """The top level of the program, or a function of the notebook that is running."""
-
-    function: str
-    frame: int  # id; 0 for the top level
-    statement: Statement | None = None
-    run: int = 0  # number of the statement's execution
-    names: dict[str, Any] = field(default_factory=dict)  # local name -> TensorEntry
-
-
-@dataclass
-class Open:
-    """The step that is going on."""
-
-    statement: Statement
-    phase: str = "forward"
-    goes_on: bool = False  # not the first step of its statement
-    node: Any = None  # the NodeEntry that backward passes through
+_FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 
 
 @dataclass
@@ -62,413 +39,6 @@ class Recording:
 
     variant: dict[str, Any]
     error: BaseException | None
-
-
-class Recorder:
-    """Listens to the hooks of a program and to the engine, and cuts what they tell into steps."""
-
-    def __init__(self, source: str, file: str, namespace: dict[str, Any], ignore: frozenset[str], limit: int) -> None:
-        self.hooks = Hooks(source, file)
-        self.namespace = namespace
-        self.limit = limit
-        self.code = source.splitlines() or [""]
-        self.ledger = Ledger()
-        self.names = names.Names(namespace, self.ledger, ignore)
-        self.steps: list[dict[str, Any]] = []
-        self.truncated: str | None = None
-        self.open: Open | None = None
-        self.stack = [Activation("", 0)]
-        self.statements = self.hooks.statements
-        self.flight = self.told_flight = 0
-        self.text: list[str] = []
-        self.runs = 0
-        self.peak = 0
-        self.start = 0
-        self.reported: int | None = None  # id of the error last told
-        self.outer = None  # who listened to the engine before
-        self.asked: set[str] = set()  # files of the functions that the caller asked for by themselves
-        self._codes: dict[int, Hooks] = {}
-        self._keep: list[CodeType] = []  # so that the ids above stay theirs
-        self.failure: Exception | None = None  # what went wrong in here
-        self._shown: dict[tuple[str, int], int] = {}  # line of another cell -> line of the trace
-
-    # ---------- beginning and end ----------
-
-    def begin(self) -> None:
-        """Note what is there, and listen."""
-        self.start = cpu_meter.allocated
-        self.names.scan(self.stack)
-        self.ledger.gone = self.gone
-        self.ledger.begin()
-        self.peak = self.start
-        self.outer, watch.listener = watch.listener, self.heard
-        hooks.listener = self.hooked
-
-    def stop(self) -> None:
-        """Listen no more."""
-        self.ledger.stop()
-        if hooks.listener == self.hooked:
-            hooks.listener = None
-        if watch.listener == self.heard:
-            watch.listener = self.outer
-        self.open = None
-
-    @property
-    def hooked_functions(self) -> list[CodeType]:
-        """The functions that the program itself defines."""
-        return [code for code in self._keep if self._codes[id(code)] is self.hooks and code.co_name != "<module>"]
-
-    def know(self, code: CodeType, of: Hooks) -> None:
-        """``code`` has hooks."""
-        for each in (code, *hooks.functions_in(code)):
-            self._codes[id(each)] = of
-            self._keep.append(each)
-
-    @property
-    def active(self) -> bool:
-        """Whether it still listens."""
-        return hooks.listener == self.hooked
-
-    # ---------- statements ----------
-
-    def begin_statement(self, statement: Statement) -> None:
-        """A statement of the top level is about to run."""
-        self._begin(statement)
-
-    def end_statement(self, error: BaseException | None = None) -> None:
-        """It has run, or raised ``error``."""
-        if not self.active:
-            return
-        if error is not None:
-            if id(error) != self.reported:
-                self._finish(error=error)
-                self.reported = id(error)
-            del self.stack[1:]
-        self._back_to(0)
-        self._finish()
-
-    def hooked(self, index: int, moment: str) -> None:
-        """A hook was reached: the statement before it in the same frame is done."""
-        statement = self.statements.get(index)
-        if statement is None:
-            return
-        try:
-            self._reached(statement, moment, sys._getframe(2))
-        except Exception as failure:
-            self._give_up(failure)
-
-    def _reached(self, statement: Statement, moment: str, frame: FrameType) -> None:
-        if moment == "enter":
-            self._enter(statement, frame)
-        elif moment == "caught":
-            error = sys.exc_info()[1]
-            if error is not None and id(error) != self.reported:
-                self._finish(error=error)
-                self.reported = id(error)
-                self._come_to(frame, silently=True)
-        else:
-            self._come_to(frame)
-            self._finish(frame)
-            if moment == "before":
-                self._begin(statement)
-
-    def _begin(self, statement: Statement) -> None:
-        if not self.active:
-            return
-        if len(self.steps) >= self.limit:
-            self.truncated = (
-                f"Only the first {self.limit} steps are shown. The program ran on to its end without being recorded."
-            )
-            self.stop()
-            return
-        self.runs += 1
-        self.stack[-1].statement, self.stack[-1].run = statement, self.runs
-        self._resume(statement, Open(statement))
-
-    def _resume(self, statement: Statement, step: Open) -> None:
-        self.open = step
-        self.ledger.line, self.ledger.run = self.line_of(statement), self.stack[-1].run
-
-    def _enter(self, statement: Statement, frame: FrameType) -> None:
-        """A function of the notebook begins."""
-        caller = frame.f_back
-        while caller is not None and id(caller.f_code) not in self._codes:
-            caller = caller.f_back
-        if caller is not None:
-            self._come_to(caller)
-        self._show_source(statement)
-        self.stack.append(Activation(frame.f_code.co_name, id(frame)))
-        if self.open is None and self.stack[-2].statement is not None:
-            self.open = Open(self.stack[-2].statement, goes_on=True)
-        self.ledger.facts.append(facts.Called(frame.f_code.co_name))
-        self._finish(frame, partly=True)
-
-    def _come_to(self, frame: FrameType, silently: bool = False) -> None:
-        """``frame`` runs: what was called from it has come back."""
-        depth = self._depth(frame)
-        if depth is None:
-            self.stack.append(Activation(frame.f_code.co_name, id(frame)))
-            return
-        self._back_to(depth, silently)
-
-    def _back_to(self, depth: int, silently: bool = False) -> None:
-        if depth == len(self.stack) - 1:
-            return
-        returned = self.stack[depth + 1].function
-        if not silently:
-            self._finish(partly=True, came_back=True)
-        del self.stack[depth + 1 :]
-        if not silently and self.stack[depth].statement is not None:
-            self._resume(self.stack[depth].statement, Open(self.stack[depth].statement, goes_on=True))
-            self.ledger.facts.append(facts.Returned(returned))
-
-    def _depth(self, frame: FrameType) -> int | None:
-        if not frame.f_code.co_flags & inspect.CO_OPTIMIZED:
-            return 0
-        for depth in range(len(self.stack) - 1, 0, -1):
-            if self.stack[depth].frame == id(frame):
-                return depth
-        return None
-
-    # ---------- the engine ----------
-
-    def heard(self, kind: str, *arguments: Any) -> None:
-        """The engine tells what has happened."""
-        if self.outer is not None:
-            self.outer(kind, *arguments)
-        try:
-            self.peak = max(self.peak, cpu_meter.allocated + self.ledger.bytes_of_others_freed)
-            self._locate(sys._getframe(1))
-            self._note(kind, *arguments)
-        except Exception as failure:
-            self._give_up(failure)
-
-    def gone(self, tell: Callable[[], None]) -> None:
-        """The interpreter frees a tensor or a node."""
-        try:
-            self._locate(sys._getframe(1))
-            tell()
-        except Exception as failure:
-            self._give_up(failure)
-
-    def _give_up(self, failure: Exception) -> None:
-        self.failure = failure.with_traceback(failure.__traceback__ if STRICT else None)
-        self.truncated = (
-            f"The recording stopped after this step: the recorder failed ({type(failure).__name__}: {failure}). "
-            f"The program ran on."
-        )
-        self.stop()
-
-    def _note(self, kind: str, *arguments: Any) -> None:
-        ledger = self.ledger
-        if kind == "alloc":
-            ledger.alloc(*arguments)
-        elif kind == "free":
-            ledger.free(*arguments)
-        elif kind == "make":
-            ledger.made(*arguments)
-        elif kind == "view":
-            ledger.viewed(*arguments)
-        elif kind == "write":
-            ledger.wrote(*arguments)
-        elif kind == "meta":
-            ledger.relaid(*arguments)
-        elif kind == "flight":
-            self.flight += arguments[0]
-        elif kind in ("start", "enter", "visit", "left", "leaf"):
-            self._backward(kind, *arguments)
-
-    def _locate(self, frame: FrameType | None) -> None:
-        """Find the statement that the engine works for."""
-        while frame is not None and id(frame.f_code) not in self._codes:
-            frame = frame.f_back
-        if frame is None or self._depth(frame) is None:
-            return
-        self._come_to(frame)
-        line, of = frame.f_lineno, self._codes[id(frame.f_code)]
-        now = self.open.statement if self.open else None
-        if now is None or now.line <= line <= now.end:
-            return
-        head = of.statements.get(of.heads.get(line, -1))
-        if head is not None and head is not now:
-            self._finish(frame)
-            self._begin(head)
-
-    def _backward(self, kind: str, node: Node, *arguments: Any) -> None:
-        ledger = self.ledger
-        if kind == "leaf":
-            backsteps.collected(ledger, node, arguments[0])
-            return
-        if kind == "visit":
-            backsteps.visited(ledger, node, *arguments)
-            return
-        if type(node) is Leaf:
-            return
-        statement = self.open.statement if self.open else self.stack[-1].statement
-        if kind == "left":
-            backsteps.left(ledger, node)
-        self._finish(partly=True)
-        if not self.active or statement is None:
-            return
-        if len(self.steps) >= self.limit:
-            self._begin(statement)
-            return
-        self.open = Open(statement, "backward", goes_on=True)
-        if kind == "start":
-            backsteps.started(ledger, node, arguments[0])
-        elif kind == "enter":
-            self.open.node = backsteps.entered(ledger, node, arguments[0])
-
-    # ---------- steps ----------
-
-    def _finish(
-        self,
-        frame: FrameType | None = None,
-        error: BaseException | None = None,
-        partly: bool = False,
-        came_back: bool = False,
-    ) -> None:
-        """The open step is over.
-
-        Args:
-            frame: where its function runs, when its local variables can be read.
-            partly: its statement goes on.
-            came_back: it was in a function that is done by now; what the caller has named since is not its doing.
-        """
-        step, self.open = self.open, None
-        if step is None or not self.active:
-            return
-        ledger = self.ledger
-        ledger.look()
-        line = self.line_of(step.statement)
-        running = self._running(partly or error is not None)
-        self.names.scan(self.stack, frame, running, only_locals=came_back)
-        ledger.tidy()
-        # Where a line goes on into backward, its first gradient belongs to backward's own first step.
-        early = self.flight - self.told_flight if step.phase == "forward" and partly else 0
-        if self.flight - early != self.told_flight:
-            ledger.events.append({"do": "flight", "bytes": self.flight})
-            self.told_flight = self.flight
-        events, happened = ledger.close_step()
-        text = "".join(self.text)
-        self.text.clear()
-        if error is not None:
-            raised: dict[str, Any] = {"do": "raise", "text": f"{type(error).__name__}: {error}"}
-            if step.node is not None and step.node.drawn and not step.node.dead:
-                raised["node"] = step.node.drawn
-            events.append(raised)
-        if not (events or text) and (step.goes_on or partly or step.statement.is_quiet):
-            return
-        done = sentences.Done(
-            statement=step.statement,
-            line=line,
-            phase=step.phase,
-            partly=partly,
-            facts=happened,
-            printed=bool(text),
-            error=error,
-            node=step.node,
-            told=self.steps[-1]["say"] if self.steps else "",
-            ledger=ledger,
-            events=events,
-        )
-        entry = {
-            "line": line,
-            "end": line + step.statement.end - step.statement.line,
-            "phase": step.phase,
-            "say": sentences.say(done),
-            "allocated": cpu_meter.allocated - early + ledger.bytes_of_others_freed,
-            "peak": self.peak,
-            "events": events,
-        }
-        if text:
-            entry["out"] = text
-        self.steps.append(entry)
-
-    def _running(self, last_too: bool) -> dict[int, str]:
-        stack = self.stack if last_too else self.stack[:-1]
-        return {each.run: f"line {self.line_of(each.statement)}" for each in stack if each.statement is not None}
-
-    def line_of(self, statement: Statement) -> int:
-        """The line of the trace: of the program, or of the source of a function defined elsewhere."""
-        if statement.file == self.hooks.file:
-            return statement.line
-        return self._shown.get((statement.file, statement.line), 1)
-
-    def _show_source(self, statement: Statement) -> None:
-        """Put the source of a function of an earlier cell below the program."""
-        if statement.file == self.hooks.file or (statement.file, statement.line) in self._shown:
-            return
-        lines = linecache.getlines(statement.file)
-        last = statement.line
-        body = [line.rstrip("\n") for line in inspect.getblock(lines[statement.line - 1 :])]
-        self.code += [""] if statement.file in self.asked else ["", "# from an earlier cell"]
-        for text in body:
-            self.code.append(text)
-            self._shown[statement.file, last] = len(self.code)
-            last += 1
-
-    def write(self, text: str) -> bool:
-        """The program prints. False when that is not shown any more."""
-        if not self.active:
-            return False
-        self.text.append(text)
-        return True
-
-    def variant(self, id_: str, label: str, verdict: str | None) -> dict[str, Any]:
-        """The finished trace of this run."""
-        others = self.start - self.ledger.bytes_before
-        for step in self.steps:
-            step["allocated"] = max(0, step["allocated"] - others)
-            step["peak"] = max(0, step["peak"] - others)
-            if len(step.get("out", "")) > MOST_TEXT:
-                left = len(step["out"]) - MOST_TEXT
-                step["out"] = step["out"][:MOST_TEXT] + f"\n... and {left} characters more\n"
-        steps = self.steps or [
-            {"line": 1, "end": 1, "phase": "forward", "say": sentences.NOTHING, "allocated": 0, "peak": 0, "events": []}
-        ]
-        variant: dict[str, Any] = {"id": id_, "label": label, "code": self.code}
-        if self.ledger.before:
-            variant["before"] = self.ledger.before
-        return {**variant, "verdict": verdict, "truncated": self.truncated, "steps": steps}
-
-
-class _Printed:
-    """Stands in for stdout: what the program prints goes to the step, and after the last step to the reader."""
-
-    def __init__(self, recorder: Recorder, stdout: Any) -> None:
-        self._recorder, self._stdout = recorder, stdout
-
-    def write(self, text: str) -> int:
-        return len(text) if self._recorder.write(text) else self._stdout.write(text)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stdout, name)
-
-
-@contextlib.contextmanager
-def _printing_to(recorder: Recorder) -> Iterator[None]:
-    """Prints go to the recorder; what a notebook displays goes where it always goes."""
-    stdout, show = sys.stdout, sys.displayhook
-    printed = _Printed(recorder, stdout)
-
-    def displayhook(value: Any) -> None:
-        now, sys.stdout = sys.stdout, stdout
-        try:
-            show(value)
-        finally:
-            sys.stdout = now
-
-    sys.stdout, sys.displayhook = printed, displayhook
-    try:
-        yield
-    finally:
-        # A program may have set its own.
-        sys.stdout = stdout if sys.stdout is printed else sys.stdout
-        sys.displayhook = show if sys.displayhook is displayhook else sys.displayhook
-
-
-# ---------- running ----------
 
 
 def run(
@@ -517,6 +87,7 @@ def run(
             hooks.take_away(recorder.hooked_functions, without_hooks)
     if recorder.failure is not None and STRICT:
         raise recorder.failure
+    recorder.failure = None  # its traceback holds the program's frames
     # No name of this function may hold the error: its traceback leads back here, and the circle would keep tensors.
     return Recording(recorder.variant(id_, label, recorder.names.verdict(bool(done))), done.pop() if done else None)
 
@@ -543,12 +114,6 @@ def _run_all(
             return [error.with_traceback(error.__traceback__.tb_next if error.__traceback__ else None)]
         recorder.end_statement()
     return []
-
-
-_FUTURE = sum(
-    feature.compiler_flag
-    for feature in (getattr(__import__("__future__"), name) for name in __import__("__future__").all_feature_names)
-)
 
 
 def _register(file: str, source: str) -> None:
@@ -594,3 +159,41 @@ def _with_hooks(recorder: Recorder, functions: list[FunctionType]) -> Iterator[N
     finally:
         for function, code in plain:
             function.__code__ = code
+
+
+# ---------- what the program prints ----------
+
+
+class _Printed:
+    """Stands in for stdout: what the program prints goes to the step, and after the last step to the reader."""
+
+    def __init__(self, recorder: Recorder, stdout: Any) -> None:
+        self._recorder, self._stdout = recorder, stdout
+
+    def write(self, text: str) -> int:
+        return len(text) if self._recorder.write(text) else self._stdout.write(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stdout, name)
+
+
+@contextlib.contextmanager
+def _printing_to(recorder: Recorder) -> Iterator[None]:
+    """Prints go to the recorder; what a notebook displays goes where it always goes."""
+    stdout, show = sys.stdout, sys.displayhook
+    printed = _Printed(recorder, stdout)
+
+    def displayhook(value: Any) -> None:
+        now, sys.stdout = sys.stdout, stdout
+        try:
+            show(value)
+        finally:
+            sys.stdout = now
+
+    sys.stdout, sys.displayhook = printed, displayhook
+    try:
+        yield
+    finally:
+        # A program may have set its own.
+        sys.stdout = stdout if sys.stdout is printed else sys.stdout
+        sys.displayhook = show if sys.displayhook is displayhook else sys.displayhook

@@ -7,30 +7,14 @@ words, no colours, no "here". Code stands in backticks; an error's own text stan
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from minitensor.history import READ, WRITE
 from minitensor.notebook.backwords import say_backward
 from minitensor.notebook.cells import SMALL, runs_of
-from minitensor.notebook.facts import (
-    Called,
-    Made,
-    Named,
-    Passed,
-    Relaid,
-    Returned,
-    Started,
-    StorageFreed,
-    TensorFreed,
-    Unnamed,
-    Viewed,
-    Wrote,
-)
-from minitensor.notebook.hooks import Statement
-from minitensor.notebook.ledger import Ledger, NodeEntry, StorageEntry, TensorEntry
+from minitensor.notebook.entries import NodeEntry, TensorEntry
+from minitensor.notebook.facts import Called, Done, Made, Named, Relaid, Returned, Viewed, Wrote
+from minitensor.notebook.naming import called, freed, keeper, kept, moved, name_of, say_names
+from minitensor.notebook.refusals import say_error
 from minitensor.notebook.words import both, bytes_text, code, count_of, fitting, node_text
 
 NOTHING = "The program has no statement that touches memory."
@@ -38,27 +22,6 @@ MOST_CODE = 28  # characters of the reader's own code quoted in a sentence
 
 # Operations that make a tensor out of nothing: no tensor goes in.
 _NEW = ("to_tensor", "full", "zeros", "ones", "arange", "rand", "randn")
-
-
-@dataclass
-class Done:
-    """A step that is over."""
-
-    statement: Statement
-    line: int
-    phase: str
-    partly: bool  # the statement goes on
-    facts: list[Any]
-    printed: bool
-    error: BaseException | None
-    node: NodeEntry | None
-    told: str  # the sentence of the step before
-    ledger: Ledger
-    events: list[dict[str, Any]]
-
-    def all(self, *kinds: type) -> list[Any]:
-        """The facts of some kinds, in order."""
-        return [fact for fact in self.facts if isinstance(fact, kinds)]
 
 
 def say(done: Done) -> str:
@@ -70,7 +33,7 @@ def say(done: Done) -> str:
 
 def _say(done: Done) -> str:
     if done.error is not None:
-        return _error(done)
+        return say_error(done)
     if done.phase == "backward":
         return say_backward(done) or _forward(done)
     return _forward(done)
@@ -79,11 +42,11 @@ def _say(done: Done) -> str:
 def _forward(done: Done) -> str:
     ops = _main(done)
     if done.all(Called):
-        return _call(done, ops)
+        return say_call(done, ops)
     if done.all(Returned):
-        return _return(done, ops)
+        return say_return(done, ops)
     if not ops:
-        return _names_only(done)
+        return say_names(done)
     if len(ops) > 1:
         return _several(done, ops)
     (fact,) = ops
@@ -125,9 +88,9 @@ def _made(done: Done, fact: Made) -> str:
     if fact.op in _NEW and not fact.inputs:
         if not tensor.look["stop_gradient"]:
             return fitting(
-                f"Line {done.line} makes a leaf: {_called(done, tensor)} wants a gradient, and storage {storage.id} holds "
+                f"Line {done.line} makes a leaf: {called(done, tensor)} wants a gradient, and storage {storage.id} holds "
                 f"its {numbers}, {bytes_text(storage.nbytes)}.",
-                _moved(done),
+                moved(done),
             )
         first = (
             f"Line {done.line} makes storage {storage.id}, {numbers} in {bytes_text(storage.nbytes)}, "
@@ -136,7 +99,7 @@ def _made(done: Done, fact: Made) -> str:
         if tensor.freed:
             return fitting(first, "Nothing names the tensor, so both are freed at once.")
         named = f"{code(tensor.names[0])} is a name for that tensor." if tensor.names else ""
-        return fitting(first, _moved(done) or named)
+        return fitting(first, moved(done) or named)
     subject = _subject(done, fact.op)
     if fact.op == "clone":
         first = f"{subject} copies {numbers} into a new storage {storage.id}, {bytes_text(storage.nbytes)}."
@@ -146,27 +109,26 @@ def _made(done: Done, fact: Made) -> str:
             f"so it copies them to storage {storage.id}, {bytes_text(storage.nbytes)}."
         )
     else:
-        new = f"the tensor {_called(done, tensor)}" if tensor.names and not _moved(done) else "a new tensor"
+        new = f"the tensor {called(done, tensor)}" if tensor.names and not moved(done) else "a new tensor"
         first = f"{subject} makes storage {storage.id}, {bytes_text(storage.nbytes)}, and {new}."
     if done.partly and tensor.held:
         return fitting(f"{first[:-1]}, held by the running line.", _saved(fact.node, fact.op))
     if tensor.freed:
-        return fitting(first, "Nothing names it, so it is freed at once." if storage.freed else _kept(done, storage))
-    moved = _moved(done)
-    kept = _saved(fact.node, fact.op)
+        return fitting(first, "Nothing names it, so it is freed at once." if storage.freed else kept(done, storage))
+    to, saves = moved(done), _saved(fact.node, fact.op)
     if tensor.names == ["_"]:
         first = f"{subject} makes storage {storage.id}, {bytes_text(storage.nbytes)}, and a new tensor."
-        return fitting(first, f"The notebook keeps it as its output, {code('_')}.", kept)
-    if moved or kept:
-        return fitting(first, moved, kept)
+        return fitting(first, f"The notebook keeps it as its output, {code('_')}.", saves)
+    if to or saves:
+        return fitting(first, to, saves)
     return fitting(first, _share_nothing(done, fact))
 
 
 def _share_nothing(done: Done, fact: Made) -> str:
-    names = [_name(done, entry) for entry in fact.inputs if entry.names]
+    names = [name_of(done, entry) for entry in fact.inputs if entry.names]
     if not names or not fact.tensor.names:
         return ""
-    return f"{both([*map(code, dict.fromkeys(names)), code(_name(done, fact.tensor))])} share nothing."
+    return f"{both([*map(code, dict.fromkeys(names)), code(name_of(done, fact.tensor))])} share nothing."
 
 
 def _saved(node: NodeEntry | None, op: str) -> str:
@@ -185,11 +147,11 @@ def _viewed(done: Done, fact: Viewed) -> str:
     size = 1
     for n in tensor.look["shape"]:
         size *= n
-    name = _called(done, tensor)
+    name = called(done, tensor)
     if fact.op == "detach":
         on = f"{code('detach')} makes a second tensor on storage {storage.id}, one that wants no gradient."
         if base is not None and not base.look["stop_gradient"]:
-            return fitting(on, f"A write through {name} will change {_called(done, base)}, and no history will tell.")
+            return fitting(on, f"A write through {name} will change {called(done, base)}, and no history will tell.")
         return fitting(on, "No number is copied.")
     subject = _subject(done, fact.op) if fact.op == "getitem" else code(fact.op)
     if done.statement.kind == "for":
@@ -197,23 +159,23 @@ def _viewed(done: Done, fact: Viewed) -> str:
     if size == storage.length:
         first = f"{subject} makes a second tensor on storage {storage.id}: no number is copied, no byte is added."
         if tensor.names and base is not None and base.names:
-            first = f"{first[:-1]}. {_called(done, base)} and {_called(done, tensor)} look at the same cells."
+            first = f"{first[:-1]}. {called(done, base)} and {called(done, tensor)} look at the same cells."
     else:
         first = f"{subject} makes a tensor on {size} of the {storage.length} cells of storage {storage.id}."
         if done.statement.kind == "for" and tensor.names:
             first = f"{first[:-1]}: {code(tensor.names[0])} for this round."
     if base is not None and not base.look["stop_gradient"]:
         if fact.same_family:
-            shared = both([_called(done, base), name])
+            shared = both([called(done, base), name])
             return fitting(first, f"{shared} share one history from now on." if tensor.names and base.names else "")
         return fitting(first, f"Under {code('no_grad')} {name} wants no gradient and stays out of the history.")
-    return fitting(first, _moved(done) or "" if "copied" in first else "No byte is added.")
+    return fitting(first, moved(done) or "" if "copied" in first else "No byte is added.")
 
 
 def _wrote(done: Done, fact: Wrote) -> str:
     tensor, storage = fact.tensor, fact.storage
     subject = f"Line {done.line}" if fact.op == "setitem" else code(fact.op)
-    through = f" through {_called(done, tensor)}" if _says_through(done, fact) else ""
+    through = f" through {called(done, tensor)}" if _says_through(done, fact) else ""
     versions = f", which goes from version {fact.before} to version {storage.version}"
     if through:
         versions = f": version {storage.version}"
@@ -227,13 +189,15 @@ def _wrote(done: Done, fact: Wrote) -> str:
     elif fact.node is None and not tensor.look["stop_gradient"]:
         leaf = "a leaf may be written" if tensor.look["leaf"] else "nothing is recorded"
         who = subject.replace("Line", "line")
-        first = f"Under {code('no_grad')} {leaf}: {who} writes {what}{'' if through else versions}, and leaves no history."
+        first = (
+            f"Under {code('no_grad')} {leaf}: {who} writes {what}{'' if through else versions}, and leaves no history."
+        )
     else:
         first = f"{subject} writes {what}{versions}."
         names = [named.name for named in done.all(Named) if named.tensor is tensor and named.name != tensor.name]
         if names:
             first = (
-                f"{first[:-1]}, and returns {_called(done, tensor)} itself: {code(names[0])} is a second name for the "
+                f"{first[:-1]}, and returns {called(done, tensor)} itself: {code(names[0])} is a second name for the "
                 f"same tensor."
             )
     return fitting(first, _stale(fact), _unknown_to_history(done, fact), _family_moves(done, fact), _seen(done, fact))
@@ -310,11 +274,11 @@ def _overlap(entry: TensorEntry, fact: Wrote) -> bool:
 def _relaid(done: Done, fact: Relaid) -> str:
     tensor, old = fact.tensor, fact.old
     new = tensor.look
-    change = f"the shape of {_called(done, tensor)} from {old['shape']} to {new['shape']}"
+    change = f"the shape of {called(done, tensor)} from {old['shape']} to {new['shape']}"
     if old["shape"] == new["shape"] and old["strides"] == new["strides"]:
-        return f"{code(fact.op)} leaves shape and strides of {_called(done, tensor)} as they were, and writes nothing."
+        return f"{code(fact.op)} leaves shape and strides of {called(done, tensor)} as they were, and writes nothing."
     if old["shape"] == new["shape"]:
-        change = f"the strides of {_called(done, tensor)} from {old['strides']} to {new['strides']}"
+        change = f"the strides of {called(done, tensor)} from {old['strides']} to {new['strides']}"
     return fitting(
         f"{code(fact.op)} changes {change}.",
         f"It writes nothing: storage {tensor.storage.id} stays at version {tensor.storage.version}.",
@@ -328,7 +292,7 @@ def _several(done: Done, ops: list[Any]) -> str:
     writes = [fact for fact in ops if isinstance(fact, Wrote)]
     made = [fact for fact in ops if isinstance(fact, Made)]
     if len(ops) <= 3:
-        first = f"Line {done.line}: {'; then '.join(_brief(done, fact) for fact in ops)}."
+        first = f"Line {done.line}: {'; then '.join(brief(done, fact) for fact in ops)}."
     else:
         runs = f"Line {done.line} runs {len(ops)} operations"
         parts = []
@@ -347,31 +311,31 @@ def _several(done: Done, ops: list[Any]) -> str:
         freed = f"{numbers[0].upper()}{numbers[1:]} {'is' if len(gone) == 1 else 'are'} freed again: nothing needs it."
         freed = freed if len(gone) == 1 else freed.replace("needs it", "needs them")
     kept = [storage for storage in temporary if not storage.freed]
-    held = f"Storage {kept[0].id} stays, because {_keeper(done, kept[0])}." if kept else ""
+    held = f"Storage {kept[0].id} stays, because {keeper(done, kept[0])}." if kept else ""
     last = ops[-1].tensor
-    result = f"{_called(done, last)} names the last result." if last.names and not isinstance(ops[-1], Wrote) else ""
-    return fitting(first, stale, _moved(done) or result, freed, held)
+    result = f"{called(done, last)} names the last result." if last.names and not isinstance(ops[-1], Wrote) else ""
+    return fitting(first, stale, moved(done) or result, freed, held)
 
 
-def _brief(done: Done, fact: Any) -> str:
+def brief(done: Done, fact: Any) -> str:
     if isinstance(fact, Made):
         return f"{code(fact.op)} makes storage {fact.tensor.storage.id}, {bytes_text(fact.tensor.storage.nbytes)}"
     if isinstance(fact, Viewed):
         return f"{code(fact.op)} makes a view on storage {fact.tensor.storage.id}"
     if isinstance(fact, Wrote):
         return f"{code(fact.op)} writes {_cells(fact)} of storage {fact.storage.id}, version {fact.before + 1}"
-    return f"{code(fact.op)} changes the shape of {_called(done, fact.tensor)}"
+    return f"{code(fact.op)} changes the shape of {called(done, fact.tensor)}"
 
 
 # ---------- functions ----------
 
 
-def _call(done: Done, ops: list[Any]) -> str:
+def say_call(done: Done, ops: list[Any]) -> str:
     function = done.all(Called)[-1].function
     names = [fact for fact in done.all(Named) if fact.name.endswith(f" in {function}")]
     first = f"Line {done.line} calls {code(function)}."
     if ops:
-        first = f"{_brief(done, ops[-1])}; then line {done.line} calls {code(function)}."
+        first = f"{brief(done, ops[-1])}; then line {done.line} calls {code(function)}."
     known = [(fact, [n for n in fact.tensor.names if n != fact.name]) for fact in names]
     told = [
         f"{code(fact.name)} is a name for the tensor of {code(others[0])}"
@@ -382,211 +346,14 @@ def _call(done: Done, ops: list[Any]) -> str:
     return fitting(first, f"{both(told[:2])}." if told else "")
 
 
-def _return(done: Done, ops: list[Any]) -> str:
+def say_return(done: Done, ops: list[Any]) -> str:
     function = done.all(Returned)[-1].function
     named = [code(fact.name) for fact in done.all(Named)]
     back = f"{code(function)} is done, and its own names are gone."
     if ops:
-        return fitting(f"{back[:-1]}; {_brief(done, ops[-1])}.", _moved(done))
+        return fitting(f"{back[:-1]}; {brief(done, ops[-1])}.", moved(done))
     if named:
-        return fitting(f"{back} {both(named[:2])} {'names' if len(named) == 1 else 'name'} what it returned.")
-    return fitting(back, _freed(done))
-
-
-# ---------- names ----------
-
-
-def _names_only(done: Done) -> str:
-    named, unnamed = done.all(Named), done.all(Unnamed)
-    line = f"Line {done.line}"
-    if done.statement.kind == "delete" and unnamed:
-        return _deleted(done, unnamed)
-    if named:
-        fact = named[0]
-        others = [name for name in fact.tensor.names if name not in [other.name for other in named]]
-        if len(named) > 1:
-            names = both([code(other.name) for other in named[:3]])
-            return fitting(f"{names} are names for tensors that were there already.", "No byte is added.")
-        if others:
-            which = "now names" if fact.before is not None else "becomes a second name for"
-            return fitting(
-                f"{code(fact.name)} {which} the tensor of {code(others[0])}.",
-                _fate(done, fact) or "No tensor, no storage and no byte is added.",
-            )
-        return fitting(f"{code(fact.name)} names a tensor that was there already.", _fate(done, fact))
-    if unnamed:
-        return _deleted(done, unnamed)
-    freed = _freed(done)
-    if freed:
-        return fitting(f"{line} lets go of what nothing names any more.", freed)
-    if done.printed:
-        return f"{line} prints and changes no memory."
-    if _NUMPY.match(done.statement.text):
-        return f"{code(done.statement.text)} copies the numbers into a numpy array of its own. No tensor is made."
-    if any(event["do"] == "retensor" for event in done.events):
-        return _regradient(done)
-    return f"{line} touches no tensor: memory stays as it is."
-
-
-def _regradient(done: Done) -> str:
-    changed = [event for event in done.events if event["do"] == "retensor"]
-    entry = next((e for e in done.ledger.tensors.values() if e.id == changed[0]["id"]), None)
-    name = _called(done, entry) if entry is not None else "the tensor"
-    if "stop_gradient" in changed[0] and entry is not None:
-        if entry.look["stop_gradient"]:
-            return f"From line {done.line} on, {name} wants no gradient and belongs to no history."
-        return f"From line {done.line} on, {name} is a leaf that wants a gradient. No number moves."
-    return f"Line {done.line} changes how {name} looks at its storage. No number moves."
-
-
-def _deleted(done: Done, unnamed: Sequence[Unnamed]) -> str:
-    if len(unnamed) > 1:
-        names = both([code(fact.name) for fact in unnamed[:3]])
-        return fitting(f"{names} are gone.", _freed(done) or "Their storages stay: others hold them.")
-    fact = unnamed[0]
-    subject = code(done.statement.text) if done.statement.kind == "delete" else f"Line {done.line}"
-    tensor, storage = fact.tensor, fact.tensor.storage
-    if not tensor.freed:
-        if tensor.names:
-            return (
-                f"{subject} takes away a name. The tensor and its storage stay, because "
-                f"{both([code(n) for n in tensor.names[:2]])} still {'names' if len(tensor.names) == 1 else 'name'} it."
-            )
-        return f"{subject} takes away the last name of a tensor. Something else still holds the tensor, so it stays."
-    if storage.freed:
-        return (
-            f"{subject} takes away the last name of its tensor, so storage {storage.id} is freed at once: "
-            f"{bytes_text(storage.nbytes)} fewer are allocated."
-        )
-    return (
-        f"{subject} takes away a name and its tensor. Storage {storage.id} stays, because {_keeper(done, storage)}."
-    )
-
-
-def _moved(done: Done) -> str:
-    """A name went from one tensor to another."""
-    for fact in done.all(Named):
-        if fact.before is None:
-            continue
-        name = code(fact.name)
-        if fact.before.storage is fact.tensor.storage:
-            return f"{name} moves to the new tensor."
-        fate = _fate(done, fact)
-        link = ", and" if fact.before.storage.freed else ";"
-        fate = fate if fate.startswith("`") else fate[:1].lower() + fate[1:]
-        return f"{name} moves to it{link} {fate}"
-    return ""
-
-
-def _fate(done: Done, fact: Named) -> str:
-    """What became of the tensor that a name stood for before."""
-    old = fact.before
-    if old is None:
-        return ""
-    storage = old.storage
-    if storage.freed:
-        return f"Storage {storage.id} is freed: {bytes_text(storage.nbytes)}."
-    if not old.freed and old.names:
-        return f"{code(old.names[0])} still names the old tensor."
-    return f"Storage {storage.id} stays, because {_keeper(done, storage)}."
-
-
-def _keeper(done: Done, storage: StorageEntry) -> str:
-    """Who holds a storage."""
-    looking = [entry for entry in done.ledger.tensors.values() if entry.storage is storage]
-    names = [entry.names[0] for entry in looking if entry.names]
-    if names:
-        return f"{code(names[0])} still looks at it"
-    for value in done.ledger.values.values():
-        for save in value.saves:
-            if save.storage is storage and not save.released:
-                return f"{node_text(value)} saved it for backward"
-    return "something else still holds it"
-
-
-def _kept(done: Done, storage: StorageEntry) -> str:
-    return f"Storage {storage.id} stays, because {_keeper(done, storage)}."
-
-
-def _freed(done: Done) -> str:
-    storages = [fact.storage for fact in done.all(StorageFreed)]
-    if not storages:
-        return "A tensor is gone; its storage stays." if done.all(TensorFreed) else ""
-    total = bytes_text(sum(storage.nbytes for storage in storages))
-    if len(storages) == 1:
-        return f"Storage {storages[0].id} is freed: {total}."
-    return f"{len(storages)} storages are freed: {total}."
-
-
-def _name(done: Done, entry: TensorEntry) -> str:
-    """The name to call a tensor by: inside a function, the function's own name for it."""
-    inside = f" in {done.statement.function}"
-    own = [name for name in entry.names if name.endswith(inside)] if done.statement.function else []
-    return own[0] if own else entry.name
-
-
-def _called(done: Done, entry: TensorEntry) -> str:
-    """A tensor by its name, or by how it came to be."""
-    name = _name(done, entry)
-    if name:
-        return code(name)
-    return f"the result of {code(entry.op)}" if entry.op else "the tensor"
-
-
-# ---------- errors ----------
-
-_NUMPY = re.compile(r"^\w+\.numpy\(\)$")
-_METHOD = re.compile(r"^([A-Za-z_][\w.\[\]']*)\.\w+\(")
-_ITEM = re.compile(r"^([A-Za-z_]\w*)\s*\[.*=")
-_LOOKS = ("reshape_", "transpose_", "t_", "squeeze_", "unsqueeze_", "flatten_")
-
-
-def _error(done: Done) -> str:
-    error = done.error
-    text, kind = str(error), type(error).__name__
-    line = f"Line {done.line}"
-    found = _METHOD.match(done.statement.text) or _ITEM.match(done.statement.text)
-    op = re.search(r"`(\w+)`", text)
-    subject = code(op.group(1)) if op and op.group(1) != "setitem" else line
-    unchanged = "Nothing is written." if not done.all(Wrote) else ""
-    node = done.node
-    if node is not None and "wrapper_version_snapshot" in text:
-        stale = next((save for save in node.saves if save.storage.version != save.version), None)
-        if stale is not None:
-            return (
-                f"{node_text(node)} asks for {code(stale.name)} at version {stale.version} and finds version "
-                f"{stale.storage.version}, so {code('backward')} raises."
-            )
-    if node is not None and "an earlier backward has used" in text:
-        return f"{node_text(node)} has let go of what it saved, for an earlier backward used it. So this one raises."
-    if text.startswith("Leaf Var"):
-        verb = "change the shape of" if op and op.group(1) in _LOOKS else "write"
-        what = _protected(done, found.group(1) if found else "")
-        return fitting(f"{subject} asks to {verb} {what} while gradients are recorded, and is refused.", unchanged)
-    if "in-place policy" in text:
         return fitting(
-            f'{subject} is refused under the policy "2.5": its backward needs the input that it would overwrite.',
-            unchanged,
+            f"{back} {both(named[:2])} {'names' if len(named) == 1 else 'name'} what it returned.", freed(done)
         )
-    if text.startswith("The shape of broadcast output"):
-        return fitting(
-            f"{subject} would need a larger result than its target, and a shape never grows in place: "
-            f"it is refused.",
-            unchanged,
-        )
-    return fitting(f"{line} raises {code(kind)}.", "" if done.events[:-1] else "Memory stays as it is.")
-
-
-def _protected(done: Done, name: str) -> str:
-    """The leaf that a refused operation asked for, by way of ``name``."""
-    entry = _named(done, name) or _named(done, f"{name} in {done.statement.function}")
-    if entry is None:
-        return "a leaf"
-    if entry.look["leaf"]:
-        return f"the leaf {code(name)}"
-    leaf = next((each for each in entry.family.members.values() if each.look["leaf"] and each.names), None)
-    return f"{f'the leaf {code(leaf.names[0])}' if leaf else 'a leaf'} through its view {code(name)}"
-
-
-def _named(done: Done, name: str) -> TensorEntry | None:
-    return next((entry for entry in done.ledger.tensors.values() if name in entry.names), None)
+    return fitting(back, freed(done))

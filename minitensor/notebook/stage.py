@@ -22,7 +22,8 @@ import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from minitensor.notebook import picture, record as recording
+from minitensor.notebook import picture
+from minitensor.notebook import record as recording
 from minitensor.notebook.embed import page_script, prose
 
 TITLE = "What the program does to memory"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from minitensor.notebook.ledger import NodeEntry
+    from minitensor.notebook.entries import NodeEntry
 
 MOST_WORDS = 35
 

@@ -8,7 +8,6 @@ program in which something needed may be overwritten may be refused; a wrong num
 from __future__ import annotations
 
 import copy
-import gc
 from collections.abc import Callable
 
 import numpy as np
@@ -160,7 +159,7 @@ def a_constant_takes_in_one_leaf_after_another(w, u):
     return b * b
 
 
-@right
+@right_or_refused
 def three_leaves_in_one_storage(w, u, s):
     b = mt.zeros([3, 4], "float64")
     for row, x in zip(b, (w, u, s), strict=True):
@@ -170,7 +169,7 @@ def three_leaves_in_one_storage(w, u, s):
     return (b * b).sum(axis=0)
 
 
-@right
+@right_or_refused
 def a_stored_view_of_another_leaf(w, u):
     a = w * 1
     v = a[1:3]
@@ -383,7 +382,7 @@ def a_matrix_is_written_after_it_was_multiplied(w, u):
 @right
 def vectors_and_matrices(w, u):
     a, b = w.reshape([2, 2]), u.reshape([2, 2])
-    return (w @ u + (a @ u[0:2]).sum() + (w[0:2] @ b).square().sum() + a.matmul(b, transpose_x=True).sin().sum())
+    return w @ u + (a @ u[0:2]).sum() + (w[0:2] @ b).square().sum() + a.matmul(b, transpose_x=True).sin().sum()
 
 
 @right
@@ -424,7 +423,7 @@ def the_founder_dies_first(w):
     return u * u
 
 
-@right
+@right_or_refused
 def only_the_elements_live(w):
     a, b, c, d = (w * 1).unbind()
     a.multiply_(b)
@@ -441,7 +440,6 @@ def a_writer_dies_and_a_reader_lives(w):
     del a
     v.multiply_(c)
     del v
-    gc.collect()
     return c.exp()
 
 
@@ -491,7 +489,7 @@ def weights_that_are_gradients(w):
     del slope
     b = w * 1
     b.retain_grads()
-    mt.grad(b.exp().sum(), b)
+    mt.grad(b.exp().sum(), b, retain_graph=True)
     b[0:2].multiply_(b[2:])
     return b
 
@@ -499,7 +497,7 @@ def weights_that_are_gradients(w):
 # ---------- dimensions and elements of length 0 and 1 ----------
 
 
-@right
+@right_or_refused
 def numbers_without_dimensions(w):
     b = w * 1
     number = b[1]

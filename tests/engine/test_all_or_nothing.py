@@ -272,7 +272,6 @@ def test_a_floating_argument_does_not_go_into_integers(attempt: Attempt):
 BIG = [2**40, np.int64(2**40), -(2**40), 10**400]
 
 
-
 TAKE_A_NUMBER = {
     **{name + "_": lambda x, n, name=name: run(name, x, n) for name in BINARY if name != "divide"},
     "scale_": lambda x, n: x.scale_(n),

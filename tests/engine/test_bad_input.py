@@ -274,7 +274,9 @@ def test_views_and_joins_name_what_is_wrong(call, given: str):
 
 @pytest.mark.parametrize("name", ["sum", "mean", "max", "min", "prod"])
 @pytest.mark.parametrize(
-    "axis, given", [(2, "2"), (-3, "-3"), ("a", "'a'|str"), (1.5, "1.5|float"), ([0, 0], "axis"), ([0, 9], "9")], ids=str
+    "axis, given",
+    [(2, "2"), (-3, "-3"), ("a", "'a'|str"), (1.5, "1.5|float"), ([0, 0], "axis"), ([0, 9], "9")],
+    ids=str,
 )
 def test_a_reduction_names_a_wrong_axis(name: str, axis: object, given: str):
     expect_named(lambda: getattr(X, name)(axis=axis), name, given)
@@ -290,7 +292,9 @@ def test_a_reduction_without_elements_is_named(name: str):
 # ---------- operands ----------
 
 
-@pytest.mark.parametrize("name", ["add", "subtract", "multiply", "divide", "pow", "maximum", "minimum", "equal", "less_than"])
+@pytest.mark.parametrize(
+    "name", ["add", "subtract", "multiply", "divide", "pow", "maximum", "minimum", "equal", "less_than"]
+)
 @pytest.mark.parametrize("wrong", ["a", None, object(), {}, 1j, print, mt.Tensor], ids=lambda v: type(v).__name__)
 def test_an_operand_that_is_none_is_named(name: str, wrong: object):
     operation = getattr(mt, name)
@@ -304,7 +308,9 @@ def test_shapes_that_do_not_fit_are_named(name: str):
     expect_named(lambda: getattr(mt, name)(*condition, X, mt.ones([2])), name, r"\[2, 3\] and \[2\]")
 
 
-@pytest.mark.parametrize("call", [lambda: mt.sin(2.0), lambda: mt.add(1, 2), lambda: mt.sin([1.0]) and None, lambda: mt.abs("a")])
+@pytest.mark.parametrize(
+    "call", [lambda: mt.sin(2.0), lambda: mt.add(1, 2), lambda: mt.sin([1.0]) and None, lambda: mt.abs("a")]
+)
 def test_an_operation_without_any_tensor_gives_an_answer_or_asks_for_one(call):
     try:
         call()

@@ -70,7 +70,15 @@ def test_to_tensor_copies_whatever_the_memory_of_the_array_looks_like():
     base = np.arange(12.0).reshape(3, 4)
     frozen = base.copy()
     frozen.flags.writeable = False
-    for array in (base, base.T, base[::-1, ::2], base[1:1], frozen, np.asfortranarray(base), np.broadcast_to(base, (2, 3, 4))):
+    for array in (
+        base,
+        base.T,
+        base[::-1, ::2],
+        base[1:1],
+        frozen,
+        np.asfortranarray(base),
+        np.broadcast_to(base, (2, 3, 4)),
+    ):
         x = mt.to_tensor(array)
         np.testing.assert_array_equal(x.numpy(), array)
         assert x.is_contiguous() and x.offset == 0

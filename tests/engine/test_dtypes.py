@@ -98,8 +98,8 @@ def test_arguments_do_not_widen_either(make, dtype: str):
         x.scale(make(2), make(1), bias_after_scale=False),
         x.clip(make(0), make(1.5)),
         x.clip(max=make(1.5)),
-        x**make(2),
-        x**make(0.5),
+        x ** make(2),
+        x ** make(0.5),
         x / make(3),
         mt.where(x > make(1.5), x, make(0)),
     ):

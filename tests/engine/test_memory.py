@@ -352,56 +352,59 @@ def random_program(rng: random.Random) -> None:
     pool = [w, w * 1, mt.ones([4, 3], "float64")]
     notes: list[object] = []
     for _ in range(rng.randint(3, 14)):
-        x, y = rng.choice(pool), rng.choice(pool)
-        move = rng.randrange(22)
+        x, y, k = rng.choice(pool), rng.choice(pool), rng.randrange(5)
         try:
-            if move == 0:
-                pool.append(x * y)
-            elif move == 1:
-                pool.append(rng.choice([mt.sin, mt.exp, mt.tanh, mt.relu, mt.abs, mt.sum, mt.max])(x))
-            elif move == 2:
-                pool.append(x[rng.randrange(5) :])
-            elif move == 3:
-                pool.append(rng.choice([lambda x: x.T, lambda x: x.reshape([-1]), lambda x: x.unsqueeze(0)])(x))
-            elif move == 4:
-                pool.append(rng.choice([x.detach, x.clone])())
-            elif move == 5:
-                x.add_(y)
-            elif move == 6:
-                rng.choice([x.sin_, x.exp_, x.relu_, x.square_, x.zero_, x.neg_])()
-            elif move == 7:
-                x.multiply_(y)
-            elif move == 8:
-                x[rng.randrange(5)] = rng.choice([1.5, y])
-            elif move == 9:
-                x[[0, rng.randrange(5)]] = y
-            elif move == 10:
-                pool.append(x[[0, 0, rng.randrange(5)]])
-            elif move == 11:
-                x.register_hook(notes.append)
-            elif move == 12:
-                x.register_hook(lambda g: g * 2).remove()
-            elif move == 13:
-                x.retain_grads()
-            elif move == 14:
-                x.backward(retain_graph=rng.random() < 0.5)
-            elif move == 15:
-                notes.extend(mt.grad(x, y, retain_graph=rng.random() < 0.5, allow_unused=True))
-            elif move == 16:
-                with mt.no_grad():
-                    rng.choice([x.scale_, x.t_, x.flatten_])()
-            elif move == 17:
-                x.set_value(y)
-            elif move == 18:
-                x.stop_gradient = rng.random() < 0.5
-            elif move == 19:
-                pool.remove(x) if len(pool) > 2 else None
-            elif move == 20:
-                rng.choice([x.clear_grad, lambda: x.add_("text"), lambda: x.reshape_([7, 7]), lambda: x[99]])()
-            else:
-                pool.append(rng.choice([lambda: mt.concat([x, y]), lambda: mt.where(x > 0.3, x, y), lambda: x @ y])())
+            made = rng.choice(MOVES)(x, y, k, notes)
         except (ValueError, RuntimeError, TypeError, IndexError, AttributeError):
-            pass
+            continue
+        if isinstance(made, mt.Tensor):
+            pool.append(made)
+        if k == 0 and len(pool) > 3:
+            pool.pop(rng.randrange(len(pool)))
+
+
+def scaled_under_no_grad(x: mt.Tensor, y: mt.Tensor, k: int, notes: list[object]) -> None:
+    with mt.no_grad():
+        (x.scale_, x.t_, x.flatten_, x.relu_, x.squeeze_)[k]()
+
+
+def registered_and_removed(x: mt.Tensor, y: mt.Tensor, k: int, notes: list[object]) -> None:
+    x.register_hook(lambda g: g * 2).remove()
+
+
+def stopped(x: mt.Tensor, y: mt.Tensor, k: int, notes: list[object]) -> None:
+    x.stop_gradient = k < 3
+
+
+MOVES = [
+    lambda x, y, k, notes: x * y,
+    lambda x, y, k, notes: (mt.sin, mt.exp, mt.tanh, mt.abs, mt.max)[k](x),
+    lambda x, y, k, notes: x[k:],
+    lambda x, y, k, notes: x[[0, 0, k]],
+    lambda x, y, k, notes: x.T,
+    lambda x, y, k, notes: x.reshape([-1]).unsqueeze(0),
+    lambda x, y, k, notes: x.as_strided([2, 2], [1, k], 0),
+    lambda x, y, k, notes: x.detach() if k else x.clone(),
+    lambda x, y, k, notes: mt.concat([x, y]),
+    lambda x, y, k, notes: mt.where(x > 0.3, x, y),
+    lambda x, y, k, notes: x @ y,
+    lambda x, y, k, notes: x.add_(y),
+    lambda x, y, k, notes: x.multiply_(y),
+    lambda x, y, k, notes: (x.sin_, x.exp_, x.square_, x.zero_, x.neg_)[k](),
+    lambda x, y, k, notes: x.__setitem__(k, y if k else 1.5),
+    lambda x, y, k, notes: x.__setitem__([0, k], y),
+    lambda x, y, k, notes: x.set_value(y),
+    lambda x, y, k, notes: x.copy_(y),
+    lambda x, y, k, notes: notes.append(x.register_hook(notes.append)),
+    lambda x, y, k, notes: x.retain_grads(),
+    lambda x, y, k, notes: x.backward(retain_graph=k < 3),
+    lambda x, y, k, notes: notes.extend(mt.grad(x, y, retain_graph=k < 3, allow_unused=True)),
+    lambda x, y, k, notes: x.clear_grad(),
+    lambda x, y, k, notes: x.add_("text") if k else x.reshape_([7, 7]),
+    scaled_under_no_grad,
+    registered_and_removed,
+    stopped,
+]
 
 
 def test_after_thousands_of_random_programs_every_byte_is_back(no_collector):

@@ -30,9 +30,8 @@ def test_enable_grad_works_inside_no_grad():
 
 
 def test_modes_come_back_after_an_error():
-    with pytest.raises(KeyError):
-        with mt.no_grad(), mt.enable_grad(), mt.no_grad():
-            raise KeyError
+    with pytest.raises(KeyError), mt.no_grad(), mt.enable_grad(), mt.no_grad():
+        raise KeyError
     assert mt.is_grad_enabled()
 
 

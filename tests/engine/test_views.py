@@ -45,6 +45,7 @@ VIEWS = {
     "unbind a vector": (SQUARE[0], lambda x: x.unbind()[1], lambda v: v[1, ...]),
     "as_strided": (CUBE, lambda x: x.as_strided([2, 3], [1, 5], 4), lambda v: as_strided(v, [2, 3], [1, 5], 4)),
     "as_strided backwards": (CUBE, lambda x: x.as_strided([3], [-4], 9), lambda v: as_strided(v, [3], [-4], 9)),
+    "as_strided of a number": (np.array(3.0), lambda x: x.as_strided([1, 1], [0, 0], 0), lambda v: v.reshape(1, 1)),
     "index": (CUBE, lambda x: x[1], lambda v: v[1]),
     "index to a number": (CUBE, lambda x: x[1, 2, 3], lambda v: v[1, 2, 3, ...]),
     "index from behind": (CUBE, lambda x: x[-1, :, -2], lambda v: v[-1, :, -2]),

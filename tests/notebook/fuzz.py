@@ -57,7 +57,9 @@ def _lines(draw: random.Random, depth: int) -> list[str]:
         line = f"del {x}"
     elif depth < 2:
         inside = [f"    {line}" for _ in range(draw.randint(1, 3)) for line in _lines(draw, depth + 1)]
-        head = draw.choice(["with mt.no_grad():", "for i in range(2):", "if True:", f"for {z} in [{x}, {y}]:", "def g({x}):"])
+        head = draw.choice(
+            ["with mt.no_grad():", "for i in range(2):", "if True:", f"for {z} in [{x}, {y}]:", "def g({x}):"]
+        )
         if head.startswith("def"):
             return ["try:", f"    def g({x}):", *[f"    {line}" for line in inside], f"        return {x}", f"    {z} = g({y})",
                     "except Exception: pass"]  # fmt: skip

@@ -2,102 +2,451 @@
 
 from __future__ import annotations
 
-PROGRAMS: dict[str, str] = {
-    "normal": "x = mt.to_tensor([[1., 2., 3.], [4., 5., 6.]])\ny = x + 1\ndel x\nz = y * y",
-    "view": "x = mt.arange(6)\ny = x.reshape([3, 2])\nz = y.t()\nw = z[0]\ndel x, y",
-    "in place": "x = mt.ones([2, 3])\ny = x.add_(1)\nx.scale_(3)\ndel x",
-    "rebinding": "x = mt.ones([3])\nx = x + 1\nx += 1\ny = x\nx = x * 2\nx = 5",
-    "chain": "x = mt.ones([8])\ny = ((x + 1) * 2).exp().sum()",
-    "setitem": "x = mt.arange(6)\nx[0] = 7\nx[[1, 3]] = 9\nx[x > 8] = 0\nx[2:4] = x[0:2]\nx[::2] = 1",
-    "stale": "x = mt.to_tensor([1., 2., 3.], stop_gradient=False)\na = x * 1\ny = a * a\na.add_(1)\ny.backward()",
-    "caught": (
-        "w = mt.ones([2])\nw.stop_gradient = False\nv = w[0:1]\n"
-        "try:\n    t = w * 2\n    v.add_(1)\nexcept ValueError:\n    caught = True\nfinally:\n    done = mt.ones([1])\n"
-        "with mt.no_grad():\n    w.add_(1)\n"
-    ),
-    "copied input": "x = mt.ones([4])\nx.stop_gradient = False\ny = x * 2\ny.sin_()\ny.sum().backward()\ng = x.grad",
-    "write through a view": (
-        "x = mt.to_tensor([1., 2., 3.], stop_gradient=False)\nb = x * 1\nv = b[0:2]\nv.scale_(10)\nb.sum().backward()"
-    ),
-    "training": (
-        "w = mt.to_tensor([1., 2.], stop_gradient=False)\nx = mt.to_tensor([3., 4.])\n"
-        "for i in range(3):\n    loss = ((w * x).sum() - 1).square()\n    loss.backward()\n"
-        "    with mt.no_grad():\n        w.subtract_(w.grad * 0.1)\n    w.clear_grad()\n"
-    ),
-    "function": (
-        "def step(h):\n    '''Doc.'''\n    k = h.exp()\n    k = k + 1\n    del h\n    k = None\n    m = mt.ones([64])\n    return m\n"
-        "x = mt.ones([16])\ny = step(x)\nz = step(x * 2) + step(x)\n"
-    ),
-    "locals let go": (
-        "def f(a):\n    b = a + 1\n    b = b + 1\n    b = b + 1\n    a = None\n    c = mt.ones([100])\n    del b\n    return c\n"
-        "y = f(mt.ones([50]))\ny = f(y)\n"
-    ),
-    "recursion": "def down(x, n):\n    y = x + n\n    if n == 0:\n        return y\n    return down(y, n - 1)\nz = down(mt.ones([4]), 3)",
-    "generator": (
-        "def rows(x):\n    for i in range(3):\n        y = x + i\n        yield y\n"
-        "total = mt.zeros([2])\nfor row in rows(mt.ones([2])):\n    total.add_(row)\ng = rows(total)\nfirst = next(g)\ndel g"
-    ),
-    "closure": (
-        "def outer(x):\n    kept = x * 2\n    def inner(y):\n        nonlocal kept\n        kept = kept + y\n        return kept\n"
-        "    return inner\nf = outer(mt.ones([3]))\na = f(mt.ones([3]))\nb = f(a)\ndel f"
-    ),
-    "class": (
-        "class Layer:\n    '''Doc.'''\n    scale = mt.ones([1])\n    def __init__(self, n):\n        self.w = mt.ones([n])\n"
-        "    def __call__(self, x):\n        return x * self.w\n    @property\n    def size(self):\n        return self.w.size\n"
-        "    @staticmethod\n    def double(x):\n        return x * 2\n"
-        "net = Layer(3)\ny = net(mt.ones([3]))\nn = net.size\nz = Layer.double(y)\nnet.w = net.w + 1\n"
-    ),
-    "containers": (
-        "a = mt.ones([2])\nb = mt.zeros([2])\nlayers = [a, b]\nd = {'w': a, 3: b}\nt = (a, [b])\n"
-        "layers[0] = a + 1\nlayers.append(mt.ones([5]))\ndel d['w']\nlayers.pop()\nlayers.clear()"
-    ),
-    "control flow": (
-        "x = mt.zeros([2])\nn = 0\nwhile n < 5:\n    n += 1\n    if n == 2:\n        continue\n    elif n == 4:\n        break\n"
-        "    else:\n        x.add_(n)\nelse:\n    x = None\n"
-        "for i in range(2):\n    pass\nelse:\n    y = x + 1\n"
-        "match n:\n    case 4:\n        z = y * 2\n    case _:\n        z = None\nassert n == 4, 'n'\n"
-    ),
-    "loops over tensors": "x = mt.ones([3, 2])\nfor row in x:\n    row.scale_(2)\ns = [row.sum() for row in x]\nt = sum(s)",
-    "comprehensions": (
-        "xs = [mt.ones([n]) for n in range(1, 4)]\nys = {n: x + 1 for n, x in enumerate(xs)}\n"
-        "f = lambda x: x * 2\nzs = list(map(f, xs))\nif (big := zs[-1] + 1).size > 2:\n    big.zero_()\n"
-    ),
-    "globals": "x = mt.ones([2])\ndef f():\n    global x\n    x = x + 1\n    y = x\n    return y\nf()\nf()\n",
-    "decorated": "@mt.no_grad()\ndef f(x):\n    y = x + 1\n    return y\nx = mt.ones([2])\nx.stop_gradient = False\ny = f(x)\n",
-    "metadata": "x = mt.ones([2, 3])\nx.reshape_([3, 2])\nx.t_()\nx.unsqueeze_(0)\nx.squeeze_()\nx.flatten_()\ny = x.t()",
-    "strided": "x = mt.arange(12).reshape([3, 4])\nd = x.diagonal()\nd.zero_()\nc = x[:, 1:3]\nc.add_(1)\nb = c.reshape([6])",
-    "detach and clone": (
-        "x = mt.ones([3])\nx.stop_gradient = False\nd = x.detach()\nd.add_(1)\nc = x.clone()\nc.scale_(2)\n"
-        "with mt.no_grad():\n    v = x[0:2]\n    v.zero_()\nc.sum().backward()\nx.grad.add_(1)\nx.clear_grad()"
-    ),
-    "several leaves": (
-        "a = mt.ones([2, 2])\nb = mt.full([2], 3.)\na.stop_gradient = b.stop_gradient = False\n"
-        "c = a.matmul(a) + b\nc.tanh_()\nc[0] = b\nv = c.t()\nv.multiply_(b)\nc.mean().backward()"
-    ),
-    "retained": "x = mt.ones([3])\nx.stop_gradient = False\ny = x * 2\ny.retain_grads()\n(y * y).sum().backward(retain_graph=True)\n"
-    "y.sum().backward()\ny = None",
-    "hooks": (
-        "def double(g):\n    h = g * 2\n    return h\nx = mt.ones([3])\nx.stop_gradient = False\ny = x.exp()\n"
-        "handle = y.register_hook(double)\ny.sum().backward()\nhandle.remove()"
-    ),
-    "grad": "x = mt.ones([3])\nx.stop_gradient = False\ny = (x * x).sum()\n(g,) = mt.grad(y, x)\n",
-    "dtypes": "x = mt.arange(4)\ny = x.astype('float64')\nz = y + mt.ones([4])\nb = x > 1\nb[0] = True\nw = mt.where(b, y, z)",
-    "joining": "a = mt.ones([2, 2])\nb = mt.concat([a, a])\nc = mt.stack([a, a])\np, q = mt.split(b, 2)\ne = mt.ones([1]).expand([3])",
-    "error": "x = mt.ones([3])\ny = x + 1\nz = y.reshape([2, 2])\n",
-    "error inside": (
-        "def f(x):\n    y = x + 1\n    y.reshape_([7])\n    return y\nx = mt.ones([2])\ny = f(x)\n"
-    ),
-    "error passed on": (
-        "def f(x):\n    try:\n        y = x + 1\n        x.add_(mt.ones([3, 2]))\n    finally:\n        z = x * 2\n    return y\n"
-        "x = mt.ones([2])\ntry:\n    f(x)\nexcept ValueError:\n    pass\nw = x + 1\n"
-    ),
-    "printing": "x = mt.ones([2])\nprint(x)\nprint('a', end='')\nfor i in range(3):\n    print(i)\n",
-    "numpy": "import numpy as np\nx = mt.ones([2])\na = x.numpy()\na[0] = 9\ny = mt.to_tensor(a)\na[1] = 8\nz = np.asarray(x) + 1",
-    "odd values": "x = mt.to_tensor([float('nan'), float('inf'), -1e-9, 1e9, -0.0])\ny = x * 0\nz = mt.ones([0])\ns = mt.to_tensor(3)",
-    "large": "x = mt.zeros([100_000])\nv = x[10:20]\nv.add_(1)\nx[5] = 2\ny = x.reshape([100, 1000])\nc = y[:, 3]\nc.scale_(2)\nc[4] = 1\ny[3, [1, 5]] = 8",
-    "copy": "import copy\nx = mt.ones([2])\ny = copy.copy(x)\nz = copy.deepcopy(x)\ny.add_(1)",
-    "many names": "xs = [mt.ones([1]) for _ in range(30)]\ntotal = sum(xs)\n",
-    "held by a cell": "def keep():\n    t = mt.ones([3])\n    return lambda: t\nf = keep()\ndel f\n",
-    "star": "a, *rest = [mt.ones([n]) for n in (1, 2, 3)]\n[b, c] = rest\na = b = c\n",
-    "semicolons": "x = mt.ones([2]); y = x + 1; del x; y.add_(1)",
-}
+PROGRAMS: dict[str, str] = {}
+
+PROGRAMS["normal"] = """\
+x = mt.to_tensor([[1., 2., 3.], [4., 5., 6.]])
+y = x + 1
+del x
+z = y * y
+"""
+
+PROGRAMS["view"] = """\
+x = mt.arange(6)
+y = x.reshape([3, 2])
+z = y.t()
+w = z[0]
+del x, y
+"""
+
+PROGRAMS["in place"] = """\
+x = mt.ones([2, 3])
+y = x.add_(1)
+x.scale_(3)
+del x
+"""
+
+PROGRAMS["rebinding"] = """\
+x = mt.ones([3])
+x = x + 1
+x += 1
+y = x
+x = x * 2
+x = 5
+"""
+
+PROGRAMS["chain"] = """\
+x = mt.ones([8])
+y = ((x + 1) * 2).exp().sum()
+"""
+
+PROGRAMS["setitem"] = """\
+x = mt.arange(6)
+x[0] = 7
+x[[1, 3]] = 9
+x[x > 8] = 0
+x[2:4] = x[0:2]
+x[::2] = 1
+"""
+
+PROGRAMS["stale"] = """\
+x = mt.to_tensor([1., 2., 3.], stop_gradient=False)
+a = x * 1
+y = a * a
+a.add_(1)
+y.backward()
+"""
+
+PROGRAMS["caught"] = """\
+w = mt.ones([2])
+w.stop_gradient = False
+v = w[0:1]
+try:
+    t = w * 2
+    v.add_(1)
+except ValueError:
+    caught = True
+finally:
+    done = mt.ones([1])
+with mt.no_grad():
+    w.add_(1)
+"""
+
+PROGRAMS["copied input"] = """\
+x = mt.ones([4])
+x.stop_gradient = False
+y = x * 2
+y.sin_()
+y.sum().backward()
+g = x.grad
+"""
+
+PROGRAMS["write through a view"] = """\
+x = mt.to_tensor([1., 2., 3.], stop_gradient=False)
+b = x * 1
+v = b[0:2]
+v.scale_(10)
+b.sum().backward()
+"""
+
+PROGRAMS["training"] = """\
+w = mt.to_tensor([1., 2.], stop_gradient=False)
+x = mt.to_tensor([3., 4.])
+for i in range(3):
+    loss = ((w * x).sum() - 1).square()
+    loss.backward()
+    with mt.no_grad():
+        w.subtract_(w.grad * 0.1)
+    w.clear_grad()
+"""
+
+PROGRAMS["function"] = """\
+def step(h):
+    '''Doc.'''
+    k = h.exp()
+    k = k + 1
+    del h
+    k = None
+    m = mt.ones([64])
+    return m
+x = mt.ones([16])
+y = step(x)
+z = step(x * 2) + step(x)
+"""
+
+PROGRAMS["locals let go"] = """\
+def f(a):
+    b = a + 1
+    b = b + 1
+    b = b + 1
+    a = None
+    c = mt.ones([100])
+    del b
+    return c
+y = f(mt.ones([50]))
+y = f(y)
+"""
+
+PROGRAMS["recursion"] = """\
+def down(x, n):
+    y = x + n
+    if n == 0:
+        return y
+    return down(y, n - 1)
+z = down(mt.ones([4]), 3)
+"""
+
+PROGRAMS["generator"] = """\
+def rows(x):
+    for i in range(3):
+        y = x + i
+        yield y
+total = mt.zeros([2])
+for row in rows(mt.ones([2])):
+    total.add_(row)
+g = rows(total)
+first = next(g)
+del g
+"""
+
+PROGRAMS["closure"] = """\
+def outer(x):
+    kept = x * 2
+    def inner(y):
+        nonlocal kept
+        kept = kept + y
+        return kept
+    return inner
+f = outer(mt.ones([3]))
+a = f(mt.ones([3]))
+b = f(a)
+del f
+"""
+
+PROGRAMS["class"] = """\
+class Layer:
+    '''Doc.'''
+    scale = mt.ones([1])
+    def __init__(self, n):
+        self.w = mt.ones([n])
+    def __call__(self, x):
+        return x * self.w
+    @property
+    def size(self):
+        return self.w.size
+    @staticmethod
+    def double(x):
+        return x * 2
+net = Layer(3)
+y = net(mt.ones([3]))
+n = net.size
+z = Layer.double(y)
+net.w = net.w + 1
+"""
+
+PROGRAMS["containers"] = """\
+a = mt.ones([2])
+b = mt.zeros([2])
+layers = [a, b]
+d = {'w': a, 3: b}
+t = (a, [b])
+layers[0] = a + 1
+layers.append(mt.ones([5]))
+del d['w']
+layers.pop()
+layers.clear()
+"""
+
+PROGRAMS["control flow"] = """\
+x = mt.zeros([2])
+n = 0
+while n < 5:
+    n += 1
+    if n == 2:
+        continue
+    elif n == 4:
+        break
+    else:
+        x.add_(n)
+else:
+    x = None
+for i in range(2):
+    pass
+else:
+    y = x + 1
+match n:
+    case 4:
+        z = y * 2
+    case _:
+        z = None
+assert n == 4, 'n'
+"""
+
+PROGRAMS["loops over tensors"] = """\
+x = mt.ones([3, 2])
+for row in x:
+    row.scale_(2)
+s = [row.sum() for row in x]
+t = sum(s)
+"""
+
+PROGRAMS["comprehensions"] = """\
+xs = [mt.ones([n]) for n in range(1, 4)]
+ys = {n: x + 1 for n, x in enumerate(xs)}
+f = lambda x: x * 2
+zs = list(map(f, xs))
+if (big := zs[-1] + 1).size > 2:
+    big.zero_()
+"""
+
+PROGRAMS["globals"] = """\
+x = mt.ones([2])
+def f():
+    global x
+    x = x + 1
+    y = x
+    return y
+f()
+f()
+"""
+
+PROGRAMS["decorated"] = """\
+@mt.no_grad()
+def f(x):
+    y = x + 1
+    return y
+x = mt.ones([2])
+x.stop_gradient = False
+y = f(x)
+"""
+
+PROGRAMS["metadata"] = """\
+x = mt.ones([2, 3])
+x.reshape_([3, 2])
+x.t_()
+x.unsqueeze_(0)
+x.squeeze_()
+x.flatten_()
+y = x.t()
+"""
+
+PROGRAMS["strided"] = """\
+x = mt.arange(12).reshape([3, 4])
+d = x.diagonal()
+d.zero_()
+c = x[:, 1:3]
+c.add_(1)
+b = c.reshape([6])
+"""
+
+PROGRAMS["detach and clone"] = """\
+x = mt.ones([3])
+x.stop_gradient = False
+d = x.detach()
+d.add_(1)
+c = x.clone()
+c.scale_(2)
+with mt.no_grad():
+    v = x[0:2]
+    v.zero_()
+c.sum().backward()
+x.grad.add_(1)
+x.clear_grad()
+"""
+
+PROGRAMS["several leaves"] = """\
+a = mt.ones([2, 2])
+b = mt.full([2], 3.)
+a.stop_gradient = b.stop_gradient = False
+c = a.matmul(a) + b
+c.tanh_()
+c[0] = b
+v = c.t()
+v.multiply_(b)
+c.mean().backward()
+"""
+
+PROGRAMS["retained"] = """\
+x = mt.ones([3])
+x.stop_gradient = False
+y = x * 2
+y.retain_grads()
+(y * y).sum().backward(retain_graph=True)
+y.sum().backward()
+y = None
+"""
+
+PROGRAMS["hooks"] = """\
+def double(g):
+    h = g * 2
+    return h
+x = mt.ones([3])
+x.stop_gradient = False
+y = x.exp()
+handle = y.register_hook(double)
+y.sum().backward()
+handle.remove()
+"""
+
+PROGRAMS["grad"] = """\
+x = mt.ones([3])
+x.stop_gradient = False
+y = (x * x).sum()
+(g,) = mt.grad(y, x)
+"""
+
+PROGRAMS["dtypes"] = """\
+x = mt.arange(4)
+y = x.astype('float64')
+z = y + mt.ones([4])
+b = x > 1
+b[0] = True
+w = mt.where(b, y, z)
+"""
+
+PROGRAMS["joining"] = """\
+a = mt.ones([2, 2])
+b = mt.concat([a, a])
+c = mt.stack([a, a])
+p, q = mt.split(b, 2)
+e = mt.ones([1]).expand([3])
+"""
+
+PROGRAMS["error"] = """\
+x = mt.ones([3])
+y = x + 1
+z = y.reshape([2, 2])
+"""
+
+PROGRAMS["error inside"] = """\
+def f(x):
+    y = x + 1
+    y.reshape_([7])
+    return y
+x = mt.ones([2])
+y = f(x)
+"""
+
+PROGRAMS["error passed on"] = """\
+def f(x):
+    try:
+        y = x + 1
+        x.add_(mt.ones([3, 2]))
+    finally:
+        z = x * 2
+    return y
+x = mt.ones([2])
+try:
+    f(x)
+except ValueError:
+    pass
+w = x + 1
+"""
+
+PROGRAMS["printing"] = """\
+x = mt.ones([2])
+print(x)
+print('a', end='')
+for i in range(3):
+    print(i)
+"""
+
+PROGRAMS["numpy"] = """\
+import numpy as np
+x = mt.ones([2])
+a = x.numpy()
+a[0] = 9
+y = mt.to_tensor(a)
+a[1] = 8
+z = np.asarray(x) + 1
+"""
+
+PROGRAMS["odd values"] = """\
+x = mt.to_tensor([float('nan'), float('inf'), -1e-9, 1e9, -0.0])
+y = x * 0
+z = mt.ones([0])
+s = mt.to_tensor(3)
+"""
+
+PROGRAMS["large"] = """\
+x = mt.zeros([100_000])
+v = x[10:20]
+v.add_(1)
+x[5] = 2
+y = x.reshape([100, 1000])
+c = y[:, 3]
+c.scale_(2)
+c[4] = 1
+y[3, [1, 5]] = 8
+"""
+
+PROGRAMS["copy"] = """\
+import copy
+x = mt.ones([2])
+y = copy.copy(x)
+z = copy.deepcopy(x)
+y.add_(1)
+"""
+
+PROGRAMS["many names"] = """\
+xs = [mt.ones([1]) for _ in range(30)]
+total = sum(xs)
+"""
+
+PROGRAMS["held by a cell"] = """\
+def keep():
+    t = mt.ones([3])
+    return lambda: t
+f = keep()
+del f
+"""
+
+PROGRAMS["star"] = """\
+a, *rest = [mt.ones([n]) for n in (1, 2, 3)]
+[b, c] = rest
+a = b = c
+"""
+
+PROGRAMS["semicolons"] = """\
+x = mt.ones([2]); y = x + 1; del x; y.add_(1)
+"""

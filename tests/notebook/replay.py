@@ -56,11 +56,7 @@ class Memory:
 
     def stale(self) -> list[str]:
         """The saved tensors that backward would refuse to use."""
-        return [
-            id_
-            for id_, save in self.saved.items()
-            if self.storages[save["storage"]]["version"] != save["version"]
-        ]
+        return [id_ for id_, save in self.saved.items() if self.storages[save["storage"]]["version"] != save["version"]]
 
     def differs_from(self, name: str, tensor: mt.Tensor) -> list[str]:
         """Where the trace and the tensor of this name disagree."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from pathlib import Path
 
 from minitensor.notebook.picture import script_source
@@ -42,8 +43,7 @@ def page(body: str, *, css: str = "", script: bool = True, theme: str = "") -> s
 
 def spoken(say: str) -> str:
     """A sentence as it is read: the backticks that mark code are not text."""
-    parts = say.split("`")
-    return "".join(parts) if len(parts) % 2 else say
+    return re.sub(r"`([^`]+)`", r"\1", say)
 
 
 def escaped(text: str) -> str:

@@ -86,7 +86,7 @@ def test_an_error_and_what_was_printed_stand_at_their_step(show):
         page.evaluate(f"document.querySelector('memory-stage').go({number})")
         raised = [event["text"] for event in step["events"] if event["do"] == "raise"]
         assert page.locator("[aria-live] .error").all_inner_texts() == raised
-        assert page.locator(".out pre").all_inner_texts() == [step["out"].rstrip("\n")] * ("out" in step)
+        assert page.locator(".out pre").all_inner_texts() == ([step["out"].rstrip("\n")] if "out" in step else [])
         assert page.locator(".note").count() == ("note" in step)
 
 
@@ -159,14 +159,13 @@ def test_keys_are_kept_from_the_notebook(show):
 def test_axe_finds_nothing(show, scheme, width):
     for name in ("stale", "error", "hostile", "many-tensors"):
         page = show(name, width=width, scheme=scheme)
-        for step in (len(steps_of(name)) - 1,):
-            page.evaluate(f"document.querySelector('memory-stage').go({step})")
-            found = Axe().run(page, options=AXE).response["violations"]
-            assert [(one["id"], [node["html"][:120] for node in one["nodes"]]) for one in found] == [], f"{name}, step {step + 1}"
+        page.evaluate("document.querySelector('memory-stage').go(Infinity)")
+        found = Axe().run(page, options=AXE).response["violations"]
+        assert [(one["id"], [node["html"][:120] for node in one["nodes"]]) for one in found] == [], name
 
 
 def test_hostile_text_never_becomes_markup(show):
-    page = show("hostile", attributes="")
+    page = show("hostile")
     stage = page.locator("memory-stage")
     for variant in (0, 1):
         for step in range(3):

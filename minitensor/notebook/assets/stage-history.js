@@ -138,7 +138,7 @@ function placeItems(gen) {
 function layHistory(gen, W) {
   gen.layouts ??= new Map();
   if (gen.layouts.has(W)) return gen.layouts.get(W);
-  const { col, lane, last } = placeItems(gen), { items } = gen;
+  const { col, lane, last, roots } = placeItems(gen), { items } = gen;
   // on the narrowest picture a state, an operation and a state still stand in a row
   const pillMost = Math.max(56, Math.min(120, (W - 150) / 2)), boxMost = Math.min(170, W - 2 * pillMost - 56), hidden = new Set(items.flatMap(it => [...(it.inner ?? [])]));
   const boxW = it => {
@@ -174,16 +174,17 @@ function layHistory(gen, W) {
     bands.push({ from, to, width, first });
     from = to + 1;
   }
-  const layout = { bands: bands.map(b => layBand(gen, b, columns, ghostsOf, { pillW, gradW, widthOfCol, W, inFamily })) };
+  const layout = { bands: bands.map(b => layBand(gen, b, columns, ghostsOf, { pillW, gradW, widthOfCol, W, inFamily, col, roots: new Set(roots) })) };
   gen.layouts.set(W, layout);
   return layout;
 }
 
-function layBand(gen, { from, to, width, first }, columns, ghostsOf, { pillW, gradW, widthOfCol, W, inFamily }) {
+function layBand(gen, { from, to, width, first }, columns, ghostsOf, { pillW, gradW, widthOfCol, W, inFamily, col, roots }) {
   const spots = [], at = new Map();                    // key -> spot of this band
   const put = (p, c) => { const spot = { ...p, c }; spots.push(spot); at.set(p.key, spot); };
   if (first) columns[0].forEach(p => put(p, 0));
-  for (let c = from; c <= Math.min(to, columns.length - 1); c++) columns[c].forEach(p => put(p, c));
+  const end = Math.min(to, columns.length - 1), goesOn = end < columns.length - 1;
+  for (let c = from; c <= end; c++) for (const p of columns[c]) if (!(goesOn && c === end && roots.has(p.key))) put(p, c);  // a leaf stands where it is read
   const lead = from - 1, taken = new Set(spots.map(p => `${p.c} ${p.lane}`));
   if (!first) {
     for (const id of ghostsOf(from, to)) {
@@ -191,7 +192,7 @@ function layBand(gen, { from, to, width, first }, columns, ghostsOf, { pillW, gr
       let l = user.lane;
       while (taken.has(`${lead} ${l}`)) l += 1;
       taken.add(`${lead} ${l}`);
-      put({ key: id, ghost: true, lane: l, w: pillW(id), slot: pillW(id), grad: gradW(id) }, lead);
+      put({ key: id, ghost: !(roots.has(id) && col.get(id) === lead), lane: l, w: pillW(id), slot: pillW(id), grad: gradW(id) }, lead);
     }
   }
   const lanes = [...new Set(spots.map(p => p.lane))].sort((a, b) => a - b);
@@ -202,7 +203,7 @@ function layBand(gen, { from, to, width, first }, columns, ghostsOf, { pillW, gr
   const edges = routeEdges(spots, at, cols);
   const spread = new Map(cols.map(c => [c, Math.max(0, ...edges.filter(e => e.channels.includes(c)).map(e => 1))]));
   const edge = [...gen.families.values()].some(fam => fam.names.length > 1) ? 8 : 1, free = W - colW.reduce((a, b) => a + b, 0) - 2 * edge;
-  const gap = Math.max(16, Math.min(46, free / Math.max(1, cols.length - 1)));
+  const gap = Math.max(18, Math.min(46, free / Math.max(1, cols.length - 1)));
   const x = new Map();
   let left = edge;
   cols.forEach((c, i) => { x.set(c, { x1: left, x2: left + colW[i], mid: left + colW[i] / 2 }); left += colW[i] + gap; });
@@ -214,7 +215,7 @@ function layBand(gen, { from, to, width, first }, columns, ghostsOf, { pillW, gr
   const rowY = [], gutterY = [];
   lanes.forEach((_, r) => {
     const mine = spots.filter(p => p.row === r), hasWho = mine.some(p => !p.node && gen.who.has(p.key)), over = Math.max(0, ...mine.map(p => p.lift && !p.below ? p.lift + 38 : 0)), under = Math.max(0, ...mine.map(p => p.below ? p.lift + 36 : 0));
-    const up = Math.max(mine.some(p => p.node) ? BOX_H / 2 + 9 : PILL_H / 2, over) + (familyRows.has(r) ? 8 : 0);
+    const up = Math.max(mine.some(p => p.node) ? BOX_H / 2 + 9 : PILL_H / 2, over, familyRows.has(r) ? BOX_H / 2 + 2 : 0) + (familyRows.has(r) ? 8 : 0);
     const down = Math.max(mine.some(p => p.node) ? BOX_H / 2 : PILL_H / 2, under, hasWho ? Math.max(PILL_H / 2, under) + 20 : 0) + (familyRows.has(r) ? 24 : 0);
     rowY[r] = y + up; y += up + down;
     const here = edges.filter(e => e.gutter === r).length;
@@ -274,7 +275,7 @@ function routeEdges(spots, at, cols) {
 
 function pointsOf(e, band) {
   const { from, to } = e, x1 = from.x + from.w / 2, x2 = to.x - to.w / 2 - 1, y2 = to.y + (e.port ?? 0);
-  const bendX = (c, n) => band.x.get(c).x2 + Math.min(band.gap - 6, 6 + 6 * n);
+  const bendX = (c, n) => band.x.get(c).x2 + Math.min(band.gap - 8, 10 + 6 * n);
   if (e.kind === 'straight') return [[x1, from.y], [x2, from.y]];
   if (e.kind === 'early' || e.kind === 'late') { const bx = bendX(e.out ? from.c : e.channels[0], e.bend[0]); return [[x1, from.y], [bx, from.y], [bx, y2], [x2, y2]]; }
   const gy = band.gutterY[e.gutter] + 6 * e.lane, b1 = bendX(e.channels[0], e.bend[0]), b2 = bendX(e.channels[1], e.bend[1]);

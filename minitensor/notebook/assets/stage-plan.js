@@ -122,7 +122,8 @@ function huesOf({ lives }) {
     const taken = new Set(rivals.map(o => hues.get(o.id)));
     const aliased = new Set(rivals.filter(o => [...o.storages].some(s => life.storages.has(s))).map(o => hues.get(o.id)));
     const all = Array.from({ length: HUES }, (_, i) => i + 1);
-    hues.set(life.id, all.find(h => !taken.has(h)) ?? all.find(h => !aliased.has(h)) ?? done.length % HUES + 1);
+    const crowd = h => rivals.filter(o => hues.get(o.id) === h).length, least = [...all].sort((a, b) => crowd(a) - crowd(b));
+    hues.set(life.id, all.find(h => !taken.has(h)) ?? least.find(h => !aliased.has(h)) ?? least[0]);
     done.push(life);
   }
   return hues;

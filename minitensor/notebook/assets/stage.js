@@ -50,6 +50,7 @@ function define() {
           <div class="prog"><ol class="code" aria-label="Program"></ol></div>
           <div class="variants"></div>
           <div class="say"><div class="live" aria-live="polite" aria-atomic="true"></div><div class="after"></div></div>
+          <div class="fault" aria-live="polite"></div>
           <div class="time"><button type="button" class="back" ${KEYS}>Back</button><button type="button" class="next" ${KEYS}>Next</button><output></output>
             <input type="range" min="1" step="1" aria-label="Step" ${KEYS}></div>
           <div class="bytes"><div class="chart"></div><dl class="nums"></dl></div>
@@ -169,6 +170,7 @@ function define() {
       });
       this.scrollCode();
       this.$('.live').innerHTML = this.sentence(f);
+      this.$('.fault').innerHTML = f.error ? `<p class="error">${esc(f.error)}</p>` : '';
       this.$('.after').innerHTML = this.remarks(f);
       const where = `step ${k + 1} of ${last + 1}`;
       this.$('output').textContent = `${where}, ${f.phase}`;
@@ -177,14 +179,14 @@ function define() {
       slider.setAttribute('aria-valuetext', `${where}, ${onLine(f)}, ${f.phase}`);
       this.$('.back').setAttribute('aria-disabled', k === 0);
       this.$('.next').setAttribute('aria-disabled', k === last);
-      const number = (name, bytes) => bytes === undefined ? '' : `<div><dt><i class="${name}"></i>${name}</dt><dd>${bytesText(bytes)}</dd></div>`;
+      const number = (name, bytes) => bytes === undefined ? '' : `<div><dt><span class="${name}"></span>${name}</dt><dd>${bytesText(bytes)}</dd></div>`;
       this.$('.nums').innerHTML = number('allocated', f.allocated) + number('peak', f.peak) + number('reserved', f.reserved);
       this.fillVariants();
       this.$('.all ol').querySelectorAll('li').forEach((li, i) => { if (i === k) li.setAttribute('aria-current', 'step'); else li.removeAttribute('aria-current'); });
       if (this.width) this.draw();
     }
 
-    sentence(f) { return `<p class="sentence">${marked(f.say)}</p>${f.error ? `<p class="error">${esc(f.error)}</p>` : ''}`; }
+    sentence(f) { return `<p class="sentence">${marked(f.say)}</p>`; }
     remarks(f) {
       const cut = f.step === this.frames.length - 1 && this.variant.truncated;
       return (f.out ? `<div class="out"><span>printed</span><pre tabindex="0" role="group" aria-label="Printed at this step" ${KEYS}>${esc(f.out.replace(/\n$/, ''))}</pre></div>` : '') +
@@ -212,7 +214,7 @@ function define() {
       box.style.minHeight = 0;
       after.innerHTML = '';
       const longest = planOf(this.data).runs.flat().sort((a, b) => b.say.length - a.say.length).slice(0, 8);
-      const tallest = Math.max(...longest.map(f => { live.innerHTML = this.sentence({ say: f.say }); return box.offsetHeight; }));
+      const tallest = Math.max(...longest.map(f => { live.innerHTML = this.sentence(f); return box.offsetHeight; }));
       [live.innerHTML, after.innerHTML] = before;
       box.style.minHeight = `${tallest}px`;
       live.setAttribute('aria-live', 'polite');

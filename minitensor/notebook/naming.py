@@ -1,0 +1,147 @@
+"""Sentences about names: bound, moved, taken away; and what that frees. Rules: see ``sentences``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from minitensor.notebook.entries import StorageEntry, TensorEntry
+from minitensor.notebook.facts import Done, Named, StorageFreed, TensorFreed, Unnamed
+from minitensor.notebook.words import both, bytes_text, code, fitting, node_text
+
+_NUMPY = re.compile(r"^\w+\.numpy\(\)$")
+
+
+def say_names(done: Done) -> str:
+    named, unnamed = done.all(Named), done.all(Unnamed)
+    line = f"Line {done.line}"
+    if done.statement.kind == "delete" and unnamed:
+        return _deleted(done, unnamed)
+    if named:
+        fact = named[0]
+        others = [name for name in fact.tensor.names if name not in [other.name for other in named]]
+        if len(named) > 1:
+            names = both([code(other.name) for other in named[:3]])
+            return fitting(f"{names} are names for tensors that were there already.", "No byte is added.")
+        if others:
+            which = "now names" if fact.before is not None else "becomes a second name for"
+            return fitting(
+                f"{code(fact.name)} {which} the tensor of {code(others[0])}.",
+                fate(done, fact) or "No tensor, no storage and no byte is added.",
+            )
+        return fitting(f"{code(fact.name)} names a tensor that was there already.", fate(done, fact))
+    if unnamed:
+        return _deleted(done, unnamed)
+    let_go = freed(done)
+    if let_go:
+        return fitting(f"{line} lets go of what nothing names any more.", let_go)
+    if done.printed:
+        return f"{line} prints and changes no memory."
+    if _NUMPY.match(done.statement.text):
+        return f"{code(done.statement.text)} copies the numbers into a numpy array of its own. No tensor is made."
+    if any(event["do"] == "retensor" for event in done.events):
+        return _regradient(done)
+    return f"{line} touches no tensor: memory stays as it is."
+
+
+def _regradient(done: Done) -> str:
+    changed = [event for event in done.events if event["do"] == "retensor"]
+    entry = next((e for e in done.ledger.tensors.values() if e.id == changed[0]["id"]), None)
+    name = called(done, entry) if entry is not None else "the tensor"
+    if "stop_gradient" in changed[0] and entry is not None:
+        if entry.look["stop_gradient"]:
+            return f"From line {done.line} on, {name} wants no gradient and belongs to no history."
+        return f"From line {done.line} on, {name} is a leaf that wants a gradient. No number moves."
+    return f"Line {done.line} changes how {name} looks at its storage. No number moves."
+
+
+def _deleted(done: Done, unnamed: Sequence[Unnamed]) -> str:
+    if len(unnamed) > 1:
+        names = both([code(fact.name) for fact in unnamed[:3]])
+        return fitting(f"{names} are gone.", freed(done) or "Their storages stay: others hold them.")
+    fact = unnamed[0]
+    subject = code(done.statement.text) if done.statement.kind == "delete" else f"Line {done.line}"
+    tensor, storage = fact.tensor, fact.tensor.storage
+    if not tensor.freed:
+        if tensor.names:
+            return (
+                f"{subject} takes away a name. The tensor and its storage stay, because "
+                f"{both([code(n) for n in tensor.names[:2]])} still {'names' if len(tensor.names) == 1 else 'name'} it."
+            )
+        return f"{subject} takes away the last name of a tensor. Something else still holds the tensor, so it stays."
+    if storage.freed:
+        return (
+            f"{subject} takes away the last name of its tensor, so storage {storage.id} is freed at once: "
+            f"{bytes_text(storage.nbytes)} fewer are allocated."
+        )
+    return f"{subject} takes away a name and its tensor. Storage {storage.id} stays, because {keeper(done, storage)}."
+
+
+def moved(done: Done) -> str:
+    """A name went from one tensor to another."""
+    for fact in done.all(Named):
+        if fact.before is None:
+            continue
+        name = code(fact.name)
+        if fact.before.storage is fact.tensor.storage:
+            return f"{name} moves to the new tensor."
+        what = fate(done, fact)
+        link = ", and" if fact.before.storage.freed else ";"
+        what = what if what.startswith("`") else what[:1].lower() + what[1:]
+        return f"{name} moves to it{link} {what}"
+    return ""
+
+
+def fate(done: Done, fact: Named) -> str:
+    """What became of the tensor that a name stood for before."""
+    old = fact.before
+    if old is None:
+        return ""
+    storage = old.storage
+    if storage.freed:
+        return f"Storage {storage.id} is freed: {bytes_text(storage.nbytes)}."
+    if not old.freed and old.names:
+        return f"{code(old.names[0])} still names the old tensor."
+    return f"Storage {storage.id} stays, because {keeper(done, storage)}."
+
+
+def keeper(done: Done, storage: StorageEntry) -> str:
+    """Who holds a storage."""
+    looking = [entry for entry in done.ledger.tensors.values() if entry.storage is storage]
+    names = [entry.names[0] for entry in looking if entry.names]
+    if names:
+        return f"{code(names[0])} still looks at it"
+    for value in done.ledger.values.values():
+        for save in value.saves:
+            if save.storage is storage and not save.released:
+                return f"{node_text(value)} saved it for backward"
+    return "something else still holds it"
+
+
+def kept(done: Done, storage: StorageEntry) -> str:
+    return f"Storage {storage.id} stays, because {keeper(done, storage)}."
+
+
+def freed(done: Done) -> str:
+    storages = [fact.storage for fact in done.all(StorageFreed)]
+    if not storages:
+        return "A tensor is gone; its storage stays." if done.all(TensorFreed) else ""
+    total = bytes_text(sum(storage.nbytes for storage in storages))
+    if len(storages) == 1:
+        return f"Storage {storages[0].id} is freed: {total}."
+    return f"{len(storages)} storages are freed: {total}."
+
+
+def name_of(done: Done, entry: TensorEntry) -> str:
+    """The name to call a tensor by: inside a function, the function's own name for it."""
+    inside = f" in {done.statement.function}"
+    own = [name for name in entry.names if name.endswith(inside)] if done.statement.function else []
+    return own[0] if own else entry.name
+
+
+def called(done: Done, entry: TensorEntry) -> str:
+    """A tensor by its name, or by how it came to be."""
+    name = name_of(done, entry)
+    if name:
+        return code(name)
+    return f"the result of {code(entry.op)}" if entry.op else "the tensor"
