@@ -30,7 +30,7 @@ def text_of(number: object) -> str:
         return str(value)
     if value == int(value) and abs(value) < 1e6:
         return f"{value:.0f}"
-    digits = 3 if abs(value) < 100 else 4
+    digits = 4 if 100 <= abs(value) < 1e5 else 3
     mantissa, _, exponent = f"{value:.{digits}g}".partition("e")
     return mantissa + (f"e{int(exponent)}" if exponent else "")
 

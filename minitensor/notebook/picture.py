@@ -87,9 +87,7 @@ class _V8:
     def call(self, function: str, *args: Any) -> Any:
         with self._lock:
             # JSON twice: the arguments as text, and that text as a JavaScript string
-            result = self._context.eval(
-                f"JSON.stringify(call({json.dumps(function)}, {json.dumps(json.dumps(args))}))"
-            )
+            result = self._context.eval(f"JSON.stringify(call({json.dumps(function)}, {json.dumps(json.dumps(args))}))")
         return json.loads(result)
 
 

@@ -88,8 +88,8 @@ def _made(done: Done, fact: Made) -> str:
     if fact.op in _NEW and not fact.inputs:
         if not tensor.look["stop_gradient"]:
             return fitting(
-                f"Line {done.line} makes a leaf: {called(done, tensor)} wants a gradient, and storage {storage.id} holds "
-                f"its {numbers}, {bytes_text(storage.nbytes)}.",
+                f"Line {done.line} makes a leaf: {called(done, tensor)} wants a gradient, and storage {storage.id} "
+                f"holds its {numbers}, {bytes_text(storage.nbytes)}.",
                 moved(done),
             )
         first = (
@@ -305,16 +305,16 @@ def _several(done: Done, ops: list[Any]) -> str:
     temporary = [fact.tensor.storage for fact in made if fact.tensor.freed]
     gone = [storage for storage in temporary if storage.freed]
     stale = next((text for fact in writes if (text := _stale(fact))), "")
-    freed = ""
+    again = ""
     if gone:
         numbers = both([f"storage {storage.id}" for storage in gone[:2]]) if len(gone) < 3 else f"{len(gone)} of them"
-        freed = f"{numbers[0].upper()}{numbers[1:]} {'is' if len(gone) == 1 else 'are'} freed again: nothing needs it."
-        freed = freed if len(gone) == 1 else freed.replace("needs it", "needs them")
-    kept = [storage for storage in temporary if not storage.freed]
-    held = f"Storage {kept[0].id} stays, because {keeper(done, kept[0])}." if kept else ""
+        again = f"{numbers[0].upper()}{numbers[1:]} {'is' if len(gone) == 1 else 'are'} freed again: nothing needs it."
+        again = again if len(gone) == 1 else again.replace("needs it", "needs them")
+    staying = [storage for storage in temporary if not storage.freed]
+    held = f"Storage {staying[0].id} stays, because {keeper(done, staying[0])}." if staying else ""
     last = ops[-1].tensor
     result = f"{called(done, last)} names the last result." if last.names and not isinstance(ops[-1], Wrote) else ""
-    return fitting(first, stale, moved(done) or result, freed, held)
+    return fitting(first, stale, moved(done) or result, again, held)
 
 
 def brief(done: Done, fact: Any) -> str:

@@ -9,7 +9,6 @@ import math
 import random
 import re
 import sys
-import time
 import tracemalloc
 from pathlib import Path
 
@@ -234,14 +233,11 @@ def test_of_a_big_array_only_the_edges_are_read(shape):
     array = np.broadcast_to(np.float32(1), shape)
     printed(array)
     tracemalloc.start()
-    start = time.perf_counter()
     text = printed(array)
-    seconds = time.perf_counter() - start
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert "[1., 1., 1., ..., 1., 1., 1.]" in text
     assert peak < 50_000  # bytes
-    assert seconds < 0.1  # about 0.5 ms; formatting all values would take a minute
 
 
 def test_printing_imports_numpy_and_the_standard_library_alone():

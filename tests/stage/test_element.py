@@ -8,8 +8,7 @@ from axe_playwright_python.sync_playwright import Axe
 from minitensor.notebook import picture
 from tests.stage import pages
 
-STEP = "document.querySelector('memory-stage').at.step"
-FOCUS = "document.querySelector('memory-stage').shadowRoot.activeElement?.className || document.querySelector('memory-stage').shadowRoot.activeElement?.type"
+STEP = "host().at.step"
 AXE = {"rules": {"label-content-name-mismatch": {"enabled": True}}, "preload": False}
 
 
@@ -28,7 +27,7 @@ def squeezed(text):
 def tab_to(page, selector):
     for _ in range(20):
         page.keyboard.press("Tab")
-        if page.evaluate(f"document.querySelector('memory-stage').shadowRoot.activeElement?.matches('{selector}')"):
+        if page.evaluate(f"focused()?.matches('{selector}')"):
             return
     raise AssertionError(f"Tab does not reach {selector}")
 
@@ -48,7 +47,8 @@ def test_home_end_and_arrows_work_from_the_buttons_and_the_slider(show):
     page = show("slice")
     for selector in ("button.next", "input[type=range]"):
         tab_to(page, selector)
-        for key, step in (("End", 8), ("ArrowLeft", 7), ("ArrowRight", 8), ("Home", 0), ("ArrowLeft", 0), ("ArrowRight", 1)):
+        keys = {"End": 8, "ArrowLeft": 7, "ArrowRight": 8, "Home": 0}
+        for key, step in [*keys.items(), ("ArrowLeft", 0), ("ArrowRight", 1)]:
             page.keyboard.press(key)
             assert page.evaluate(STEP) == step, f"{key} on {selector}"
 
@@ -76,14 +76,14 @@ def test_a_button_at_its_end_keeps_the_focus(show):
         page.keyboard.press("Enter")
     assert page.evaluate(STEP) == 2
     assert page.locator("button.next").get_attribute("aria-disabled") == "true"
-    assert page.evaluate(FOCUS) == "next"
+    assert page.evaluate("focused().className") == "next"
 
 
 def test_an_error_and_what_was_printed_stand_at_their_step(show):
     page = show("error")
     steps = steps_of("error")
     for number, step in enumerate(steps):
-        page.evaluate(f"document.querySelector('memory-stage').go({number})")
+        page.evaluate(f"host().go({number})")
         raised = [event["text"] for event in step["events"] if event["do"] == "raise"]
         assert page.locator("[aria-live] .error").all_inner_texts() == raised
         assert page.locator(".out pre").all_inner_texts() == ([step["out"].rstrip("\n")] if "out" in step else [])
@@ -112,15 +112,15 @@ def test_a_verdict_is_hidden_until_its_variant_has_been_stepped_to_the_end(show)
     tab_to(page, "input[type=range]")
     page.keyboard.press("End")
     assert verdicts.all_text_contents() == ["refused", hidden]
-    tab_to(page, "input[type=radio]") if page.evaluate(FOCUS) != "radio" else None
+    page.locator("input[type=radio]").first.focus()
     page.keyboard.press("ArrowDown")
-    assert page.evaluate("document.querySelector('memory-stage').at.variant") == 1
+    assert page.evaluate("host().at.variant") == 1
     assert verdicts.all_text_contents() == ["refused", hidden]
 
 
 def test_variants_are_compared_at_the_same_moment(show):
     page = show("stale")
-    page.evaluate("document.querySelector('memory-stage').go(3)")
+    page.evaluate("host().go(3)")
     cells = page.locator("tbody td.num").all_inner_texts()
     assert cells == ["36 B", "36 B", "48 B", "48 B"]
     assert page.locator(".diff").inner_text() == "At this step, against 2.6: copy on write allocates 12 B more."
@@ -129,12 +129,11 @@ def test_variants_are_compared_at_the_same_moment(show):
 @pytest.mark.parametrize("name", ["stale", "loop", "many-tensors", "hostile"])
 def test_every_control_has_a_name(show, name):
     page = show(name)
-    page.evaluate("document.querySelector('memory-stage').shadowRoot.querySelectorAll('details').forEach(d => { d.open = true })")
+    page.evaluate("openAll()")
     stage = page.locator("memory-stage")
     for role in ("button", "slider", "radio", "img", "region", "table", "group"):
         for control in stage.get_by_role(role).all():
-            named = control.evaluate("""el => el.getAttribute('aria-label') || el.closest('label')?.textContent ||
-                el.querySelector('caption, summary')?.textContent || el.textContent""")
+            named = control.evaluate("el => nameOf(el)")
             assert named.strip(), role
     assert stage.get_by_role("slider", name="Step", exact=True).count() == 1
     assert stage.get_by_role("slider").get_attribute("aria-valuetext").startswith("step 1 of")
@@ -146,10 +145,7 @@ def test_every_control_has_a_name(show, name):
 def test_keys_are_kept_from_the_notebook(show):
     """JupyterLab leaves the keys to focused elements that carry the attribute; the host carries it, too."""
     page = show("stale")
-    kept = page.evaluate(
-        """() => { const host = document.querySelector('memory-stage');
-          return [host, ...host.shadowRoot.querySelectorAll('button, input, summary')].map(el => el.hasAttribute('data-lm-suppress-shortcuts')); }"""
-    )
+    kept = page.evaluate("keepsKeys()")
     assert len(kept) == 9
     assert all(kept)
 
@@ -159,7 +155,7 @@ def test_keys_are_kept_from_the_notebook(show):
 def test_axe_finds_nothing(show, scheme, width):
     for name in ("stale", "error", "hostile", "many-tensors"):
         page = show(name, width=width, scheme=scheme)
-        page.evaluate("document.querySelector('memory-stage').go(Infinity)")
+        page.evaluate("host().go(Infinity)")
         found = Axe().run(page, options=AXE).response["violations"]
         assert [(one["id"], [node["html"][:120] for node in one["nodes"]]) for one in found] == [], name
 
@@ -169,7 +165,7 @@ def test_hostile_text_never_becomes_markup(show):
     stage = page.locator("memory-stage")
     for variant in (0, 1):
         for step in range(3):
-            page.evaluate(f"(s => {{ s.choose({variant}); s.go({step}); s.shadowRoot.querySelector('details').open = true }})(document.querySelector('memory-stage'))")
+            page.evaluate(f"host().choose({variant}); host().go({step}); openAll()")
             assert stage.locator("img, b, i, u, script:not([type])").count() == 0
             assert page.evaluate("window.hacked") is None
     assert page.title() == "A stage"
@@ -179,34 +175,28 @@ def test_hostile_text_never_becomes_markup(show):
 def test_a_page_of_another_taste_does_not_reach_the_stage(show):
     body = pages.element(pages.trace("stale"))
     plain, styled = show(body=body), show(body=body, css=pages.THEME_CSS)
-    boxes = """() => [...document.querySelector('memory-stage').shadowRoot.querySelectorAll('*')].map(el => {
-        const b = el.getBoundingClientRect(), s = getComputedStyle(el), o = document.querySelector('memory-stage').getBoundingClientRect();
-        return [el.tagName, Math.round(b.x), Math.round(b.y - o.y), Math.round(b.width), Math.round(b.height), s.color, s.backgroundColor, s.fontSize, s.letterSpacing]; })"""
-    assert plain.evaluate(boxes) == styled.evaluate(boxes)
+    assert plain.evaluate("looksInside()") == styled.evaluate("looksInside()")
 
 
 def test_the_stage_does_not_reach_the_page(show):
-    outside = "<table><tr><td>1</td></tr></table><button>out</button><p>text <code>x</code></p><svg width='9' height='9'><text>t</text></svg>"
-    style = """() => [...document.querySelectorAll('main > :not(memory-stage), main > :not(memory-stage) *')].map(el => {
-        const s = getComputedStyle(el); return [el.tagName, s.color, s.fontSize, s.fontFamily, s.padding, s.backgroundColor, s.fill]; })"""
-    assert show(body=outside).evaluate(style) == show(body=outside + pages.element(pages.trace("stale"))).evaluate(style)
+    outside = (
+        "<table><tr><td>1</td></tr></table><button>out</button><p>text <code>x</code></p><svg><text>t</text></svg>"
+    )
+    alone, beside = show(body=outside), show(body=outside + pages.element(pages.trace("stale")))
+    assert alone.evaluate("looksOutside()") == beside.evaluate("looksOutside()")
 
 
 @pytest.mark.parametrize("name", pages.NAMES)
 def test_the_page_draws_what_python_draws(show, name):
     page = show(name, width=760)
     trace = pages.trace(name)
-    assert page.evaluate("Math.floor(document.querySelector('memory-stage').shadowRoot.querySelector('.space').clientWidth)") == 760
+    assert page.evaluate("inside('.space').clientWidth") == 760
     count = len(steps_of(name))
     for step in sorted({0, count // 2, count - 1}):
         ours = picture.svg(trace, 0, step, 760)
-        assert page.evaluate("([t, s]) => memoryStage.picture(t, {variant: 0, step: s, width: 760})", [trace, step]) == ours
-        page.evaluate(f"document.querySelector('memory-stage').go({step})")
-        drawn, same = page.evaluate(
-            """svg => { const box = document.createElement('div'); box.innerHTML = svg;
-              return [document.querySelector('memory-stage').shadowRoot.querySelector('.pic').innerHTML, box.innerHTML]; }""",
-            ours,
-        )
+        assert page.evaluate("([t, step]) => memoryStage.picture(t, {step, width: 760})", [trace, step]) == ours
+        page.evaluate(f"host().go({step})")
+        drawn, same = page.evaluate("drawnAnd", ours)
         assert drawn == same
 
 
@@ -228,18 +218,17 @@ def test_the_fallback_gives_way_to_the_stage(show):
 
 def test_data_that_is_no_trace_leaves_the_fallback(browser):
     page = browser.new_page()
-    page.set_content(pages.page('<memory-stage><script type="application/json">{"no</script><p>in words</p></memory-stage>'))
+    data = '<script type="application/json">{"no</script>'
+    page.set_content(pages.page(f"<memory-stage>{data}<p>in words</p></memory-stage>"))
     assert page.locator("memory-stage p").is_visible()
     page.close()
 
 
 def test_the_opening_step_and_variant_can_be_chosen(show):
     page = show(body=pages.element(pages.trace("stale"), attributes='variant="cow" step="4"'))
-    assert page.evaluate("[document.querySelector('memory-stage').at.variant, document.querySelector('memory-stage').at.step]") == [1, 3]
+    assert page.evaluate("[host().at.variant, host().at.step]") == [1, 3]
 
 
-PAPER = "getComputedStyle(document.querySelector('memory-stage').shadowRoot.querySelector('.stage')).backgroundColor"
-DRAWN = "getComputedStyle(document.querySelector('memory-stage').shadowRoot.querySelector('.pic svg text')).fill"
 LIGHT, DARK = ("rgb(255, 255, 255)", "rgb(26, 29, 33)"), ("rgb(20, 24, 30)", "rgb(235, 235, 231)")
 
 
@@ -255,10 +244,13 @@ def test_colours_follow_the_page_before_the_system(show, scheme, attribute, expe
     page = show("stale", scheme=scheme)
     page.evaluate(attribute or "0")
     page.wait_for_timeout(50)
-    assert (page.evaluate(PAPER), page.evaluate(DRAWN)) == expected
+    assert tuple(page.evaluate("colours()")) == expected
 
 
-@pytest.mark.parametrize("scheme, theme, expected", [("light", "", LIGHT), ("dark", "", DARK), ("light", "dark", DARK), ("dark", "light", LIGHT)])
+@pytest.mark.parametrize(
+    "scheme, theme, expected",
+    [("light", "", LIGHT), ("dark", "", DARK), ("light", "dark", DARK), ("dark", "light", LIGHT)],
+)
 def test_the_fallback_follows_the_page_too(show, scheme, theme, expected):
     trace = pages.trace("three")
     page = show(body=pages.element(trace, picture.svg(trace)), script=False, scheme=scheme, theme=theme)
@@ -274,7 +266,7 @@ def test_a_picture_without_its_style_sheet_is_still_light_and_readable(show):
 
 
 def test_reduced_motion_stops_the_fade(show):
-    animated = "getComputedStyle(document.querySelector('memory-stage').shadowRoot.querySelector('.pic .new')).animationName"
+    animated = "getComputedStyle(inside('.pic .new')).animationName"
     assert show("stale").evaluate(animated) == "memory-new"
     assert show("stale", motion="reduce").evaluate(animated) == "none"
 
@@ -283,7 +275,7 @@ def test_on_paper_nothing_is_hidden_and_everything_is_light(show):
     page = show("stale", scheme="dark")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     page.emulate_media(media="print")
-    assert (page.evaluate(PAPER), page.evaluate(DRAWN)) == LIGHT
+    assert tuple(page.evaluate("colours()")) == LIGHT
     assert page.locator("tbody td:last-child").all_inner_texts() == ["refused", "right: [2, 4, 6]"]
     for hidden in ("button.next", "input[type=range]", "summary"):
         assert not page.locator(hidden).first.is_visible()
@@ -299,17 +291,21 @@ def test_two_stages_on_one_page_share_one_script_and_step_alone(show):
     first, second = page.locator("memory-stage").all()
     first.locator("button.next").click()
     first.locator("input[type=radio]").nth(1).check()
-    assert [stage.locator("output").inner_text() for stage in (first, second)] == ["step 2 of 7, forward", "step 1 of 6, forward"]
+    assert first.locator("output").inner_text() == "step 2 of 7, forward"
+    assert second.locator("output").inner_text() == "step 1 of 6, forward"
     assert second.locator("input[type=radio]").first.is_checked()
 
 
 def test_a_stage_that_is_moved_or_added_later_comes_alive(show):
     page = show("three")
     page.locator("button.next").click()
-    page.evaluate("document.body.append(document.querySelector('memory-stage'))")
+    page.evaluate("document.body.append(host())")
     page.locator("button.next").click()
     assert page.evaluate(STEP) == 2
-    page.evaluate("t => { const s = document.createElement('memory-stage'); s.trace = t; document.body.append(s) }", pages.trace("slice"))
+    page.evaluate(
+        "t => document.body.append(Object.assign(document.createElement('memory-stage'), {trace: t}))",
+        pages.trace("slice"),
+    )
     assert page.locator("memory-stage").nth(1).locator("output").inner_text() == "step 1 of 9, forward"
 
 
@@ -317,22 +313,18 @@ def test_the_widget_module_renders_and_follows_its_model(show):
     page = show(body="<div id='cell'></div>", script=False)
     page.add_script_tag(type="module", content=picture.widget_source().replace("export default", "globalThis.widget ="))
     page.wait_for_function("globalThis.widget")
-    page.evaluate(
-        """traces => { const on = {}; let now = traces[0];
-          globalThis.model = {get: () => now, on: (name, f) => { on[name] = f; }, off: name => { delete on[name]; }, set: t => { now = t; on['change:trace']?.(); }, on_: on};
-          globalThis.dispose = widget.render({model, el: document.querySelector('#cell')}); }""",
-        [pages.trace("three")],
-    )
+    page.evaluate("t => { globalThis.model = modelOf(t) }", pages.trace("three"))
+    page.evaluate("globalThis.dispose = widget.render({model, el: document.querySelector('#cell')}), null")
     assert page.locator("output").inner_text() == "step 1 of 3, forward"
     page.evaluate("t => model.set(t)", pages.trace("slice"))
     assert page.locator("output").inner_text() == "step 1 of 9, forward"
     page.evaluate("dispose()")
-    assert page.evaluate("Object.keys(model.on_)") == []
+    assert page.evaluate("Object.keys(model.listeners)") == []
 
 
 def test_folded_storages_open_on_request(show):
     page = show("many-tensors")
-    page.evaluate("document.querySelector('memory-stage').go(10)")
+    page.evaluate("host().go(10)")
     button = page.get_by_role("button", name="Show every storage")
     height = page.locator(".pic svg").bounding_box()["height"]
     button.click()
@@ -342,11 +334,5 @@ def test_folded_storages_open_on_request(show):
 
 
 def test_a_key_press_is_answered_at_once_in_a_long_program(show):
-    """A guard against work that grows with the number of steps, not a measurement: the bar is far from what is seen (5 ms)."""
-    page = show("loop")
-    slowest = page.evaluate(
-        """() => { const s = document.querySelector('memory-stage'); let slowest = 0; s.go(40);
-          for (let k = 41; k < 61; k++) { const t = performance.now(); s.go(k); s.offsetHeight; slowest = Math.max(slowest, performance.now() - t); }
-          return slowest; }"""
-    )
-    assert slowest < 400
+    """A guard against work that grows with the number of steps, not a measurement: the bar is far above what is seen."""
+    assert show("loop").evaluate("slowestStep(40)") < 400

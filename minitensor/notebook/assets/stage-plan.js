@@ -148,8 +148,8 @@ function layCells({ length: n, known, written, ends, rowEnds, texts, row, writes
   const whole = n <= MOST_CELLS && known.size >= n;
   let perLine = n;
   if (n > fits) {
-    const rows = row && row <= fits ? Math.floor(fits / row) * row : 0;      // break where the tensor's rows break
-    perLine = rows || Math.ceil(n / Math.ceil(n / fits));
+    const step = row && row <= fits ? row : 1, most = Math.floor(fits / step) * step;    // break where the tensor's rows break
+    perLine = Math.min(most, Math.ceil(n / Math.ceil(n / most) / step) * step);          // and into lines of about one length
   }
   if (n && whole && Math.ceil(n / perLine) <= MOST_LINES) {
     const w = Math.max(least, Math.min(CELL_MAX, avail / perLine));

@@ -1,0 +1,46 @@
+"""What an error must say, and in whose voice."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+#: What numpy and Python say when nobody thought of the case.
+INNER_VOICES = [
+    "ufunc",
+    "core dimension",
+    "inhomogeneous",
+    "has no len",
+    "is not iterable",
+    "invalid literal",
+    "unsupported operand",
+    "not supported between",
+    "object has no attribute",
+    "object is not callable",
+    "unhashable",
+    "DType",
+    "numpy.dtypes",
+    "SeedSequence",
+    "which has no identity",
+    "newaxis",
+    "_ARRAY_API",
+    "__index__",
+    "array split",
+    "could not broadcast",
+    "keyword argument repeated",
+]
+
+
+def expect_named(
+    call: Callable[[], object], *given: str, error: type | tuple[type, ...] = (ValueError, TypeError, IndexError)
+) -> None:
+    """``call()`` raises, its text holds every one of ``given`` and none of numpy's or Python's own phrases."""
+    with pytest.raises(error) as raised:
+        call()
+    text = str(raised.value)
+    for name in given:
+        assert re.search(name, text), f"{name!r} is missing in: {text}"
+    for voice in INNER_VOICES:
+        assert voice not in text, text

@@ -1,0 +1,52 @@
+"""Collects programs and holds their gradients against slopes.
+
+Every program is run with its leaves moved a little up and down; the slope must be what backward gives. A program in
+which something needed may be overwritten may be refused; a wrong number is never excused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+import minitensor as mt
+from tests.engine.differences import slopes
+
+Program = Callable[..., mt.Tensor]
+
+RIGHT: list[Program] = []
+REFUSABLE: list[Program] = []
+
+
+def right(program: Program) -> Program:
+    """Backward must give the derivative."""
+    RIGHT.append(program)
+    return program
+
+
+def right_or_refused(program: Program) -> Program:
+    """Something that backward needs may be overwritten: then it must say so."""
+    REFUSABLE.append(program)
+    return program
+
+
+def leaves_of(program: Program) -> list[np.ndarray]:
+    """Four different numbers for every parameter."""
+    count = program.__code__.co_argcount
+    return [np.array([0.4, 1.7, 0.9, 1.3]) + 0.13 * k for k in range(count)]
+
+
+def run(program: Program, *arrays: np.ndarray) -> tuple[list[mt.Tensor], mt.Tensor]:
+    given = [mt.to_tensor(array, stop_gradient=False) for array in arrays]
+    return given, program(*given)
+
+
+def expect_right(program: Program) -> None:
+    arrays = leaves_of(program)
+    given, result = run(program, *arrays)
+    result.sum().backward()
+    wanted = slopes(lambda *moved: run(program, *moved)[1].sum().item(), arrays)
+    for x, want in zip(given, wanted, strict=True):
+        got = np.zeros(4) if x.grad is None else x.grad.numpy()
+        np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)

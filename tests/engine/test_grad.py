@@ -1,0 +1,132 @@
+"""grad(): gradients as results, for leaves and for values in between, touching no `.grad`."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import minitensor as mt
+from tests.engine.differences import leaf
+
+
+def test_grad_gives_gradients_and_touches_none():
+    u, v = leaf([1.0, 2.0]), leaf([3.0, 4.0])
+    x = u * v
+    x.retain_grads()
+    y = (x * u).sum()
+    gu, gx, gv = mt.grad(y, [u, x, v])
+    assert gu.tolist() == [6, 16] and gx.tolist() == [1, 2] and gv.tolist() == [1, 4]
+    assert u.grad is None and v.grad is None and x.grad is None
+
+
+def test_grad_adds_up_over_outputs_with_their_own_starts():
+    w = leaf([1.0, 2.0])
+    start = mt.to_tensor([10.0, 100.0], "float64")
+    (g,) = mt.grad([w * 2, w * w], [w], [start, None])
+    assert g.tolist() == [22, 204]
+
+
+@pytest.mark.parametrize("shape", [[], [1], [2]])
+def test_grad_of_one_output_given_twice_is_twice_as_large_and_still_a_tensor(shape: list[int]):
+    w = leaf(np.full(shape, 3.0))
+    y = w * 2
+    gw, gy = mt.grad([y, y], [w, y])
+    assert gw.tolist() == np.full(shape, 4.0).tolist() and gy.tolist() == np.full(shape, 2.0).tolist()
+    assert gy.shape == shape and gy.dtype == "float64"
+    gy.add_(1.0)
+    assert gy.tolist() == np.full(shape, 3.0).tolist()
+
+
+def test_grad_results_share_no_memory():
+    w = leaf([1.0, 2.0])
+    y = w * 1
+    g1, g2, g3 = mt.grad(y, [w, w, y])
+    g1.fill_(9.0)
+    assert g2.tolist() == g3.tolist() == [1, 1]
+
+
+def test_grad_for_an_output_itself_is_its_start():
+    w = leaf([1.0, 2.0])
+    y = w * 3
+    z = y * y
+    gz, gy = mt.grad(z, [z, y])
+    assert gz.tolist() == [1, 1] and gy.tolist() == [6, 12]
+
+
+def test_grad_where_one_output_depends_on_another():
+    w = leaf([2.0])
+    y = w * 3
+    z = y * y
+    gw, gy = mt.grad([y, z], [w, y])
+    assert gy.tolist() == [13] and gw.tolist() == [39]
+
+
+def test_grad_frees_unless_told_to_retain():
+    w = leaf([1.0, 2.0])
+    y = w.exp()
+    mt.grad(y, w, retain_graph=True)
+    mt.grad(y, w)
+    with pytest.raises(RuntimeError, match="freed"):
+        mt.grad(y, w)
+
+
+def test_grad_says_which_input_the_outputs_do_not_depend_on():
+    u, v = leaf([1.0]), leaf([1.0, 2.0])
+    with pytest.raises(RuntimeError, match=r"do not depend on input 1 \(shape \[2\]\).*allow_unused"):
+        mt.grad(u * 2, [u, v])
+    g, none = mt.grad(u * 2, [u, v], allow_unused=True)
+    assert g.tolist() == [2] and none is None
+
+
+def test_grad_for_a_value_that_was_overwritten_says_it_is_not_reached():
+    # Recorded: torch raises too. The name now stands for another value.
+    w = leaf([1.0, 2.0])
+    x = w * 1
+    y = x + 3
+    x.scale_(2.0)
+    with pytest.raises(RuntimeError, match="do not depend on input 0"):
+        mt.grad(y, x)
+    assert mt.grad(y, w)[0].tolist() == [1, 1]
+
+
+def test_grad_for_a_value_made_in_place_is_that_of_the_new_value():
+    w = leaf([1.0, 2.0])
+    x = w * 1
+    x.scale_(5.0)
+    y = x * x
+    gx, gw = mt.grad(y, [x, w])
+    assert gx.tolist() == [10, 20] and gw.tolist() == [50, 100]
+
+
+def test_grad_for_a_view_and_for_the_whole():
+    w = leaf([1.0, 2.0, 3.0])
+    x = w * 1
+    view = x[0:2]
+    y = (view * x[1:]).sum()
+    gv, gx = mt.grad(y, [view, x])
+    assert gv.tolist() == [2, 3] and gx.tolist() == [2, 4, 2]
+
+
+def test_grad_names_wrong_arguments():
+    w = leaf([1.0, 2.0])
+    y = w * 2
+    for call, error, match in (
+        (lambda: mt.grad("y", w), TypeError, "grad.*str"),
+        (lambda: mt.grad(y, [w, 3.0]), TypeError, "grad.*float"),
+        (lambda: mt.grad(y, w, 2.0), TypeError, "grad.*float"),
+        (lambda: mt.grad(y, w, mt.ones([3])), ValueError, r"grad.*\[3\].*\[2\]"),
+        (lambda: mt.grad([y, y], w, [None]), ValueError, "2 outputs but 1"),
+        (lambda: mt.grad(y, mt.ones([2])), RuntimeError, "grad.*stop_gradient=True"),
+        (lambda: mt.grad(w.detach(), w), RuntimeError, "grad.*stop_gradient=True"),
+    ):
+        with pytest.raises(error, match=match):
+            call()
+    assert mt.grad(y, w)[0].tolist() == [2, 2]
+
+
+def test_grad_calls_hooks_and_passes_on_what_they_return():
+    w = leaf([1.0, 2.0])
+    x = w * 1
+    x.register_hook(lambda g: g * 10)
+    gx, gw = mt.grad(x * 2, [x, w])
+    assert gx.tolist() == [20, 20] and gw.tolist() == [20, 20]

@@ -1,0 +1,95 @@
+"""Unusual input that is right: odd arrays, no elements, no dimensions, nan, bools, negative steps."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import minitensor as mt
+
+X = mt.to_tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+FLAGS = mt.to_tensor([True, False])
+
+
+def test_arrays_of_any_layout_and_subclass_are_right_operands():
+    values = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], np.float32)
+    frozen = values.copy()
+    frozen.flags.writeable = False
+
+    class Mine(np.ndarray):
+        pass
+
+    wide = np.zeros((4, 6), np.float32)
+    wide[::2, ::2] = values
+    for array in (
+        values[::-1][::-1],
+        np.asfortranarray(values),
+        frozen,
+        values.view(Mine),
+        values.astype(">f4"),
+        wide[::2, ::2],
+        np.broadcast_to(values, (1, 2, 3))[0],
+    ):
+        assert (X + array).tolist() == (values * 2).tolist() and (X + array).dtype == "float32"
+        assert type(array + X) is mt.Tensor
+        x = X.clone()
+        x.add_(array)
+        x[...] = array
+        x.set_value(np.asarray(array, np.float32))
+        assert x.tolist() == values.tolist()
+
+
+def test_an_object_that_tells_numpy_its_numbers_is_no_tensor_unless_it_is_an_array():
+    class Numbers:
+        def __array__(self, dtype=None, copy=None):
+            return np.array([1.0, 2.0])
+
+    try:
+        x = mt.to_tensor(Numbers())
+    except TypeError as error:
+        assert "Numbers" in str(error)
+    else:
+        assert x.tolist() == [1, 2]
+
+
+def test_zero_elements_zero_dimensions_and_one_element_go_through_everything():
+    for shape in ([0], [], [1], [0, 3], [3, 0], [1, 1]):
+        x = mt.ones(shape, "float64")
+        x.stop_gradient = False
+        y = x * 2
+        y.sin_().add_(1.0).reshape([-1] if y.size else shape).unsqueeze(0)
+        y[...] = y
+        y.T.scale_(3.0)
+        y.sum().backward()
+        assert x.grad.shape == shape
+        assert mt.concat([y.flatten(), y.flatten()]).shape == [2 * y.size]
+        assert mt.stack([y, y]).shape == [2, *shape]
+        assert y.clone().shape == y.expand(shape).shape == y.detach().shape == shape
+        repr(y), y.tolist(), y.numpy(), y.strides, y.offset, y.data_ptr()
+
+
+def test_nan_and_infinity_are_values():
+    x = mt.to_tensor([float("nan"), float("inf"), float("-inf"), 1.0])
+    assert np.isnan((x + 1).numpy()[0]) and (x * 2).tolist()[1:] == [float("inf"), float("-inf"), 2]
+    assert (x == x).tolist() == [False, True, True, True]
+    x.fill_(float("nan"))
+    x[0] = float("inf")
+    assert x[0].item() == float("inf") and np.isnan(x[1].item())
+
+
+def test_bools_add_and_multiply_like_or_and_and():
+    assert (FLAGS + FLAGS).tolist() == [True, False] and (FLAGS * True).tolist() == [True, False]
+    assert FLAGS.clone().add_(True).tolist() == [True, True]
+    assert FLAGS.sum().item() == 1 and FLAGS.max().item() is True
+
+
+def test_negative_steps_are_fine():
+    x = mt.to_tensor(np.arange(5.0))
+    assert x[::-1].tolist() == [4, 3, 2, 1, 0] and x[3:0:-2].tolist() == [3, 1] and x[::-9].tolist() == [4]
+    x[::-2] = [10.0, 20.0, 30.0]
+    assert x.tolist() == [30, 1, 20, 3, 10]
+    assert mt.arange(5, 0, -2).tolist() == [5, 3, 1]
+
+
+def test_a_length_given_as_a_bool_or_numpy_number_is_a_length():
+    assert mt.zeros([np.int64(2), True]).shape == [2, 1]
+    assert X.reshape([np.int32(3), -1]).shape == [3, 2]

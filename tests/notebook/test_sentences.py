@@ -1,0 +1,237 @@
+"""The sentences: what each kind of step says, word for word, and the rules that all of them keep."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import minitensor as mt
+from minitensor.notebook import record
+from minitensor.notebook.cells import text_of
+from tests.notebook.programs import PROGRAMS
+
+LEAF = "x = mt.to_tensor([1., 2., 3.], stop_gradient=False)\n"
+
+
+def sentences(source: str, namespace: dict | None = None, **settings) -> list[str]:
+    namespace = {"__name__": "__main__", "mt": mt} if namespace is None else namespace
+    done = record.run(source, namespace, file="<program>", **settings)
+    return [step["say"] for step in done.variant["steps"]]
+
+
+SAYS = {
+    # the first kind: a new storage
+    "mt.ones([2, 3])": [
+        "Line 1 makes storage 1, 6 numbers in 24 bytes, and a tensor of shape [2, 3] that looks at it. Nothing names the "
+        "tensor, so both are freed at once."
+    ],
+    "x = mt.ones([2, 3])\ny = x + 1\ndel x": [
+        "Line 1 makes storage 1, 6 numbers in 24 bytes, and a tensor of shape [2, 3] that looks at it. `x` is a name for "
+        "that tensor.",
+        "`x + 1` makes storage 2, 24 bytes, and the tensor `y`. `x` and `y` share nothing.",
+        "`del x` takes away the last name of its tensor, so storage 1 is freed at once: 24 bytes fewer are allocated.",
+    ],
+    LEAF + "y = x * x": [
+        "Line 1 makes a leaf: `x` wants a gradient, and storage 1 holds its 3 numbers, 12 bytes.",
+        "`x * x` makes storage 2, 12 bytes, and the tensor `y`. `multiply` saves `x@0`, because its gradient needs those "
+        "numbers.",
+    ],
+    "x = mt.ones([2])\nx = x + 1\nx += 1\ny = x\nx = x * 2\nx = 0": [
+        "Line 1 makes storage 1, 2 numbers in 8 bytes, and a tensor of shape [2] that looks at it. `x` is a name for that "
+        "tensor.",
+        "`x + 1` makes storage 2, 8 bytes, and a new tensor. `x` moves to it, and storage 1 is freed: 8 bytes.",
+        "`x += 1` makes storage 3, 8 bytes, and a new tensor. `x` moves to it, and storage 2 is freed: 8 bytes.",
+        "`y` becomes a second name for the tensor of `x`. No tensor, no storage and no byte is added.",
+        "`x * 2` makes storage 4, 8 bytes, and a new tensor. `x` moves to it; `y` still names the old tensor.",
+        "Line 6 takes away the last name of its tensor, so storage 4 is freed at once: 8 bytes fewer are allocated.",
+    ],
+    "x = mt.ones([2])\ny = (x + 1) * 2": [
+        "Line 1 makes storage 1, 2 numbers in 8 bytes, and a tensor of shape [2] that looks at it. `x` is a name for that "
+        "tensor.",
+        "Line 2: `add` makes storage 2, 8 bytes; then `multiply` makes storage 3, 8 bytes. `y` names the last result. "
+        "Storage 2 is freed again: nothing needs it.",
+    ],
+    # the second kind: a view
+    "x = mt.ones([6])\ny = x.reshape([2, 3])\nv = x[1:3]\ndel x": [
+        "Line 1 makes storage 1, 6 numbers in 24 bytes, and a tensor of shape [6] that looks at it. `x` is a name for that "
+        "tensor.",
+        "`reshape` makes a second tensor on storage 1: no number is copied, no byte is added. `x` and `y` look at the same "
+        "cells.",
+        "`x[1:3]` makes a tensor on 2 of the 6 cells of storage 1. No byte is added.",
+        "`del x` takes away a name and its tensor. Storage 1 stays, because `y` still looks at it.",
+    ],
+    "x = mt.ones([2, 3])\ny = x.t().reshape([6])": [
+        "Line 1 makes storage 1, 6 numbers in 24 bytes, and a tensor of shape [2, 3] that looks at it. `x` is a name for "
+        "that tensor.",
+        "Line 2: `t` makes a view on storage 1; then `reshape` makes storage 2, 24 bytes. `y` names the last result.",
+    ],
+    # the third kind: in place
+    "x = mt.ones([6])\ny = x.add_(1)\nv = x[0:2]\nv.scale_(3)\nx[5] = 7": [
+        "Line 1 makes storage 1, 6 numbers in 24 bytes, and a tensor of shape [6] that looks at it. `x` is a name for that "
+        "tensor.",
+        "`add_` writes all 6 cells of storage 1, which goes from version 0 to version 1, and returns `x` itself: `y` is a "
+        "second name for the same tensor.",
+        "`x[0:2]` makes a tensor on 2 of the 6 cells of storage 1. No byte is added.",
+        "`scale_` writes 2 cells of storage 1 through `v`: version 2. `x` sees the new numbers, too.",
+        "Line 5 writes 1 cell of storage 1, which goes from version 2 to version 3.",
+    ],
+    LEAF + "a = x * 1\ny = a * a\na.add_(1)\ny.backward()": [
+        "Line 1 makes a leaf: `x` wants a gradient, and storage 1 holds its 3 numbers, 12 bytes.",
+        "`x * 1` makes storage 2, 12 bytes, and the tensor `a`. `multiply` saves nothing for backward.",
+        "`a * a` makes storage 3, 12 bytes, and the tensor `y`. `multiply` saves `a@0`, because its gradient needs those "
+        "numbers.",
+        "`add_` writes all 3 cells of storage 2, which goes from version 0 to version 1. `multiply` (line 3) saved version "
+        "0, and those numbers are gone: `backward` through it will be refused.",
+        "`backward` starts at `y@0` with the gradient [1, 1, 1].",
+        "`multiply` (line 3) asks for `a` at version 0 and finds version 1, so `backward` raises.",
+    ],
+    LEAF + "y = x * 2\ny.sin_()": [
+        "Line 1 makes a leaf: `x` wants a gradient, and storage 1 holds its 3 numbers, 12 bytes.",
+        "`x * 2` makes storage 2, 12 bytes, and the tensor `y`. `multiply` saves nothing for backward.",
+        "`sin_` needs its input for backward, so it first copies 12 bytes to storage 3. Then it writes all 3 cells of "
+        "storage 2: version 1.",
+    ],
+    "x = mt.ones([2, 3])\nx.reshape_([3, 2])": [
+        "Line 1 makes storage 1, 6 numbers in 24 bytes, and a tensor of shape [2, 3] that looks at it. `x` is a name for "
+        "that tensor.",
+        "`reshape_` changes the shape of `x` from [2, 3] to [3, 2]. It writes nothing: storage 1 stays at version 0.",
+    ],
+    # leaves and histories
+    LEAF + "v = x[0:2]\nv.add_(1)": [
+        "Line 1 makes a leaf: `x` wants a gradient, and storage 1 holds its 3 numbers, 12 bytes.",
+        "`x[0:2]` makes a tensor on 2 of the 3 cells of storage 1. `x` and `v` share one history from now on.",
+        "`add_` asks to write the leaf `x` through its view `v` while gradients are recorded, and is refused. Nothing is "
+        "written.",
+    ],
+    LEAF + "with mt.no_grad():\n    x.subtract_(1)\nd = x.detach()\nd.zero_()\nc = x.clone()": [
+        "Line 1 makes a leaf: `x` wants a gradient, and storage 1 holds its 3 numbers, 12 bytes.",
+        "Under `no_grad` a leaf may be written: `subtract_` writes all 3 cells of storage 1, which goes from version 0 to "
+        "version 1, and leaves no history.",
+        "`detach` makes a second tensor on storage 1, one that wants no gradient. A write through `d` will change `x`, and "
+        "no history will tell.",
+        "`zero_` writes all 3 cells of storage 1 through `d`: version 2. `x` changes with it, and its history does not "
+        "know.",
+        "`x.clone()` copies 3 numbers into a new storage 2, 12 bytes. `clone` saves nothing for backward.",
+    ],
+    "x = mt.ones([2])\nx.stop_gradient = False\nx.stop_gradient = True": [
+        "Line 1 makes storage 1, 2 numbers in 8 bytes, and a tensor of shape [2] that looks at it. `x` is a name for that "
+        "tensor.",
+        "From line 2 on, `x` is a leaf that wants a gradient. No number moves.",
+        "From line 3 on, `x` wants no gradient and belongs to no history.",
+    ],
+    # backward
+    LEAF + "b = x * 1\nv = b[0:2]\nv.scale_(10)\nb.sum().backward()": [
+        "Line 1 makes a leaf: `x` wants a gradient, and storage 1 holds its 3 numbers, 12 bytes.",
+        "`x * 1` makes storage 2, 12 bytes, and the tensor `b`. `multiply` saves nothing for backward.",
+        "`b[0:2]` makes a tensor on 2 of the 3 cells of storage 2. `b` and `v` share one history from now on.",
+        "`scale_` writes 2 cells of storage 2 through `v`: version 1. The write joins the history they share, so `b` moves "
+        "on with it.",
+        "`sum` makes storage 3, 4 bytes, and a new tensor, held by the running line. `sum` saves nothing for backward.",
+        "`backward` starts at `sum@0` with the gradient 1.",
+        "`sum` (line 5) takes 1 and sends [1, 1, 1] to `b@1`.",
+        "`scale_` (line 4) wrote a part of `b@1`: [1, 1] of the gradient is for what it wrote, [0, 0, 1] for the rest, "
+        "`b@0`.",
+        "`scale_` (line 4) takes [1, 1] and sends [10, 10] to `v`.",
+        "`getitem` (line 3) puts the gradient [10, 10] where `v` looks and 0 elsewhere: [10, 10, 0] to `b@0`, which has "
+        "[10, 10, 1] now.",
+        "`multiply` (line 2) takes [10, 10, 1] and sends [10, 10, 1] to `x@0`.",
+        "`backward` is done: `x.grad` is [10, 10, 1], in storage 4, 12 bytes. Storage 3 is freed.",
+    ],
+    LEAF + "y = x * x\ny.backward()": [
+        "Line 1 makes a leaf: `x` wants a gradient, and storage 1 holds its 3 numbers, 12 bytes.",
+        "`x * x` makes storage 2, 12 bytes, and the tensor `y`. `multiply` saves `x@0`, because its gradient needs those "
+        "numbers.",
+        "`backward` starts at `y@0` with the gradient [1, 1, 1].",
+        "`multiply` (line 2) sends [1, 2, 3] and [1, 2, 3] to `x@0`: [2, 4, 6] together.",
+        "`backward` is done: `x.grad` is [2, 4, 6], in storage 3, 12 bytes.",
+    ],
+    # lines that touch no tensor
+    "n = 3\nprint(n)\nprint(n)\nx = mt.ones([1])\na = x.numpy()": [
+        "Line 1 touches no tensor: memory stays as it is.",
+        "Line 2 prints and changes no memory.",
+        "Line 3 prints and changes no memory.",
+        "Line 4 makes storage 1, 1 number in 4 bytes, and a tensor of shape [1] that looks at it. `x` is a name for that "
+        "tensor.",
+        "`x.numpy()` copies the numbers into a numpy array of its own. No tensor is made.",
+    ],
+    "for i in range(2):\n    print(i)": [
+        "Line 2 prints and changes no memory.",
+        "Again, line 2 prints and changes no memory.",
+    ],
+    "x = mt.ones([2, 3])\nfor row in x:\n    row.zero_()": [
+        "Line 1 makes storage 1, 6 numbers in 24 bytes, and a tensor of shape [2, 3] that looks at it. `x` is a name for "
+        "that tensor.",
+        "The loop in line 2 makes a tensor on 3 of the 6 cells of storage 1: `row` for this round. No byte is added.",
+        "`zero_` writes 3 cells of storage 1 through `row`: version 1. `x` sees the new numbers, too.",
+        "The loop in line 2 makes a tensor on 3 of the 6 cells of storage 1: `row` for this round. No byte is added.",
+        "`zero_` writes 3 cells of storage 1 through `row`: version 2. `x` sees the new numbers, too.",
+    ],
+    # functions
+    "def f(h):\n    k = h + 1\n    return k\nx = mt.ones([2])\ny = f(x)": [
+        "Line 4 makes storage 1, 2 numbers in 8 bytes, and a tensor of shape [2] that looks at it. `x` is a name for that "
+        "tensor.",
+        "Line 5 calls `f`. `h in f` is a name for the tensor of `x`.",
+        "`h + 1` makes storage 2, 8 bytes, and the tensor `k in f`. `h in f` and `k in f` share nothing.",
+        "`f` is done, and its own names are gone. `y` names what it returned.",
+    ],
+    # other errors
+    "x = mt.ones([3])\nx.add_(mt.ones([2, 3]))": [
+        "Line 1 makes storage 1, 3 numbers in 12 bytes, and a tensor of shape [3] that looks at it. `x` is a name for that "
+        "tensor.",
+        "`add_` would need a larger result than its target, and a shape never grows in place: it is refused. Nothing is "
+        "written.",
+    ],
+    "x = mt.ones([3])\nx.boo()": [
+        "Line 1 makes storage 1, 3 numbers in 12 bytes, and a tensor of shape [3] that looks at it. `x` is a name for that "
+        "tensor.",
+        "Line 2 raises `AttributeError`. Memory stays as it is.",
+    ],
+}
+
+
+@pytest.mark.parametrize("source", SAYS, ids=range(len(SAYS)))
+def test_what_each_kind_of_step_says(source):
+    assert sentences(source) == SAYS[source]
+
+
+def test_a_refusal_under_the_old_policy():
+    said = sentences(LEAF + "y = x * 2\ny.sin_()", policy="2.5")
+    assert said[-1] == (
+        '`sin_` is refused under the policy "2.5": its backward needs the input that it would overwrite. Nothing is '
+        "written."
+    )
+
+
+@pytest.mark.parametrize("source", PROGRAMS.values(), ids=PROGRAMS)
+def test_rules_that_every_sentence_keeps(source):
+    said = sentences(source)
+    for before, sentence in zip(["", *said], said, strict=False):
+        assert len(sentence.split()) <= 35, sentence
+        assert sentence != before, "a reader who hears the page would not hear this step"
+        assert sentence.endswith("."), sentence
+        assert sentence.count("`") % 2 == 0, sentence
+        prose = re.sub(r"`[^`]*`", "CODE", sentence)
+        assert not re.search(r"\b(here|blue|red|green|arrow|[tmn]\d+)\b|None|  ", prose), sentence
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (1.0, "1"),
+        (2.5, "2.5"),
+        (0.8414709848, "0.841"),
+        (-0.0, "-0"),
+        (float("nan"), "nan"),
+        (float("-inf"), "-inf"),
+        (True, "True"),
+        (12345678, "12345678"),
+        (1234.5, "1234"),
+        (123456.7, "1.23e5"),
+        (16777216.0, "1.68e7"),
+        (1e-9, "1e-9"),
+        (100.5, "100.5"),
+    ],
+)
+def test_numbers_are_short(number, text):
+    assert text_of(number) == text

@@ -1,0 +1,404 @@
+"""`%%stage`, `stage.record`, `stage.trace`, `stage.compare`: what they run, what they show, and that text stays text."""
+
+from __future__ import annotations
+
+import gc
+import html.parser
+import json
+import sys
+import time
+
+import nbclient
+import nbformat
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+
+import minitensor as mt
+from minitensor.device.counters import cpu_meter
+from minitensor.notebook import embed, picture, stage
+from minitensor.notebook.validation import problems
+from tests.notebook.programs import PROGRAMS
+
+
+@pytest.fixture
+def shell():
+    InteractiveShell.clear_instance()
+    shell = InteractiveShell.instance()
+    shell.run_line_magic("load_ext", "minitensor.notebook")
+    shell.push({"mt": mt})
+    yield shell
+    InteractiveShell.clear_instance()
+
+
+@pytest.fixture
+def cell(shell, monkeypatch, capsys):
+    """Runs a cell; gives the result, the object that was displayed last, and the text it printed."""
+    shown = []
+    monkeypatch.setattr("minitensor.notebook.stage_magic.display", shown.append)
+
+    def run(text: str):
+        shown.clear()
+        result = shell.run_cell(text, store_history=True)
+        return result, shown[-1] if shown else None, capsys.readouterr().out
+
+    return run
+
+
+def says(shown) -> list[str]:
+    return [step["say"] for step in shown.data["variants"][0]["steps"]]
+
+
+# ---------- the magic ----------
+
+
+def test_a_cell_runs_in_the_notebooks_names_and_is_shown(cell, shell):
+    result, shown, _ = cell(
+        "%%stage --title 'Two names' --ask \"How many?\" --ignore z\nx = mt.ones([2])\ny = x\nz = x + 1\n"
+    )
+    assert result.success
+    assert shell.user_ns["y"] is shell.user_ns["x"]
+    assert (shown.data["title"], shown.data["ask"]) == ("Two names", "How many?")
+    assert shown.data["variants"][0]["code"] == ["x = mt.ones([2])", "y = x", "z = x + 1"]
+    assert "`z`" not in " ".join(says(shown))
+    assert list(problems(shown.data)) == []
+
+
+def test_the_last_expression_is_displayed_as_usual_and_prints_belong_to_their_step(cell, shell):
+    result, shown, out = cell("%%stage\nprint('hello')\nx = mt.ones([2])\nx + 1")
+    assert "Out[" in out and "2." in out and "hello" not in out
+    assert [step.get("out") for step in shown.data["variants"][0]["steps"]] == ["hello\n", None, None]
+    assert says(shown)[-1].endswith("The notebook keeps it as its output, `_`.")
+    assert shell.user_ns["_"].tolist() == [2.0, 2.0]
+
+
+def test_a_semicolon_keeps_the_last_value_to_itself(cell):
+    _, _, out = cell("%%stage\nx = mt.ones([2])\nx + 1;")
+    assert "Out[" not in out
+
+
+def test_an_error_is_shown_at_its_step_and_then_raised(cell, shell):
+    result, shown, out = cell("%%stage\nx = mt.ones([2])\nx.reshape([3])\ny = 1")
+    assert isinstance(result.error_in_exec, ValueError)
+    assert "y" not in shell.user_ns
+    assert shown.data["variants"][0]["steps"][-1]["events"][-1]["do"] == "raise"
+    assert "x.reshape([3])" in out and "minitensor/notebook" not in out
+
+
+def test_an_error_keeps_no_more_alive_than_it_does_in_any_cell(cell, shell):
+    def after(first_line: str) -> int:
+        start = cpu_meter.allocated
+        result, shown, _ = cell(f"{first_line}x = mt.ones([1000])\nx.reshape([7])")
+        assert isinstance(result.error_in_exec, ValueError)
+        del result, shown
+        shell.reset(new_session=False)
+        shell.push({"mt": mt})
+        for name in ("last_type", "last_value", "last_traceback", "last_exc"):
+            if hasattr(sys, name):
+                delattr(sys, name)
+        return cpu_meter.allocated - start
+
+    gc.collect()
+    gc.disable()
+    try:
+        # IPython's own frames make circles; with a stage there are no others.
+        assert after("%%stage\n") <= after("")
+    finally:
+        gc.enable()
+        gc.collect()
+
+
+def test_a_syntax_error_is_a_syntax_error(cell):
+    result, shown, _ = cell("%%stage\nx = = 3")
+    assert isinstance(result.error_in_exec or result.error_before_exec, SyntaxError) and shown is None
+
+
+@pytest.mark.parametrize("options", ["--nonsense", "--title", "--ask 'open"])
+def test_a_wrong_option_is_told(cell, options):
+    result, shown, _ = cell(f"%%stage {options}\nx = 1")
+    assert type(result.error_in_exec).__name__ == "UsageError" and shown is None
+
+
+def test_a_cell_that_awaits_runs_and_says_why_it_is_not_traced(cell, shell):
+    result, shown, _ = cell("%%stage\nimport asyncio\nawait asyncio.sleep(0)\nx = mt.ones([2])\nx.add_(1)")
+    assert result.success and shell.user_ns["x"].tolist() == [2.0, 2.0]
+    assert shown.text.startswith("Not traced: the code awaits") and "\n" not in shown.text
+
+
+def test_an_error_in_a_cell_that_awaits_is_raised(cell):
+    result, shown, _ = cell("%%stage\nimport asyncio\nawait asyncio.sleep(0)\n1 / 0")
+    assert isinstance(result.error_in_exec, ZeroDivisionError) and shown.text.startswith("Not traced")
+
+
+def test_a_cell_with_another_magic_runs_and_says_why_it_is_not_traced(cell, shell):
+    result, shown, _ = cell("%%stage\n%%capture said\nprint('x')\ny = 3")
+    assert result.success and shell.user_ns["y"] == 3 and shell.user_ns["said"].stdout == "x\n"
+    assert "%%capture" in shown.text
+
+
+def test_line_magics_and_functions_of_earlier_cells_are_part_of_the_program(cell):
+    cell("def grow(a):\n    b = a + 1\n    return b\n")
+    result, shown, _ = cell("%%stage\nx = mt.ones([2])\n%who_ls Tensor\ny = grow(x)")
+    assert result.success
+    variant = shown.data["variants"][0]
+    assert variant["code"][-4:] == ["# from an earlier cell", "def grow(a):", "    b = a + 1", "    return b"]
+    inner = [step for step in variant["steps"] if "`b in grow`" in step["say"]]
+    assert variant["code"][inner[0]["line"] - 1] == "    b = a + 1"
+
+
+def test_a_magic_inside_an_expected_error(shell, capsys):
+    result = shell.run_cell("%%expect_error ValueError 3 elements|shape\n%%stage\nx = mt.ones([2])\nx.reshape([3])")
+    assert result.success, capsys.readouterr().out
+
+
+def test_tensors_of_earlier_cells_are_there_from_the_start_and_overwritten_names_are_not(cell):
+    cell("x = mt.ones([2])\ny = mt.ones([50])")
+    _, shown, _ = cell("%%stage\nz = x + 1\ny = z")
+    variant = shown.data["variants"][0]
+    assert [event["name"] for event in variant["before"] if event["do"] == "name"] == ["x"]
+    assert [step["allocated"] for step in variant["steps"]] == [16, 16]
+    assert [step["peak"] for step in variant["steps"]] == [16, 16]
+
+
+# ---------- programs as text, functions, variants ----------
+
+
+def test_a_long_program_stops_being_recorded_and_runs_on_at_full_speed():
+    namespace = {"mt": mt}
+    source = "x = mt.zeros([2])\nfor i in range(20_000):\n    x.add_(1)\nprint('end')\nraise KeyError('late')"
+    began = time.perf_counter()
+    shown = stage.record(source, namespace)
+    assert time.perf_counter() - began < 5
+    variant = shown.data["variants"][0]
+    assert len(variant["steps"]) == 300 and "300 steps" in variant["truncated"]
+    assert namespace["x"].tolist() == [20_000.0, 20_000.0]
+    assert isinstance(shown.error, KeyError)
+
+
+def test_what_is_printed_after_the_last_recorded_step_is_printed(capsys):
+    stage.record("for i in range(400):\n    j = i\nprint('late')")
+    assert capsys.readouterr().out == "late\n"
+
+
+def test_a_function_is_called_and_stepped_through():
+    def scaled(x, by):
+        y = x * by
+        y.add_(1)
+        return y
+
+    shown = stage.trace(scaled, mt.ones([2]), 3.0)
+    assert shown.result.tolist() == [4.0, 4.0]
+    assert any("`y in scaled`" in sentence for sentence in says(shown))
+    assert list(problems(shown.data)) == []
+
+
+def test_variants_share_nothing_and_each_has_its_verdict():
+    shown = stage.compare(
+        {
+            "normal": """
+                x = mt.ones([2])
+                y = x + 1
+                """,
+            "view": "x = mt.ones([2])\ny = x.reshape([2, 1])",
+            "in place": "x = mt.ones([2])\ny = x.add_(1)",
+            "wrong": "x = mt.ones([2])\ny = x.reshape([3])",
+        },
+        heading="kind of operation",
+        verdicts={"wrong": "no such shape"},
+    )
+    assert [variant["verdict"] for variant in shown.data["variants"]] == [
+        "shares nothing",
+        "shares the storage",
+        "shares the tensor",
+        "no such shape",
+    ]
+    assert [variant["code"][0] for variant in shown.data["variants"]] == ["x = mt.ones([2])"] * 4
+    assert shown.data["compare"] == "kind of operation"
+    assert list(problems(shown.data)) == []
+
+
+def test_one_program_under_two_policies():
+    source = "x = mt.ones([2])\nx.stop_gradient = False\ny = x * 2\ny.sin_()"
+    shown = stage.compare(source, policies=["2.5", "2.6"])
+    old, new = shown.data["variants"]
+    assert (old["label"], old["verdict"]) == ("2.5", "refused")
+    assert new["steps"][-1]["allocated"] == old["steps"][-1]["allocated"] + 8  # the copy of the input
+    assert mt.get_inplace_policy() == "2.6"
+
+
+def test_compare_refuses_labels_that_no_program_has():
+    with pytest.raises(ValueError, match="'b'"):
+        stage.compare({"a": "x = 1"}, verdicts={"b": "right"})
+    with pytest.raises(ValueError, match="policies"):
+        stage.compare("x = 1")
+
+
+def test_a_stage_keeps_no_tensor_alive():
+    start = cpu_meter.allocated
+    gc.disable()
+    try:
+        shown = stage.compare({"a": "x = mt.ones([1000])\nx.reshape([7])", "b": "y = mt.ones([1000])"})
+        assert cpu_meter.allocated == start
+        assert isinstance(shown.error, type(None))
+    finally:
+        gc.enable()
+
+
+def test_recordings_may_be_nested_and_the_outer_one_goes_on():
+    source = "x = mt.ones([2])\ninner = stage.record('a = mt.ones([3])')\nx.add_(1)\n"
+    shown = stage.record(source, {"mt": mt, "stage": stage})
+    assert says(shown)[-1].startswith("`add_` writes all 2 cells")
+    assert list(problems(shown.data)) == []
+
+
+def test_a_tracer_that_is_running_keeps_running():
+    seen = []
+
+    def tracer(frame, event, argument):
+        if frame.f_code.co_filename == __file__:
+            seen.append(event)
+        return None
+
+    def below():
+        return 1
+
+    before = sys.gettrace()
+    sys.settrace(tracer)
+    try:
+        stage.record("x = mt.ones([2])\ny = below()", {"mt": mt, "below": below})
+        assert sys.gettrace() is tracer
+    finally:
+        sys.settrace(before)
+    assert seen
+
+
+# ---------- what leaves the cell ----------
+
+HOSTILE = "</script><script>hacked()</script><img src=x onerror=hacked()> & \"'` \u2028 {{x}} $x$ ]]>"
+
+
+class Page(html.parser.HTMLParser):
+    """The tags of a page, and the text of its data script."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict]] = []
+        self.data = ""
+        self._in_data = False
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+        self._in_data = dict(attributes).get("type") == "application/json"
+
+    def handle_endtag(self, tag):
+        self._in_data = False
+
+    def handle_data(self, text):
+        if self._in_data:
+            self.data += text
+
+
+def hostile_stage() -> stage.Stage:
+    source = f"d = {{{HOSTILE[:20]!r}: mt.ones([2])}}\nprint({HOSTILE!r})\nx = d[{HOSTILE[:20]!r}]\nraise ValueError({HOSTILE!r})"
+    return stage.record(source, title=HOSTILE, ask=HOSTILE)
+
+
+def test_text_of_the_program_never_becomes_markup():
+    shown = hostile_stage()
+    assert list(problems(shown.data)) == []
+    page = Page(stage.as_html(shown.data))
+    outside = [tag for tag, _ in page.tags]
+    assert outside.count("script") == 1 and "img" not in outside
+    assert json.loads(page.data) == json.loads(json.dumps(shown.data))
+    assert "<" not in stage.as_data(shown.data) and "\u2028" not in stage.as_data(shown.data)
+
+
+def test_everything_can_be_read_without_javascript():
+    shown = stage.compare(
+        {"a": "x = mt.ones([2])\nprint('said')", "b": "x = mt.ones([2])\nx.reshape([3])"}, ask="Why `x`?"
+    )
+    text = stage.as_html(shown.data).split("</script>")[1]
+    for variant in shown.data["variants"]:
+        for step in variant["steps"]:
+            assert embed.prose(step["say"]) in text
+    assert "said" in text and "ValueError" in text and "<code>x</code>" in text
+    plain = shown._repr_mimebundle_()["text/plain"]
+    assert "said" in plain and "ValueError" in plain and "Why `x`?" in plain
+
+
+def test_the_fallback_holds_a_picture_of_a_telling_step():
+    if not picture.available():
+        pytest.fail("mini-racer is missing: the book's pages would have no picture without JavaScript")
+    shown = stage.record(
+        "x = mt.to_tensor([1., 2.], stop_gradient=False)\na = x * 1\ny = a * a\na.add_(1)\ny.backward()"
+    )
+    assert stage.telling_step(shown.data["variants"][0]) >= 3  # the write that makes the saved tensor stale, or later
+    page = Page(stage.as_html(shown.data))
+    assert [tag for tag, _ in page.tags].count("svg") == 1
+
+
+def test_without_v8_the_picture_is_left_out(monkeypatch):
+    monkeypatch.setattr(picture, "available", lambda: False)
+    assert "<svg" not in stage.as_html(stage.record("x = mt.ones([2])").data)
+
+
+def test_the_script_comes_once_per_kernel_and_never_in_the_book(monkeypatch):
+    shown = stage.record("x = mt.ones([2])")
+    monkeypatch.setattr(embed, "_carriers", {})
+    monkeypatch.delenv("MINITENSOR_BOOK", raising=False)
+    first, second = (shown._repr_mimebundle_()["text/html"] for _ in range(2))
+    assert first.startswith("<script>") and second.startswith("<memory-stage")
+    monkeypatch.setattr(embed, "_carriers", {})
+    monkeypatch.setenv("MINITENSOR_BOOK", "1")
+    assert shown._repr_mimebundle_()["text/html"].startswith("<memory-stage")
+
+
+def test_a_live_widget_has_the_same_source_and_the_trace():
+    pytest.importorskip("anywidget")
+    shown = stage.record("x = mt.ones([2])")
+    widget = shown.widget()
+    assert widget.trace == shown.data
+    assert str(widget._esm).startswith(picture.script_source()[:200])
+
+
+def test_in_a_kernel_the_cells_output_is_the_stage():
+    notebook = nbformat.v4.new_notebook()
+    notebook.cells = [
+        nbformat.v4.new_code_cell("%load_ext minitensor.notebook\nimport minitensor as mt"),
+        nbformat.v4.new_code_cell("%%stage\nx = mt.ones([2])\nprint('inside')\nx.add_(1)"),
+        nbformat.v4.new_code_cell("%%stage\nimport asyncio\nawait asyncio.sleep(0)\nprint('awaited')"),
+        nbformat.v4.new_code_cell("x.tolist()"),
+    ]
+    nbclient.NotebookClient(notebook, timeout=60, kernel_name="python3").execute()
+    shown, value = notebook.cells[1].outputs[-1], notebook.cells[1].outputs[0]
+    assert "<memory-stage" in shown.data["text/html"] and shown.data["text/plain"].startswith("Stage:")
+    assert value.output_type == "execute_result" and "2." in value.data["text/plain"]
+    assert "awaited\n" in [output.get("text") for output in notebook.cells[2].outputs]
+    assert notebook.cells[3].outputs[0].data["text/plain"] == "[2.0, 2.0]"
+
+
+# ---------- in a browser ----------
+
+SHOWN = ("normal", "stale", "write through a view", "training", "function", "setitem", "large", "containers", "caught")
+
+
+def test_recorded_traces_can_be_stepped_to_their_end(browser):
+    page = browser.new_page()
+    errors = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    script = picture.script_source().replace("</", "<\\/")
+    stages = [stage.record(PROGRAMS[name]) for name in SHOWN] + [hostile_stage()]
+    body = "".join(stage.as_html(shown.data) for shown in stages)
+    page.set_content(f"<!doctype html><meta charset=utf-8>{body}<script>{script}</script>")
+    for number, shown in enumerate(stages):
+        element = page.locator("memory-stage").nth(number)
+        spoken = element.locator("[aria-live=polite]").first
+        slider = element.locator("input[type=range]")
+        slider.focus()
+        page.keyboard.press("Home")
+        for index, sentence in enumerate(says(shown)):
+            assert spoken.text_content().split()[:4] == sentence.replace("`", "").split()[:4], (SHOWN[number:], index)
+            page.keyboard.press("ArrowRight")
+    assert errors == []
+    assert page.evaluate("typeof hacked") == "undefined"
+    page.close()

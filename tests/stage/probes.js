@@ -1,0 +1,129 @@
+// What the tests ask of a page. Each probe answers with plain data.
+const host = () => document.querySelector('memory-stage');
+const inside = selector => host().shadowRoot.querySelector(selector);
+const everything = () => [...host().shadowRoot.querySelectorAll('*')];
+const openAll = () => host().shadowRoot.querySelectorAll('details').forEach(box => { box.open = true; });
+
+/** Overlapping and clipped texts, lines through texts and shapes over them, in pictures of every step at every width. */
+function faultsOfPictures([trace, widths]) {
+  const found = [], box = document.createElement('div');
+  document.body.append(box);
+  trace.variants.forEach((v, variant) => v.steps.forEach((_, step) => {
+    if (v.steps.length > 30 && step % 8) return;      // of a long program every eighth step
+    for (const width of widths) {
+      box.innerHTML = memoryStage.picture(trace, { variant, step, width });
+      found.push(...faultsOf(box.firstChild).map(fault => `${v.id} step ${step + 1} at ${width}px: ${fault}`));
+    }
+  }));
+  box.remove();
+  return found;
+}
+
+function faultsOf(svg) {
+  const found = [], page = svg.getBoundingClientRect(), drawn = [...svg.querySelectorAll('rect, path, circle')].filter(el => !el.closest('defs'));
+  const texts = [...svg.querySelectorAll('text')].filter(el => el.textContent.trim()).map(el => {
+    const b = el.getBoundingClientRect(), size = parseFloat(getComputedStyle(el).fontSize);
+    const said = [...el.childNodes].filter(n => n.nodeType === 3).map(n => n.data).join('');
+    const spare = (b.height - size * .95) / 2;         // a font's line is higher than what is drawn in it
+    return { el, said, size, left: b.left, right: b.right, top: b.top + spare, bottom: b.bottom - spare };
+  });
+  const meet = (a, b, by) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > by && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > by;
+  const within = (b, slack) => b.left > page.left - slack && b.right < page.right + slack && b.top > page.top - slack && b.bottom < page.bottom + slack;
+  texts.forEach((t, i) => {
+    if (t.size < 12) found.push(`"${t.said}" is ${t.size}px`);
+    if (!within(t, 1)) found.push(`"${t.said}" is cut off`);
+    for (const other of texts.slice(i + 1)) if (meet(t, other, 2)) found.push(`"${t.said}" and "${other.said}" overlap`);
+  });
+  for (const el of drawn) {
+    const b = el.getBoundingClientRect();
+    if (!within(b, 2)) found.push(`a ${el.tagName} is cut off`);
+    const covered = el.style.fill !== 'none' && texts.find(t => meet(t, b, 3) && t.el.compareDocumentPosition(el) & Node.DOCUMENT_POSITION_FOLLOWING);
+    if (covered) found.push(`a ${el.tagName} covers "${covered.said}"`);
+    if (el.tagName !== 'path' || el.style.fill !== 'none') continue;
+    const length = el.getTotalLength(), matrix = el.getScreenCTM();
+    for (let l = 0; l <= length; l += 4) {
+      const p = el.getPointAtLength(l).matrixTransform(matrix);
+      const hit = texts.find(t => p.x > t.left + 2 && p.x < t.right - 2 && p.y > t.top + 2 && p.y < t.bottom - 2);
+      if (hit) { found.push(`a line runs through "${hit.said}"`); break; }
+    }
+  }
+  return found;
+}
+
+/** Spoils every picture: a text over another, one cut off, a line through a text, a shape over one. */
+function spoilPictures() {
+  const draw = memoryStage.picture, faults = '<text x="2" y="12">names</text><text x="2000" y="9">far</text><path d="M0 8H300" style="fill:none"/><rect width="90" height="30"/>';
+  memoryStage.picture = (...args) => draw(...args).replace('</svg>', `${faults}</svg>`);
+}
+
+/** Elements that are wider than their place, at the first, the middle and the last step. */
+function tooWide() {
+  const steps = +inside('input[type=range]').max, found = [];
+  openAll();
+  for (const k of new Set([0, steps >> 1, steps - 1])) {
+    host().go(k);
+    for (const el of [document.documentElement, ...host().shadowRoot.querySelectorAll('*:not(svg *)')]) {
+      if (el.clientWidth && el.scrollWidth > el.clientWidth + 1 && !el.matches('.sr, input, svg')) found.push(`${el.tagName}.${el.className} at step ${k + 1}`);
+    }
+  }
+  return found;
+}
+
+/** Texts of the memory part that match `pattern` and stand at another place in another step or variant. */
+function movedTexts([trace, pattern]) {
+  const seen = new Map(), moved = [], box = document.createElement('div');
+  trace.variants.forEach((v, variant) => v.steps.forEach((_, step) => {
+    box.innerHTML = memoryStage.picture(trace, { variant, step, width: 760 });
+    for (const t of box.querySelectorAll('svg > text, svg > g:not([transform]) text')) {
+      const said = t.textContent, at = `${t.getAttribute('x')} ${t.getAttribute('y')}`;
+      if (!new RegExp(pattern).test(said)) continue;
+      if ((seen.get(said) ?? at) !== at) moved.push(said);
+      seen.set(said, at);
+    }
+  }));
+  return { seen: seen.size, moved };
+}
+
+/** Where every element of the stage stands and how it looks. */
+const looksInside = () => everything().map(el => {
+  const b = el.getBoundingClientRect(), top = host().getBoundingClientRect(), s = getComputedStyle(el);
+  return [el.tagName, b.x - top.x, b.y - top.y, b.width, b.height].map(v => v.toFixed?.(0) ?? v).concat(s.color, s.backgroundColor, s.fontSize, s.letterSpacing);
+});
+
+/** How everything around the stage looks. */
+const looksOutside = () => [...document.querySelectorAll('main > :not(memory-stage), main > :not(memory-stage) *')].map(el => {
+  const s = getComputedStyle(el);
+  return [el.tagName, s.color, s.fontSize, s.fontFamily, s.padding, s.backgroundColor, s.fill];
+});
+
+/** The picture on the page, and `svg` as the same browser would write it down. */
+function drawnAnd(svg) {
+  const box = document.createElement('div');
+  box.innerHTML = svg;
+  return [inside('.pic').innerHTML, box.innerHTML];
+}
+
+const nameOf = el => el.getAttribute('aria-label') || el.closest('label')?.textContent || el.querySelector('caption, summary')?.textContent || el.textContent;
+const keepsKeys = () => [host(), ...host().shadowRoot.querySelectorAll('button, input, summary')].map(el => el.hasAttribute('data-lm-suppress-shortcuts'));
+const focused = () => host().shadowRoot.activeElement;
+const colours = () => [getComputedStyle(inside('.stage')).backgroundColor, getComputedStyle(inside('.pic svg text')).fill];
+
+/** The slowest of twenty steps, in ms, with the page laid out again. */
+function slowestStep(from) {
+  let slowest = 0;
+  host().go(from);
+  for (let k = from + 1; k <= from + 20; k++) {
+    const start = performance.now();
+    host().go(k);
+    host().getBoundingClientRect();
+    slowest = Math.max(slowest, performance.now() - start);
+  }
+  return slowest;
+}
+
+/** What an anywidget's model is to its front end. */
+function modelOf(first) {
+  let now = first;
+  const listeners = {};
+  return { listeners, get: () => now, on(name, f) { listeners[name] = f; }, off(name) { delete listeners[name]; }, set(trace) { now = trace; listeners['change:trace']?.(); } };
+}
