@@ -96,6 +96,10 @@ def unbind(x: Tensor, axis: int = 0) -> list[Tensor]:
     return [part(x, Pick((*before, i)), UNBIND) for i in range(x._array.shape[axis])]
 
 
+#: Told in memory, as a stale view's reading of its family is.
+AS_STRIDED = Operation("as_strided", READ.backward)
+
+
 def as_strided(x: Tensor, shape: Any, stride: Any, offset: int = 0, name: str | None = None) -> Tensor:
     """A view of the storage of ``x``, ``offset`` elements from its start, with any shape and strides (in elements).
 
@@ -129,10 +133,10 @@ def as_strided(x: Tensor, shape: Any, stride: Any, offset: int = 0, name: str | 
     if overlaps_itself(array):
         array.flags.writeable = False
     family_of(x)
-    out = view_of(x, array, READ)
+    out = view_of(x, array, AS_STRIDED)
     if out._node is not None:
         history = x._history
-        out._node = new_node(READ, (history.node,), (region_of(array, history.founder),), array.shape)
+        out._node = new_node(AS_STRIDED, (history.node,), (region_of(array, history.founder),), array.shape)
     return out
 
 

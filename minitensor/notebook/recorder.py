@@ -67,7 +67,8 @@ class Recorder:
         self.peak = 0
         self.start = 0
         self.reported: int | None = None  # id of the error last told
-        self.outer = None  # who listened to the engine before
+        self.active = False
+        self._before: tuple[Any, Any] = (None, None)  # who listened to the engine and to hooks before
         self.asked: set[str] = set()  # files of the functions that the caller asked for by themselves
         self._codes: dict[int, Hooks] = {}
         self._keep: list[CodeType] = []  # so that the ids above stay theirs
@@ -83,16 +84,18 @@ class Recorder:
         self.ledger.gone = self.gone
         self.ledger.begin()
         self.peak = self.start
-        self.outer, watch.listener = watch.listener, self.heard
-        hooks.listener = self.hooked
+        self.active = True
+        self._before = watch.listener, hooks.listener
+        watch.listener, hooks.listener = self.heard, self.hooked
 
     def stop(self) -> None:
         """Listen no more."""
         self.ledger.stop()
-        if hooks.listener == self.hooked:
-            hooks.listener = None
         if watch.listener == self.heard:
-            watch.listener = self.outer
+            watch.listener = self._before[0]
+        if hooks.listener == self.hooked:
+            hooks.listener = self._before[1]
+        self.active = False
         self.open = None
 
     @property
@@ -105,11 +108,6 @@ class Recorder:
         for each in (code, *hooks.functions_in(code)):
             self._codes[id(each)] = of
             self._keep.append(each)
-
-    @property
-    def active(self) -> bool:
-        """Whether it still listens."""
-        return hooks.listener == self.hooked
 
     # ---------- statements ----------
 
@@ -216,8 +214,10 @@ class Recorder:
 
     def heard(self, kind: str, *arguments: Any) -> None:
         """The engine tells what has happened."""
-        if self.outer is not None:
-            self.outer(kind, *arguments)
+        if self._before[0] is not None:
+            self._before[0](kind, *arguments)
+        if not self.active:
+            return
         try:
             if kind != "flight" or self.flight:
                 # The first gradient is told of just before backward's own first step, to which it belongs.

@@ -49,7 +49,7 @@ class Stage:
         heading: str | None = None,
         result: Any = None,
     ) -> None:
-        self.error = _without_frames(recordings[-1].error)
+        self.error = recordings[-1].error
         self.result = result
         self.data = {
             "schema": "stage/1",
@@ -79,14 +79,6 @@ class Stage:
         return {"text/plain": as_text(self.data), "text/html": page_script("stage.js", _script) + as_html(self.data)}
 
 
-def _without_frames(error: BaseException | None) -> BaseException | None:
-    before = error
-    while before is not None:
-        before.__traceback__ = None
-        before = before.__cause__ or before.__context__
-    return error
-
-
 def _script() -> str:
     return picture.script_source()
 
@@ -94,11 +86,14 @@ def _script() -> str:
 # ---------- making stages ----------
 
 
-def run_source(
-    source: str, namespace: dict[str, Any], *, file: str | None = None, **settings: Any
-) -> recording.Recording:
-    """Run a program and record it; see ``record.run``."""
-    return recording.run(source, namespace, file=file or f"<stage {next(_numbers)}>", **settings)
+def _run(source: str, namespace: dict[str, Any], **settings: Any) -> recording.Recording:
+    """Run a program and record it; see ``record.run``. Its error has no traceback, which would keep tensors alive."""
+    done = recording.run(source, namespace, file=f"<stage {next(_numbers)}>", **settings)
+    error = done.error
+    while error is not None:
+        error.__traceback__ = None
+        error = error.__cause__ or error.__context__
+    return done
 
 
 def record(
@@ -123,7 +118,7 @@ def record(
     Raises:
         SyntaxError: when it is no program. Its own error is shown at its step and kept in ``error``.
     """
-    done = run_source(_tidy(source), _names(namespace), ignore=frozenset(ignore), policy=policy)
+    done = _run(_tidy(source), _names(namespace), ignore=frozenset(ignore), policy=policy)
     return Stage([done], title, ask)
 
 
@@ -134,7 +129,7 @@ def trace(function: Callable[..., Any], *arguments: Any, title: str | None = Non
     parameters = _parameter_names(function, len(arguments))
     namespace = {"__name__": "__main__", name: function, **dict(zip(parameters, arguments, strict=True))}
     source = f"result = {name}({', '.join(parameters)})"
-    done = run_source(source, namespace, functions=(function,))
+    done = _run(source, namespace, functions=(function,))
     return Stage([done], title or f"A call of {name}", ask, result=namespace.get("result"))
 
 
@@ -179,7 +174,7 @@ def compare(
             raise ValueError(f"{what} has the label {unknown[0]!r}; the programs are {', '.join(map(repr, programs))}")
     recordings = []
     for number, (label, source) in enumerate(programs.items(), 1):
-        done = run_source(
+        done = _run(
             _tidy(source),
             _names(dict(namespace or {})),
             id_=f"v{number}",

@@ -19,8 +19,9 @@ from IPython.core.error import UsageError
 from IPython.core.magic import Magics, cell_magic, magics_class, no_var_expand
 from IPython.display import display
 
+from minitensor.notebook import record
 from minitensor.notebook.hooks import awaits
-from minitensor.notebook.stage import Stage, run_source
+from minitensor.notebook.stage import Stage
 
 
 class NotTraced:
@@ -66,7 +67,7 @@ class StageMagic(Magics):
             finally:
                 display(NotTraced(reason))
             return
-        done = run_source(
+        done = record.run(
             source,
             self.shell.user_ns,
             file=file,

@@ -1,6 +1,6 @@
-"""Bad input, operands and indices: an error that names the operation and what was given, never numpy's or Python's own inner voice.
+"""Bad input, operands and indices: an error names the operation and what was given.
 
-What an error must leave alone is tested in test_all_or_nothing.py; here it is the text.
+It never speaks in numpy's or Python's own inner voice. What an error must leave alone: test_all_or_nothing.py.
 """
 
 from __future__ import annotations

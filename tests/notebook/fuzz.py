@@ -21,11 +21,12 @@ VIEWS = (
 WRITES = (
     "{x}.add_({y})", "{x}.scale_(3)", "{x}.sin_()", "{x}.exp_()", "{x}.multiply_({y})", "{x}.zero_()", "{x}[0] = 7",
     "{x}[..., 0] = {y}", "{x}[[0]] = 2", "{x}[{x} > 1] = 0", "{x}[1:] = {x}[:-1]", "{x}.set_value({x} * 2)",
-    "{x}.copy_({y})", "{x}.fill_(4)", "{x}.reshape_([-1])", "{x}.t_()", "{x}.flatten_()", "{x}.relu_()", "{x}.clip_(0, 1)",
+    "{x}.copy_({y})", "{x}.fill_(4)", "{x}.reshape_([-1])", "{x}.t_()", "{x}.flatten_()", "{x}.relu_()",
+    "{x}.clip_(0, 1)",
 )  # fmt: skip
 GRADIENT = (
-    "{x}.stop_gradient = False", "{x}.sum().backward()", "{x}.backward()", "{x}.stop_gradient = True", "{x}.retain_grads()",
-    "{x}.clear_grad()", "({x} * {y}).sum().backward(retain_graph=True)", "mt.grad({x}.sum(), {y}, allow_unused=True)",
+    "{x}.stop_gradient = False", "{x}.sum().backward()", "{x}.backward()", "{x}.stop_gradient = True",
+    "{x}.retain_grads()", "{x}.clear_grad()", "({x} * {y}).sum().backward(retain_graph=True)", "mt.grad({x}.sum(), {y}, allow_unused=True)",
 )  # fmt: skip
 
 
@@ -61,8 +62,9 @@ def _lines(draw: random.Random, depth: int) -> list[str]:
             ["with mt.no_grad():", "for i in range(2):", "if True:", f"for {z} in [{x}, {y}]:", "def g({x}):"]
         )
         if head.startswith("def"):
-            return ["try:", f"    def g({x}):", *[f"    {line}" for line in inside], f"        return {x}", f"    {z} = g({y})",
-                    "except Exception: pass"]  # fmt: skip
+            body = [f"    {line}" for line in inside]
+            call = [f"        return {x}", f"    {z} = g({y})", "except Exception: pass"]
+            return ["try:", f"    def g({x}):", *body, *call]
         return ["try:", f"    {head.format(x=x)}", *[f"    {line}" for line in inside], "except Exception: pass"]
     else:
         line = f"print({x})"

@@ -23,23 +23,23 @@ def sentences(source: str, namespace: dict | None = None, **settings) -> list[st
 SAYS = {
     # the first kind: a new storage
     "mt.ones([2, 3])": [
-        "Line 1 makes storage 1, 6 numbers in 24 bytes, and a tensor of shape [2, 3] that looks at it. Nothing names the "
-        "tensor, so both are freed at once."
+        "Line 1 makes storage 1, 6 numbers in 24 bytes, and a tensor of shape [2, 3] that looks at it. "
+        "Nothing names the tensor, so both are freed at once.",
     ],
     "x = mt.ones([2, 3])\ny = x + 1\ndel x": [
-        "Line 1 makes storage 1, 6 numbers in 24 bytes, and a tensor of shape [2, 3] that looks at it. `x` is a name for "
-        "that tensor.",
+        "Line 1 makes storage 1, 6 numbers in 24 bytes, and a tensor of shape [2, 3] that looks at it. `x` is"
+        " a name for that tensor.",
         "`x + 1` makes storage 2, 24 bytes, and the tensor `y`. `x` and `y` share nothing.",
         "`del x` takes away the last name of its tensor, so storage 1 is freed at once: 24 bytes fewer are allocated.",
     ],
     LEAF + "y = x * x": [
         "Line 1 makes a leaf: `x` wants a gradient, and storage 1 holds its 3 numbers, 12 bytes.",
-        "`x * x` makes storage 2, 12 bytes, and the tensor `y`. `multiply` saves `x@0`, because its gradient needs those "
-        "numbers.",
+        "`x * x` makes storage 2, 12 bytes, and the tensor `y`. `multiply` saves `x@0`, because its gradient "
+        "needs those numbers.",
     ],
     "x = mt.ones([2])\nx = x + 1\nx += 1\ny = x\nx = x * 2\nx = 0": [
-        "Line 1 makes storage 1, 2 numbers in 8 bytes, and a tensor of shape [2] that looks at it. `x` is a name for that "
-        "tensor.",
+        "Line 1 makes storage 1, 2 numbers in 8 bytes, and a tensor of shape [2] that looks at it. `x` is a "
+        "name for that tensor.",
         "`x + 1` makes storage 2, 8 bytes, and a new tensor. `x` moves to it, and storage 1 is freed: 8 bytes.",
         "`x += 1` makes storage 3, 8 bytes, and a new tensor. `x` moves to it, and storage 2 is freed: 8 bytes.",
         "`y` becomes a second name for the tensor of `x`. No tensor, no storage and no byte is added.",
@@ -47,31 +47,31 @@ SAYS = {
         "Line 6 takes away the last name of its tensor, so storage 4 is freed at once: 8 bytes fewer are allocated.",
     ],
     "x = mt.ones([2])\ny = (x + 1) * 2": [
-        "Line 1 makes storage 1, 2 numbers in 8 bytes, and a tensor of shape [2] that looks at it. `x` is a name for that "
-        "tensor.",
-        "Line 2: `add` makes storage 2, 8 bytes; then `multiply` makes storage 3, 8 bytes. `y` names the last result. "
-        "Storage 2 is freed again: nothing needs it.",
+        "Line 1 makes storage 1, 2 numbers in 8 bytes, and a tensor of shape [2] that looks at it. `x` is a "
+        "name for that tensor.",
+        "Line 2: `add` makes storage 2, 8 bytes; then `multiply` makes storage 3, 8 bytes. `y` names the last"
+        " result. Storage 2 is freed again: nothing needs it.",
     ],
     # the second kind: a view
     "x = mt.ones([6])\ny = x.reshape([2, 3])\nv = x[1:3]\ndel x": [
-        "Line 1 makes storage 1, 6 numbers in 24 bytes, and a tensor of shape [6] that looks at it. `x` is a name for that "
-        "tensor.",
-        "`reshape` makes a second tensor on storage 1: no number is copied, no byte is added. `x` and `y` look at the same "
-        "cells.",
+        "Line 1 makes storage 1, 6 numbers in 24 bytes, and a tensor of shape [6] that looks at it. `x` is a "
+        "name for that tensor.",
+        "`reshape` makes a second tensor on storage 1: no number is copied, no byte is added. `x` and `y` "
+        "look at the same cells.",
         "`x[1:3]` makes a tensor on 2 of the 6 cells of storage 1. No byte is added.",
         "`del x` takes away a name and its tensor. Storage 1 stays, because `y` still looks at it.",
     ],
     "x = mt.ones([2, 3])\ny = x.t().reshape([6])": [
-        "Line 1 makes storage 1, 6 numbers in 24 bytes, and a tensor of shape [2, 3] that looks at it. `x` is a name for "
-        "that tensor.",
+        "Line 1 makes storage 1, 6 numbers in 24 bytes, and a tensor of shape [2, 3] that looks at it. `x` is"
+        " a name for that tensor.",
         "Line 2: `t` makes a view on storage 1; then `reshape` makes storage 2, 24 bytes. `y` names the last result.",
     ],
     # the third kind: in place
     "x = mt.ones([6])\ny = x.add_(1)\nv = x[0:2]\nv.scale_(3)\nx[5] = 7": [
-        "Line 1 makes storage 1, 6 numbers in 24 bytes, and a tensor of shape [6] that looks at it. `x` is a name for that "
-        "tensor.",
-        "`add_` writes all 6 cells of storage 1, which goes from version 0 to version 1, and returns `x` itself: `y` is a "
-        "second name for the same tensor.",
+        "Line 1 makes storage 1, 6 numbers in 24 bytes, and a tensor of shape [6] that looks at it. `x` is a "
+        "name for that tensor.",
+        "`add_` writes all 6 cells of storage 1, which goes from version 0 to version 1, and returns `x` "
+        "itself: `y` is a second name for the same tensor.",
         "`x[0:2]` makes a tensor on 2 of the 6 cells of storage 1. No byte is added.",
         "`scale_` writes 2 cells of storage 1 through `v`: version 2. `x` sees the new numbers, too.",
         "Line 5 writes 1 cell of storage 1, which goes from version 2 to version 3.",
@@ -79,44 +79,44 @@ SAYS = {
     LEAF + "a = x * 1\ny = a * a\na.add_(1)\ny.backward()": [
         "Line 1 makes a leaf: `x` wants a gradient, and storage 1 holds its 3 numbers, 12 bytes.",
         "`x * 1` makes storage 2, 12 bytes, and the tensor `a`. `multiply` saves nothing for backward.",
-        "`a * a` makes storage 3, 12 bytes, and the tensor `y`. `multiply` saves `a@0`, because its gradient needs those "
-        "numbers.",
-        "`add_` writes all 3 cells of storage 2, which goes from version 0 to version 1. `multiply` (line 3) saved version "
-        "0, and those numbers are gone: `backward` through it will be refused.",
+        "`a * a` makes storage 3, 12 bytes, and the tensor `y`. `multiply` saves `a@0`, because its gradient "
+        "needs those numbers.",
+        "`add_` writes all 3 cells of storage 2, which goes from version 0 to version 1. `multiply` (line 3) "
+        "saved version 0, and those numbers are gone: `backward` through it will be refused.",
         "`backward` starts at `y@0` with the gradient [1, 1, 1].",
         "`multiply` (line 3) asks for `a` at version 0 and finds version 1, so `backward` raises.",
     ],
     LEAF + "y = x * 2\ny.sin_()": [
         "Line 1 makes a leaf: `x` wants a gradient, and storage 1 holds its 3 numbers, 12 bytes.",
         "`x * 2` makes storage 2, 12 bytes, and the tensor `y`. `multiply` saves nothing for backward.",
-        "`sin_` needs its input for backward, so it first copies 12 bytes to storage 3. Then it writes all 3 cells of "
-        "storage 2: version 1.",
+        "`sin_` needs its input for backward, so it first copies 12 bytes to storage 3. Then it writes all 3 "
+        "cells of storage 2: version 1.",
     ],
     "x = mt.ones([2, 3])\nx.reshape_([3, 2])": [
-        "Line 1 makes storage 1, 6 numbers in 24 bytes, and a tensor of shape [2, 3] that looks at it. `x` is a name for "
-        "that tensor.",
+        "Line 1 makes storage 1, 6 numbers in 24 bytes, and a tensor of shape [2, 3] that looks at it. `x` is"
+        " a name for that tensor.",
         "`reshape_` changes the shape of `x` from [2, 3] to [3, 2]. It writes nothing: storage 1 stays at version 0.",
     ],
     # leaves and histories
     LEAF + "v = x[0:2]\nv.add_(1)": [
         "Line 1 makes a leaf: `x` wants a gradient, and storage 1 holds its 3 numbers, 12 bytes.",
         "`x[0:2]` makes a tensor on 2 of the 3 cells of storage 1. `x` and `v` share one history from now on.",
-        "`add_` asks to write the leaf `x` through its view `v` while gradients are recorded, and is refused. Nothing is "
-        "written.",
+        "`add_` asks to write the leaf `x` through its view `v` while gradients are recorded, and is refused."
+        " Nothing is written.",
     ],
     LEAF + "with mt.no_grad():\n    x.subtract_(1)\nd = x.detach()\nd.zero_()\nc = x.clone()": [
         "Line 1 makes a leaf: `x` wants a gradient, and storage 1 holds its 3 numbers, 12 bytes.",
-        "Under `no_grad` a leaf may be written: `subtract_` writes all 3 cells of storage 1, which goes from version 0 to "
-        "version 1, and leaves no history.",
-        "`detach` makes a second tensor on storage 1, one that wants no gradient. A write through `d` will change `x`, and "
-        "no history will tell.",
-        "`zero_` writes all 3 cells of storage 1 through `d`: version 2. `x` changes with it, and its history does not "
-        "know.",
+        "Under `no_grad` a leaf may be written: `subtract_` writes all 3 cells of storage 1, which goes from "
+        "version 0 to version 1, and leaves no history.",
+        "`detach` makes a second tensor on storage 1, one that wants no gradient. A write through `d` will "
+        "change `x`, and no history will tell.",
+        "`zero_` writes all 3 cells of storage 1 through `d`: version 2. `x` changes with it, and its history"
+        " does not know.",
         "`x.clone()` copies 3 numbers into a new storage 2, 12 bytes. `clone` saves nothing for backward.",
     ],
     "x = mt.ones([2])\nx.stop_gradient = False\nx.stop_gradient = True": [
-        "Line 1 makes storage 1, 2 numbers in 8 bytes, and a tensor of shape [2] that looks at it. `x` is a name for that "
-        "tensor.",
+        "Line 1 makes storage 1, 2 numbers in 8 bytes, and a tensor of shape [2] that looks at it. `x` is a "
+        "name for that tensor.",
         "From line 2 on, `x` is a leaf that wants a gradient. No number moves.",
         "From line 3 on, `x` wants no gradient and belongs to no history.",
     ],
@@ -125,23 +125,23 @@ SAYS = {
         "Line 1 makes a leaf: `x` wants a gradient, and storage 1 holds its 3 numbers, 12 bytes.",
         "`x * 1` makes storage 2, 12 bytes, and the tensor `b`. `multiply` saves nothing for backward.",
         "`b[0:2]` makes a tensor on 2 of the 3 cells of storage 2. `b` and `v` share one history from now on.",
-        "`scale_` writes 2 cells of storage 2 through `v`: version 1. The write joins the history they share, so `b` moves "
-        "on with it.",
+        "`scale_` writes 2 cells of storage 2 through `v`: version 1. The write joins the history they share,"
+        " so `b` moves on with it.",
         "`sum` makes storage 3, 4 bytes, and a new tensor, held by the running line. `sum` saves nothing for backward.",
         "`backward` starts at `sum@0` with the gradient 1.",
         "`sum` (line 5) takes 1 and sends [1, 1, 1] to `b@1`.",
-        "`scale_` (line 4) wrote a part of `b@1`: [1, 1] of the gradient is for what it wrote, [0, 0, 1] for the rest, "
-        "`b@0`.",
+        "`scale_` (line 4) wrote a part of `b@1`: [1, 1] of the gradient is for what it wrote, [0, 0, 1] for "
+        "the rest, `b@0`.",
         "`scale_` (line 4) takes [1, 1] and sends [10, 10] to `v`.",
-        "`getitem` (line 3) puts the gradient [10, 10] where `v` looks and 0 elsewhere: [10, 10, 0] to `b@0`, which has "
-        "[10, 10, 1] now.",
+        "`getitem` (line 3) puts the gradient [10, 10] where `v` looks and 0 elsewhere: [10, 10, 0] to `b@0`,"
+        " which has [10, 10, 1] now.",
         "`multiply` (line 2) takes [10, 10, 1] and sends [10, 10, 1] to `x@0`.",
         "`backward` is done: `x.grad` is [10, 10, 1], in storage 4, 12 bytes. Storage 3 is freed.",
     ],
     LEAF + "y = x * x\ny.backward()": [
         "Line 1 makes a leaf: `x` wants a gradient, and storage 1 holds its 3 numbers, 12 bytes.",
-        "`x * x` makes storage 2, 12 bytes, and the tensor `y`. `multiply` saves `x@0`, because its gradient needs those "
-        "numbers.",
+        "`x * x` makes storage 2, 12 bytes, and the tensor `y`. `multiply` saves `x@0`, because its gradient "
+        "needs those numbers.",
         "`backward` starts at `y@0` with the gradient [1, 1, 1].",
         "`multiply` (line 2) sends [1, 2, 3] and [1, 2, 3] to `x@0`: [2, 4, 6] together.",
         "`backward` is done: `x.grad` is [2, 4, 6], in storage 3, 12 bytes.",
@@ -151,8 +151,8 @@ SAYS = {
         "Line 1 touches no tensor: memory stays as it is.",
         "Line 2 prints and changes no memory.",
         "Line 3 prints and changes no memory.",
-        "Line 4 makes storage 1, 1 number in 4 bytes, and a tensor of shape [1] that looks at it. `x` is a name for that "
-        "tensor.",
+        "Line 4 makes storage 1, 1 number in 4 bytes, and a tensor of shape [1] that looks at it. `x` is a "
+        "name for that tensor.",
         "`x.numpy()` copies the numbers into a numpy array of its own. No tensor is made.",
     ],
     "for i in range(2):\n    print(i)": [
@@ -160,8 +160,8 @@ SAYS = {
         "Again, line 2 prints and changes no memory.",
     ],
     "x = mt.ones([2, 3])\nfor row in x:\n    row.zero_()": [
-        "Line 1 makes storage 1, 6 numbers in 24 bytes, and a tensor of shape [2, 3] that looks at it. `x` is a name for "
-        "that tensor.",
+        "Line 1 makes storage 1, 6 numbers in 24 bytes, and a tensor of shape [2, 3] that looks at it. `x` is"
+        " a name for that tensor.",
         "The loop in line 2 makes a tensor on 3 of the 6 cells of storage 1: `row` for this round. No byte is added.",
         "`zero_` writes 3 cells of storage 1 through `row`: version 1. `x` sees the new numbers, too.",
         "The loop in line 2 makes a tensor on 3 of the 6 cells of storage 1: `row` for this round. No byte is added.",
@@ -169,22 +169,22 @@ SAYS = {
     ],
     # functions
     "def f(h):\n    k = h + 1\n    return k\nx = mt.ones([2])\ny = f(x)": [
-        "Line 4 makes storage 1, 2 numbers in 8 bytes, and a tensor of shape [2] that looks at it. `x` is a name for that "
-        "tensor.",
+        "Line 4 makes storage 1, 2 numbers in 8 bytes, and a tensor of shape [2] that looks at it. `x` is a "
+        "name for that tensor.",
         "Line 5 calls `f`. `h in f` is a name for the tensor of `x`.",
         "`h + 1` makes storage 2, 8 bytes, and the tensor `k in f`. `h in f` and `k in f` share nothing.",
         "`f` is done, and its own names are gone. `y` names what it returned.",
     ],
     # other errors
     "x = mt.ones([3])\nx.add_(mt.ones([2, 3]))": [
-        "Line 1 makes storage 1, 3 numbers in 12 bytes, and a tensor of shape [3] that looks at it. `x` is a name for that "
-        "tensor.",
-        "`add_` would need a larger result than its target, and a shape never grows in place: it is refused. Nothing is "
-        "written.",
+        "Line 1 makes storage 1, 3 numbers in 12 bytes, and a tensor of shape [3] that looks at it. `x` is a "
+        "name for that tensor.",
+        "`add_` would need a larger result than its target, and a shape never grows in place: it is refused. "
+        "Nothing is written.",
     ],
     "x = mt.ones([3])\nx.boo()": [
-        "Line 1 makes storage 1, 3 numbers in 12 bytes, and a tensor of shape [3] that looks at it. `x` is a name for that "
-        "tensor.",
+        "Line 1 makes storage 1, 3 numbers in 12 bytes, and a tensor of shape [3] that looks at it. `x` is a "
+        "name for that tensor.",
         "Line 2 raises `AttributeError`. Memory stays as it is.",
     ],
 }

@@ -334,5 +334,5 @@ def test_folded_storages_open_on_request(show):
 
 
 def test_a_key_press_is_answered_at_once_in_a_long_program(show):
-    """A guard against work that grows with the number of steps, not a measurement: the bar is far above what is seen."""
+    """A guard against work that grows with the number of steps, not a measurement: the bar is far off."""
     assert show("loop").evaluate("slowestStep(40)") < 400
