@@ -144,7 +144,7 @@ def _cells(founder: np.ndarray, extent: int) -> np.ndarray:
     """All memory that ``founder`` spans, in one dimension, from its lowest address."""
     if founder.size == 0:
         return founder.reshape(-1)
-    upwards = founder[tuple(slice(None, None, -1 if s < 0 else 1) for s in founder.strides)]
+    upwards = founder[(*(slice(None, None, -1 if s < 0 else 1) for s in founder.strides), ...)]
     return numpy_as_strided(upwards, (extent,), (founder.itemsize,))
 
 

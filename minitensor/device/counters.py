@@ -1,7 +1,8 @@
 """Counts bytes of live storages: now, and at most so far.
 
 Every storage adds its bytes when it is made and takes them away when it is freed; nothing is estimated.
-Gradients on their way through backward count too.
+Gradients on their way through backward count too. Scratch memory inside one numpy call or one gradient rule, gone
+before the operation returns, is not counted.
 """
 
 from __future__ import annotations
