@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from minitensor.history import FREED, WRITE, Leaf, Node
 from minitensor.notebook import cells, facts
 from minitensor.notebook.entries import NodeEntry, StateEntry
 from minitensor.notebook.ledger import Ledger
+from minitensor.notebook.words import code
 from minitensor.tensor import Tensor
 
 MOST_SUMMED = 64  # elements of a gradient that are added up for showing
@@ -23,7 +22,7 @@ def started(ledger: Ledger, node: Node, gradient: np.ndarray) -> None:
     text = cells.gradient_text(gradient)
     if value is not None:
         _tell(ledger, value.state, text)
-    ledger.facts.append(facts.Started(value.state.label if value is not None else "", text))
+    ledger.facts.append(facts.Started(_named(ledger, value.state) if value is not None else "", text))
 
 
 def entered(ledger: Ledger, node: Node, gradient: np.ndarray) -> NodeEntry | None:
@@ -50,7 +49,7 @@ def visited(ledger: Ledger, node: Node, gradient: np.ndarray, sent: list[tuple[N
         if value is not None and state is not None and _stands_for_its_state(parent, value):
             _tell(ledger, state, total)
         if passed is not None:
-            label = state.label if state is not None else ""
+            label = _named(ledger, state) if state is not None else ""
             passed.sent.append(facts.Sent(value, label, cells.gradient_text(part), total))
 
 
@@ -94,6 +93,12 @@ def _tell(ledger: Ledger, state: StateEntry, text: str) -> None:
         ledger.events.append({"do": "grad", "state": state.id, "text": text})
 
 
+def _named(ledger: Ledger, state: StateEntry) -> str:
+    """A state as a sentence names it; with its storage when another one has the same name."""
+    others = [other for other in ledger.states.values() if other is not state and other.label == state.label]
+    return code(state.label) + (f" (storage {state.family.storage.id})" if others else "")
+
+
 def _stands_for_its_state(node: Node, value: NodeEntry) -> bool:
     """Whether a gradient for ``node`` is one for all of its family's memory, not for what one view sees of it."""
     return bool(value.drawn and not value.partial) or type(node) is Leaf or node.op is WRITE
@@ -103,7 +108,6 @@ def _sum(value: NodeEntry | None, part: np.ndarray) -> str:
     """The text of the gradient that has arrived at a node so far, this part included."""
     if value is None or part.size > MOST_SUMMED:
         return cells.gradient_text(part)
-    before: Any = 0.0 if value.arrived is None else np.array(value.arrived)
-    total = before + part
+    total = part if value.arrived is None else np.array(value.arrived) + part
     value.arrived = total.tolist()
     return cells.gradient_text(np.asarray(total))

@@ -16,7 +16,7 @@ def say_backward(done: Done) -> str:
             return _passed(done, fact)
     for fact in done.facts:
         if isinstance(fact, Started):
-            at = code(fact.label) if fact.label else "a tensor that was there before"
+            at = fact.label or "a tensor that was there before"
             return f"{code('backward')} starts at {at} with the gradient {fact.gradient}."
     collected = [fact for fact in done.facts if isinstance(fact, Collected)]
     return _collected(done, collected) if collected else ""
@@ -45,14 +45,14 @@ def _passed(done: Done, fact: Passed) -> str:
         if len(sent) == 1:
             return fitting(f"{where} takes {fact.gradient} and sends {_to(sent[0])}.", let_go)
         parts = both([s.text for s in sent])
-        return fitting(f"{where} sends {parts} to {code(sent[0].label)}: {sent[-1].total} together.", let_go)
+        return fitting(f"{where} sends {parts} to {sent[0].label}: {sent[-1].total} together.", let_go)
     return fitting(f"{where} takes {fact.gradient} and sends {both([_to(s) for s in sent])}.", let_go)
 
 
 def _to(sent: Sent) -> str:
     """``[2, 4] to a@0``, with the sum where something has arrived before."""
     to = sent.to
-    name = code(sent.label) if sent.label else "an earlier value"
+    name = sent.label or "an earlier value"
     if to is not None and to.drawn is None and to.of is not None and to.of.name and to.op not in ("leaf", "write"):
         name = code(to.of.name)  # for what a view sees
     total = f", which has {sent.total} now" if sent.total != sent.text else ""
@@ -67,9 +67,9 @@ def _write(fact: Passed) -> str:
         op = written[-1]
         return (
             f"{node_text(op.to)} wrote a part of {code(fact.node.state.label)}: {op.text} of the gradient is for what "
-            f"it wrote, {rest[0].text} for the rest, {code(rest[0].label)}."
+            f"it wrote, {rest[0].text} for the rest, {rest[0].label}."
         )
-    return f"The gradient {fact.gradient} is cut to what {code(fact.sent[-1].label)} was written with."
+    return f"The gradient {fact.gradient} is cut to what {fact.sent[-1].label} was written with."
 
 
 def _view(fact: Passed) -> str:
@@ -77,8 +77,8 @@ def _view(fact: Passed) -> str:
     node, sent = fact.node, fact.sent[0]
     view = code(node.of.name) if node.of is not None and node.of.name else "a view"
     if fact.op in _RESHAPING or fact.op in _RESHAPING_IN_PLACE:
-        return f"{node_text(node)} gives the gradient the shape of {code(sent.label)} again: {_to(sent)}."
-    which = f"{node_text(node)}" if fact.op != "read" else f"{view}, a view of {code(sent.label)},"
+        return f"{node_text(node)} gives the gradient the shape of {sent.label} again: {_to(sent)}."
+    which = f"{node_text(node)}" if fact.op != "read" else f"{view}, a view of {sent.label},"
     return f"{which} puts the gradient {fact.gradient} where {view} looks and 0 elsewhere: {_to(sent)}."
 
 

@@ -29,7 +29,7 @@ def text_of(number: object) -> str:
     if not math.isfinite(value):
         return str(value)
     if value == int(value) and abs(value) < 1e6:
-        return f"{value:.0f}"
+        return str(int(value))  # -0 is told as 0
     digits = 4 if 100 <= abs(value) < 1e5 else 3
     mantissa, _, exponent = f"{value:.{digits}g}".partition("e")
     return mantissa + (f"e{int(exponent)}" if exponent else "")

@@ -131,7 +131,7 @@ class SaveEntry:
         """What to call the numbers."""
         if self.state is not None:
             return self.state.label.rpartition("@")[0]
-        return (self.of.name or self.of.op) if self.of is not None else self.what
+        return (self.of.name.split(" in ")[0] or self.of.op) if self.of is not None else self.what
 
     @property
     def label(self) -> str:

@@ -63,8 +63,10 @@ class Wrote:
     before: int  # version
     count: int  # cells
     runs: list[Run]
+    exact: bool  # whether the runs hold no cell that was not written
     victims: list[SaveEntry]  # what became stale
     copies: list[StorageEntry]  # made just before the write
+    wanted_gradient: bool  # before the write
     node: NodeEntry | None = None
 
 
@@ -98,7 +100,7 @@ class Unnamed:
 class Started:
     """Backward starts."""
 
-    label: str  # of the state it starts at; empty when the trace does not know it
+    label: str  # of the state it starts at, as a sentence names it; empty when the trace does not know it
     gradient: str
 
 
@@ -107,7 +109,7 @@ class Sent:
     """A gradient that a node passed on."""
 
     to: NodeEntry | None
-    label: str  # of the state it is for; empty for a value that the trace does not know
+    label: str  # of the state it is for, as a sentence names it; empty for a value that the trace does not know
     text: str
     total: str  # the sum of what has arrived there so far
 

@@ -76,7 +76,7 @@ class Ledger(Memory):
         entry = self.meet(x)
         storage = entry.storage
         before, storage.version = storage.version, x._storage.version
-        event, count, runs = self._write_event(x, storage, where)
+        event, count, runs, exact = self._write_event(x, storage, where)
         victims = [
             save
             for value in self.values.values()
@@ -91,7 +91,9 @@ class Ledger(Memory):
         old = entry.family.states.get(before)
         reads = self._states_of(inputs, besides=x)
         self.events.append(event)
-        fact = facts.Wrote(op, entry, storage, before, count, runs, victims, copies)
+        fact = facts.Wrote(
+            op, entry, storage, before, count, runs, exact, victims, copies, not entry.look["stop_gradient"]
+        )
         self.facts.append(fact)
         history = x._history
         for node in (None if history is None else history.node, x._node):

@@ -18,6 +18,8 @@ from minitensor.notebook.entries import Event, Family, StorageEntry, TensorEntry
 from minitensor.storage import Storage
 from minitensor.tensor import Tensor
 
+MOST_PICKED = 10_000  # cells that an index picks are told apart; of more, the first and the last
+
 
 def peek(x: Tensor) -> Node | None:
     """The node of the value that ``x`` shows; for a view that is out of date, its family's."""
@@ -131,21 +133,22 @@ class Memory:
 
     # ---------- tensors ----------
 
-    def _write_event(self, x: Tensor, entry: StorageEntry, where: Any) -> tuple[Event, int, list[cells.Run]]:
+    def _write_event(self, x: Tensor, entry: StorageEntry, where: Any) -> tuple[Event, int, list[cells.Run], bool]:
         buffer = x._storage.buffer
-        runs, count = _written(x, buffer, where)
+        runs, count, exact = _written(x, buffer, where)
         event: Event = {"do": "write", "storage": entry.id, "cells": {}, "count": count, "version": entry.version}
         if entry.is_small:
             event["cells"] = cells.read(buffer, [i for first, last in runs for i in range(first, last + 1)])
-            return event, count, runs
+            return event, count, runs, exact
         if not runs:
-            return event, count, runs
-        event["ranges"] = [list(run) for run in runs]
+            return event, count, runs, exact
+        told = runs if len(runs) <= cells.MOST_RANGES else [(runs[0][0], runs[-1][1])]
+        event["ranges"] = [list(run) for run in told]
         entry.known |= cells.ends(runs)
         written = [i for i in entry.known if any(first <= i <= last for first, last in runs)]
         event["cells"] = cells.read(buffer, sorted(written))
         entry.writes.append((event, runs))
-        return event, count, runs
+        return event, count, runs, exact
 
     def meet(self, x: Tensor, op: str = "", family: Family | None = None) -> TensorEntry:
         """The entry of a tensor."""
@@ -238,24 +241,26 @@ def _dtype(array: np.ndarray) -> str:
     return _BY_NUMPY[array.dtype].name if array.dtype in _BY_NUMPY else array.dtype.name
 
 
-def _written(x: Tensor, buffer: np.ndarray, where: Any) -> tuple[list[cells.Run], int]:
-    """The runs of cells that a write through ``x`` covered, rising, and how many cells they hold."""
+def _written(x: Tensor, buffer: np.ndarray, where: Any) -> tuple[list[cells.Run], int, bool]:
+    """The runs of cells that a write through ``x`` covered, rising; how many cells; whether the runs hold no others."""
     if where is None or isinstance(where, np.ndarray):
         array = x._array if where is None else where
         shape, strides, offset = cells.layout(array, buffer)
         runs, total = cells.runs_of(shape, strides, offset, cells.SMALL)
-        if buffer.size > cells.SMALL and total > cells.MOST_RANGES:
-            return [cells.reach(shape, strides, offset)], array.size
-        return cells.merged(runs), array.size
-    if x._array.size > 100_000:
-        # Which cells an index array or a mask picks is not worked out for a tensor of this size.
-        return [cells.reach(*cells.layout(x._array, buffer))], int(x._array[where].size)
+        if total > cells.SMALL:
+            return [cells.reach(shape, strides, offset)], array.size, False
+        return cells.merged(runs), array.size, True
+    picked = np.unique(_positions(x, buffer, where))
+    if picked.size > MOST_PICKED:
+        return [(int(picked[0]), int(picked[-1]))], picked.size, False
+    return cells.merged((i, i) for i in picked.tolist()), picked.size, True
+
+
+def _positions(x: Tensor, buffer: np.ndarray, where: Any) -> np.ndarray:
+    """The cells that an index array or a mask picks, without an array of the size of ``x``."""
     shape, strides, offset = cells.layout(x._array, buffer)
-    index = np.full(x._array.shape, offset)
+    found = np.asarray(offset)
     for axis, (n, stride) in enumerate(zip(shape, strides, strict=True)):
-        index += (np.arange(n) * stride).reshape([-1 if d == axis else 1 for d in range(len(shape))])
-    runs = cells.merged((i, i) for i in np.unique(index[where]).tolist())
-    count = sum(last - first + 1 for first, last in runs)
-    if buffer.size > cells.SMALL and len(runs) > cells.MOST_RANGES:
-        runs = [(runs[0][0], runs[-1][1])]
-    return runs, count
+        along = (np.arange(n) * stride).reshape([-1 if d == axis else 1 for d in range(len(shape))])
+        found = found + np.broadcast_to(along, shape)[where]
+    return found

@@ -46,7 +46,7 @@ class Names:
         self.ledger = ledger
         self.ignore = ignore
         self.bound: dict[str, tuple[TensorEntry, str]] = {}
-        self.shared = ""  # the most that two names have shared so far: "", "storage" or "tensor"
+        self.shared = ""  # what names shared when there were last two of them: "", "storage" or "tensor"
         self._global: dict[str, tuple[TensorEntry, str]] = {}
         self._program: list[str] = []
         self._overwritten: dict[str, int] = {}  # name that is assigned before it is read -> id of its old value
@@ -182,10 +182,12 @@ class Names:
 
     def _note_sharing(self) -> None:
         plain = [entry for entry, kind in self.bound.values() if kind == "name"]
+        if len(plain) < 2:
+            return
         if len(set(plain)) < len(plain):
             self.shared = "tensor"
-        elif not self.shared and len({entry.storage for entry in plain}) < len(plain):
-            self.shared = "storage"
+        else:
+            self.shared = "storage" if len({entry.storage for entry in plain}) < len(plain) else ""
 
     def verdict(self, failed: bool) -> str | None:
         """How the run ended, in a few words."""

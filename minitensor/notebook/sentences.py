@@ -7,10 +7,11 @@ words, no colours, no "here". Code stands in backticks; an error's own text stan
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from minitensor.notebook.backwords import say_backward
-from minitensor.notebook.cells import SMALL, runs_of
+from minitensor.notebook.cells import SMALL, merged, runs_of
 from minitensor.notebook.entries import NodeEntry, TensorEntry
 from minitensor.notebook.facts import Called, Done, Made, Named, Relaid, Returned, Viewed, Wrote
 from minitensor.notebook.naming import called, freed, keeper, kept, moved, name_of, say_names
@@ -144,9 +145,7 @@ def _saved(node: NodeEntry | None, op: str) -> str:
 
 def _viewed(done: Done, fact: Viewed) -> str:
     tensor, storage, base = fact.tensor, fact.tensor.storage, fact.base
-    size = 1
-    for n in tensor.look["shape"]:
-        size *= n
+    size = math.prod(tensor.look["shape"])
     name = called(done, tensor)
     if fact.op == "detach":
         on = f"{code('detach')} makes a second tensor on storage {storage.id}, one that wants no gradient."
@@ -156,12 +155,14 @@ def _viewed(done: Done, fact: Viewed) -> str:
     subject = _subject(done, fact.op) if fact.op == "getitem" else code(fact.op)
     if done.statement.kind == "for":
         subject = f"The loop in line {done.line}"
-    if size == storage.length:
+    if size == storage.length and _distinct(tensor) == size:
         first = f"{subject} makes a second tensor on storage {storage.id}: no number is copied, no byte is added."
         if tensor.names and base is not None and base.names:
             first = f"{first[:-1]}. {called(done, base)} and {called(done, tensor)} look at the same cells."
+    elif (cells := _distinct(tensor)) < size:
+        first = f"{subject} makes a tensor whose {size:,} elements look at {count_of(cells, 'cell')} of storage {storage.id}."
     else:
-        first = f"{subject} makes a tensor on {size} of the {storage.length} cells of storage {storage.id}."
+        first = f"{subject} makes a tensor on {size:,} of the {storage.length:,} cells of storage {storage.id}."
         if done.statement.kind == "for" and tensor.names:
             first = f"{first[:-1]}: {code(tensor.names[0])} for this round."
     if base is not None and not base.look["stop_gradient"]:
@@ -170,6 +171,15 @@ def _viewed(done: Done, fact: Viewed) -> str:
             return fitting(first, f"{shared} share one history from now on." if tensor.names and base.names else "")
         return fitting(first, f"Under {code('no_grad')} {name} wants no gradient and stays out of the history.")
     return fitting(first, moved(done) or "" if "copied" in first else "No byte is added.")
+
+
+def _distinct(tensor: TensorEntry) -> int:
+    """How many cells a tensor looks at, each counted once; of a large tensor, its elements."""
+    look = tensor.look
+    runs, total = runs_of(look["shape"], look["strides"], look["offset"], SMALL)
+    if total > SMALL:
+        return math.prod(look["shape"])
+    return sum(last - first + 1 for first, last in merged(runs))
 
 
 def _wrote(done: Done, fact: Wrote) -> str:
@@ -196,11 +206,19 @@ def _wrote(done: Done, fact: Wrote) -> str:
         first = f"{subject} writes {what}{versions}."
         names = [named.name for named in done.all(Named) if named.tensor is tensor and named.name != tensor.name]
         if names:
+            first = f"{subject} writes {what}, now at version {storage.version}." if through else first
             first = (
                 f"{first[:-1]}, and returns {called(done, tensor)} itself: {code(names[0])} is a second name for the "
                 f"same tensor."
             )
-    return fitting(first, _stale(fact), _unknown_to_history(done, fact), _family_moves(done, fact), _seen(done, fact))
+    return fitting(
+        first,
+        _stale(fact),
+        _joined(done, fact),
+        _unknown_to_history(done, fact),
+        _family_moves(done, fact),
+        _seen(done, fact),
+    )
 
 
 def _cells(fact: Wrote) -> str:
@@ -223,6 +241,19 @@ def _stale(fact: Wrote) -> str:
         f"{both(savers[:2])} saved version {fact.before}, and those numbers are gone: {code('backward')} through "
         f"{'it' if len(savers) == 1 else 'them'} will be refused."
     )
+
+
+def _kept_result(fact: Wrote) -> str:
+    """What an in-place operation saves without a copy: its own result, or another operand."""
+    told = _saved(fact.node, fact.op)
+    return "" if told.endswith("nothing for backward.") else told
+
+
+def _joined(done: Done, fact: Wrote) -> str:
+    """A tensor without a history was overwritten with numbers that have one."""
+    if fact.node is None or fact.wanted_gradient:
+        return ""
+    return f"From now on {called(done, fact.tensor)} has a history and wants a gradient."
 
 
 def _aliases(done: Done, fact: Wrote) -> list[TensorEntry]:
@@ -266,8 +297,13 @@ def _seen(done: Done, fact: Wrote) -> str:
 
 
 def _overlap(entry: TensorEntry, fact: Wrote) -> bool:
+    """Whether a tensor surely looks at a cell that was written."""
     look = entry.look
-    runs = runs_of(look["shape"], look["strides"], look["offset"], SMALL)[0]
+    if fact.count and _distinct(entry) == fact.storage.length:
+        return True
+    runs, total = runs_of(look["shape"], look["strides"], look["offset"], SMALL)
+    if not fact.exact or total > SMALL:
+        return False
     return any(a <= d and c <= b for a, b in runs for c, d in fact.runs)
 
 
@@ -279,8 +315,10 @@ def _relaid(done: Done, fact: Relaid) -> str:
         return f"{code(fact.op)} leaves shape and strides of {called(done, tensor)} as they were, and writes nothing."
     if old["shape"] == new["shape"]:
         change = f"the strides of {called(done, tensor)} from {old['strides']} to {new['strides']}"
+    names = [named.name for named in done.all(Named) if named.tensor is tensor]
     return fitting(
         f"{code(fact.op)} changes {change}.",
+        f"{code(names[-1])} is a second name for the same tensor." if names else "",
         f"It writes nothing: storage {tensor.storage.id} stays at version {tensor.storage.version}.",
     )
 
@@ -352,6 +390,8 @@ def say_return(done: Done, ops: list[Any]) -> str:
     back = f"{code(function)} is done, and its own names are gone."
     if ops:
         return fitting(f"{back[:-1]}; {brief(done, ops[-1])}.", moved(done))
+    if named and any(c in named[0] for c in ".["):
+        return fitting(f"{back} {both(named[:2])} {'is' if len(named) == 1 else 'are'} what it made.", freed(done))
     if named:
         return fitting(
             f"{back} {both(named[:2])} {'names' if len(named) == 1 else 'name'} what it returned.", freed(done)

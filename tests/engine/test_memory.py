@@ -289,14 +289,14 @@ def test_backward_through_a_chain_peaks_at_two_gradients_while_it_frees(base: in
     assert allocated() - held == 2 * KIB - 10 * KIB, "w.grad and the start are there, the exponentials are not"
 
 
-def test_the_second_gradient_is_added_to_the_first(base: int):
+def test_while_a_second_gradient_is_added_the_first_the_new_one_and_the_sum_are_there(base: int):
     w = leaf()
-    (w * 2).backward()
-    y = w * 2
+    (w * 2).sum().backward()
+    y = (w * 2).sum()
 
     def again():
         y.backward()
 
-    # The start, the gradient that arrives, the sum: w.grad was there. One of the three may be shared.
-    assert 2 <= peak_of(again) <= 3
-    assert allocated() - base == 3 * KIB
+    # w.grad was there before; beside it the gradient that arrives and the sum, and a few numbers.
+    assert 2 <= peak_of(again) < 2.1
+    assert allocated() - base == 2 * KIB + 4

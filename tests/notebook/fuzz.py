@@ -26,7 +26,8 @@ WRITES = (
 )  # fmt: skip
 GRADIENT = (
     "{x}.stop_gradient = False", "{x}.sum().backward()", "{x}.backward()", "{x}.stop_gradient = True",
-    "{x}.retain_grads()", "{x}.clear_grad()", "({x} * {y}).sum().backward(retain_graph=True)", "mt.grad({x}.sum(), {y}, allow_unused=True)",
+    "{x}.retain_grads()", "{x}.clear_grad()", "({x} * {y}).sum().backward(retain_graph=True)",
+    "mt.grad({x}.sum(), {y}, allow_unused=True)",
 )  # fmt: skip
 
 

@@ -221,7 +221,7 @@ def test_rules_that_every_sentence_keeps(source):
         (1.0, "1"),
         (2.5, "2.5"),
         (0.8414709848, "0.841"),
-        (-0.0, "-0"),
+        (-0.0, "0"),
         (float("nan"), "nan"),
         (float("-inf"), "-inf"),
         (True, "True"),

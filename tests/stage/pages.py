@@ -32,7 +32,7 @@ def element(data: dict, fallback: str = "", attributes: str = "") -> str:
 
 
 def page(body: str, *, css: str = "", script: bool = True, theme: str = "") -> str:
-    loaded = f"<script>{script_source().replace('</', '<' + chr(92) + '/')}</script>" if script else ""
+    loaded = f"<script>{script_source()}</script>" if script else ""
     return (
         f'<!doctype html><html lang="en"{f" data-theme={theme}" if theme else ""}><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1"><title>A stage</title>'

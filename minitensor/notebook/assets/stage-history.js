@@ -201,13 +201,19 @@ function layBand(gen, { from, to, width, first }, columns, ghostsOf, { pillW, gr
   const cols = [...new Set(spots.map(p => p.c))].sort((a, b) => a - b);
   const colW = cols.map(c => c === lead && !first ? Math.max(0, ...spots.filter(p => p.c === c).map(p => p.slot)) : widthOfCol(c));
   const edges = routeEdges(spots, at, cols);
-  const spread = new Map(cols.map(c => [c, Math.max(0, ...edges.filter(e => e.channels.includes(c)).map(e => 1))]));
-  const edge = [...gen.families.values()].some(fam => fam.names.length > 1) ? 8 : 1, free = W - colW.reduce((a, b) => a + b, 0) - 2 * edge;
+  const edge = [...gen.families.values()].some(fam => fam.names.length > 1) ? 8 : 1;
+  let free = W - colW.reduce((a, b) => a + b, 0) - 2 * edge;
+  // under the first lane, edges bend close beside a state: its gradient has to stay within the column, which is widened as far as there is room
+  for (const p of spots.filter(q => q.grad && q.row && edges.some(e => e.channels.includes(q.c)))) {
+    const i = cols.indexOf(p.c), more = Math.max(0, Math.min(p.grad - colW[i], free - 24 * (cols.length - 1)));
+    colW[i] += more; free -= more; p.tight = true;
+  }
   const gap = Math.max(18, Math.min(46, free / Math.max(1, cols.length - 1)));
   const x = new Map();
   let left = edge;
   cols.forEach((c, i) => { x.set(c, { x1: left, x2: left + colW[i], mid: left + colW[i] / 2 }); left += colW[i] + gap; });
   for (const p of spots) p.x = x.get(p.c).mid;
+  for (const p of spots) if (p.tight) p.room = x.get(p.c).x2 - x.get(p.c).x1 + 8;
   spaceGradients(spots, edges, W, inFamily);
   // down: a lane is as high as what its texts need; between lanes run the edges that find no straight way
   const familyRows = new Set([...gen.families.values()].filter(f => f.states.length).flatMap(f => f.states.map(s => at.get(s)).filter(p => p && !p.ghost).map(p => p.row)));
@@ -231,7 +237,7 @@ function spaceGradients(spots, edges, W, inFamily) {
   const rows = new Map();
   for (const p of spots.filter(x => x.grad)) {
     p.below = edges.some(e => e.from === p && e.to.row < p.row);
-    p.low = p.grad <= (inFamily.has(p.key) ? p.slot : p.w + 26) || (p.below && !spots.some(q => q.node && q.row === p.row));
+    p.low = p.grad <= (inFamily.has(p.key) ? p.slot : p.w + (edges.some(e => e.from === p && e.bend.length) ? 14 : 26)) || (p.below && !spots.some(q => q.node && q.row === p.row));
     p.lift = p.low ? PILL_H / 2 : BOX_H / 2 + 5;
     const key = `${p.row} ${p.below} ${p.low}`;
     (rows.get(key) ?? rows.set(key, []).get(key)).push(p);
@@ -240,7 +246,7 @@ function spaceGradients(spots, edges, W, inFamily) {
     row.sort((a, b) => a.x - b.x);
     const most = W / row.length - 8;
     let end = 0;
-    for (const p of row) { p.gradMax = Math.min(p.grad, most); p.gradX = Math.max(p.x, end + p.gradMax / 2); end = p.gradX + p.gradMax / 2 + 8; }
+    for (const p of row) { p.gradMax = Math.min(p.grad, most, p.room ?? most); p.gradX = Math.max(p.x, end + p.gradMax / 2); end = p.gradX + p.gradMax / 2 + 8; }
     end = W;
     for (const p of row.reverse()) { p.gradX = Math.min(p.gradX, end - p.gradMax / 2); end = p.gradX - p.gradMax / 2 - 8; }
   }

@@ -12,6 +12,9 @@ function columnsOf(plan, W) {
 
 const unequal = (a, b, narrow) => narrow ? `${a}≠${b}` : `${a} ≠ ${b}`;
 
+/** Room at the right margin of a narrow picture for the arrows of so many tensors. */
+const arrowsFor = lanes => Math.min(48, 8 + 7 * lanes);
+
 function layColumns(plan, W) {
   const { texts } = plan, narrow = W < 580;
   const widest = (set, font) => Math.max(0, ...[...set].map(s => widthOf(s, font)));
@@ -37,7 +40,7 @@ function layColumns(plan, W) {
     return { narrow, box, nameW, boxW, boxH: 30, rowH: 40, columns, st: box + boxW + 46, top: 44, trayMin };
   }
   // several lines in the box: pairs side by side where they fit, one below the other where not
-  const label = key => widthOf(key, { size: 12 }) + 5, boxMost = narrow ? W - box - 30 : most, x1 = narrow ? 17 : 22, air = narrow ? 8 : 14;
+  const label = key => widthOf(key, { size: 12 }) + 5, boxMost = narrow ? W - box - arrowsFor(Math.max(...[...plan.groups.values()].map(g => g.lines))) - 4 : most, x1 = narrow ? 17 : 22, air = narrow ? 8 : 14;
   const rest = fields.slice(4), pairs = [['shape', 'offset'], ['strides', 'version'], ...(rest.length ? [rest] : [])];
   const left = Math.max(...pairs.map(p => label(p[0]) + valueW(p[0], 12))), right = Math.max(...pairs.filter(p => p[1]).map(p => label(p[1]) + valueW(p[1], 12)));
   // the first arrangement that fits: two columns; two where both are short; one
@@ -56,7 +59,7 @@ function rowsAt(f) {
   const rows = new Map();
   for (const t of f.tensors.values()) {
     const group = groups.get(t.storage), key = rowKey(t);
-    if (!group) continue;
+    if (!group || isFleeting(t)) continue;
     const row = group.get(key) ?? group.set(key, { key, t, saves: [], names: [] }).get(key);
     if (t.saved && t.freed === undefined) { row.saves.push(t); row.t = t; }
     rows.set(t.id, row);
@@ -129,23 +132,26 @@ function drawMemory(plan, f, v, W, uid, unfold) {
 
 /** Height of a group: cells, tracks and caption against rows of tensors. Needs no drawing, so that all steps can be measured. */
 function measureGroup({ g, rows, lines }, c, W) {
-  const arrows = c.narrow ? Math.min(48, 8 + 7 * rows.length) : 0;
+  // rows that share a line (never there at once) share a lane of tracks
+  const lanes = [...new Set(rows.map(r => r.line))].sort((a, b) => a - b), rank = new Map(lanes.map((line, i) => [line, i]));
+  const arrows = c.narrow ? arrowsFor(lanes.length) : 0;
   const cells = cellsOf(g, Math.floor(c.narrow ? W - 24 - arrows : W - c.st - 12));
-  const tracks = rows.map(r => [...r.looks.values()].map(t => new Set(piecesOf(cells, t).map(p => p.line))).reduce((a, b) => new Set([...a, ...b]), new Set()));
-  const lineTop = [], indexH = cells.indexed ? INDEX_H : 0;
+  const reach = new Map(lanes.map(line => [line, new Set()]));
+  for (const r of rows) for (const t of r.looks.values()) for (const p of piecesOf(cells, t)) reach.get(r.line).add(p.line);
+  const lineTop = [], indexH = cells.indexed ? INDEX_H : 0, laneOf = new Map(lanes.map(line => [line, []]));
   let y = PAD;
-  const laneOf = rows.map(() => ({}));
   for (let l = 0; l < Math.max(1, cells.lines); l++) {
     lineTop.push(y + indexH);
-    const mine = rows.map((_, i) => i).filter(i => tracks[i].has(l));
-    if (c.narrow) mine.reverse();
-    mine.forEach((i, lane) => { laneOf[i][l] = y + indexH + CELL_H + 5 + lane * TRACK; });
+    const mine = lanes.filter(line => reach.get(line).has(l));
+    if (c.narrow) mine.reverse();                     // so that no arrow crosses another
+    mine.forEach((line, lane) => { laneOf.get(line)[l] = y + indexH + CELL_H + 5 + lane * TRACK; });
     y += indexH + CELL_H + 5 + Math.max(cells.lines > 1 ? 0 : 1, mine.length) * TRACK - 5 + (l + 1 < cells.lines ? 8 : 0);
   }
   const bottom = y + CAPTION, firstTrack = lineTop[0] + CELL_H + 9;
   const rowsTop = c.narrow ? bottom + 8 : Math.max(0, firstTrack - c.rowH / 2);
   const height = Math.max(bottom, rowsTop + (rows.length ? lines * c.rowH : 0)) + (c.narrow ? 20 : 14);
-  return { cells, lineTop, laneOf, bottom, rowsTop, height, arrows, pitch: rows.length ? (arrows - 8) / rows.length : 0 };
+  const arrowX = line => W - arrows + 6 + (arrows - 8) / Math.max(1, lanes.length) * rank.get(line);
+  return { cells, lineTop, laneOf, bottom, rowsTop, height, arrows, arrowX };
 }
 
 /** In a fixed picture a place is as high as the tallest storage that will ever stand there. */
@@ -153,14 +159,13 @@ const slotHeight = (group, c, W) => Math.max(...(group.slot?.map(g => fixedGroup
 
 function drawGroup(plan, f, group, c, top, W, uid, defs) {
   const { st, rows, g } = group, m = measureGroup(group, c, W);
-  if (!st) return '';
+  if (!st || (st.born === st.freed && st.freed < f.step)) return '';
   const k = f.step, trayMost = c.narrow ? W - m.arrows - 4 : W - c.st + 8;
   const trayW = Math.min(trayMost, Math.max(m.cells.width + 20, c.trayMin));
   const tray = { x: c.st - 10, y: top, w: trayW, cells: m.cells, x0: c.st };
-  const at = i => ({ ...tray, arrowX: W - m.arrows + 6 + m.pitch * i });
   let out = drawTray(st, tray, m, k, plan) + drawCells(plan, f, st, rows, tray, m, uid, defs);
-  rows.forEach((row, i) => {
-    if (!row.t || (row.t.saved && row.t.freed < k)) return;
+  for (const row of rows) {
+    if (!row.t || (row.t.saved && row.t.freed < k)) continue;
     const mid = top + m.rowsTop + row.line * c.rowH + c.rowH / 2;
     row.order.forEach((holder, j) => {
       const n = row.names.find(x => x.name === holder);
@@ -170,9 +175,9 @@ function drawGroup(plan, f, group, c, top, W, uid, defs) {
     const { t } = row, hue = plan.hues.get(t.id);
     if (!t.saved && t.freed === undefined) defs.set(`p${hue}`, patternDef(uid, hue));
     let mine = drawTensor(f, t, st, c, mid, hue, uid);
-    if (t.freed === undefined) mine += drawTrack(f, t, c, mid, at(i), m, i, hue, uid);
+    if (t.freed === undefined) mine += drawTrack(f, row, c, mid, tray, m, hue, uid);
     out += fade(t.changed === k, mine);
-  });
+  }
   return fade(st.born === k, out);
 }
 
@@ -288,15 +293,15 @@ function drawTensor(f, t, st, c, mid, hue, uid) {
 }
 
 /** The track: which cells a tensor reads, one piece per run; and the arrow that brings the tensor there. */
-function drawTrack(f, t, c, mid, tray, m, i, hue, uid) {
+function drawTrack(f, { t, line }, c, mid, tray, m, hue, uid) {
   const stale = isStale(f, t), token = stale ? 'red' : t.saved ? 'node' : `a${colorOf(hue)}`, w = t.changed === f.step || stale ? 2 : 1.5;
-  const pieces = piecesOf(tray.cells, t).map(p => ({ ...p, y: tray.y + m.laneOf[i][p.line] }));
+  const pieces = piecesOf(tray.cells, t).map(p => ({ ...p, y: tray.y + m.laneOf.get(line)[p.line] }));
   if (!pieces.length) return '';
   const style = t.saved ? `fill:${C('paper')};${stroke(token, 1.25, '4 2')}` : `fill:url(#${uid}p${hue});${stroke(token, 1)}`;
   let out = pieces.map(p => R(tray.x0 + p.x1 + 1.5, p.y, p.x2 - p.x1 - 3, 8, style, 1)).join('');
   const first = pieces[0], my = first.y + 4;
   if (c.narrow) {
-    const last = tray.x0 + Math.max(...pieces.filter(p => p.line === first.line).map(p => p.x2)), gx = tray.arrowX;
+    const last = tray.x0 + Math.max(...pieces.filter(p => p.line === first.line).map(p => p.x2)), gx = m.arrowX(line);
     return out + P(rounded([[c.box + c.boxW, mid], [gx, mid], [gx, my], [last + 4, my]], 4), stroke(token, w)) + head(last + 2, my, 'l', token) + (stale ? cross(gx, mid - 26, 4) : '');
   }
   const x1 = c.box + c.boxW, x2 = tray.x, half = (x1 + x2) / 2;

@@ -67,7 +67,7 @@ function meet(plan, f, v, k) {
     if (st.wrote?.at === k) g.writes = true;
   }
   for (const t of f.tensors.values()) {
-    if (!isNew(t) || isFleeting(f, t)) continue;
+    if (!isNew(t) || isFleeting(t)) continue;
     const row = rowOf(t), g = groupOf(t.storage), { texts } = plan;
     live(row, v, t.changed, t.freed);
     row.sizes[v] ??= 1;
@@ -95,8 +95,8 @@ function meet(plan, f, v, k) {
   for (const st of f.storages.values()) plan.texts.version.add(String(st.version));
 }
 
-/** A tensor that came and went within one step, on a storage that stays, was never held by anything. */
-const isFleeting = (f, t) => t.freed !== undefined && t.freed === t.born && f.storages.get(t.storage)?.freed !== t.freed;
+/** A tensor that came and went within one step was never held by anything. */
+const isFleeting = t => t.freed !== undefined && t.freed === t.born;
 
 /** How a tensor stands to gradients, in one word. */
 const gradientText = t => t.stop_gradient ? 'no' : t.leaf ? 'leaf' : 'yes';

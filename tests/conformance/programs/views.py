@@ -18,11 +18,15 @@ def squeezed(cells: np.ndarray, axis: int | None) -> np.ndarray:
     return cells.squeeze(axis) if cells.shape[axis] == 1 else cells[...]
 
 
-def flat_shape(cells: np.ndarray, start: int, stop: int) -> tuple[int, ...]:
+def flattened(cells: np.ndarray, start: int, stop: int) -> np.ndarray:
+    """The dimensions from ``start`` to ``stop`` as one."""
     if cells.ndim == 0:
-        return (1,)
+        return cells.reshape(1)
+    if not all(-cells.ndim <= axis < cells.ndim for axis in (start, stop)):
+        raise IndexError("no such axis")
     start, stop = start % cells.ndim, stop % cells.ndim
-    return (*cells.shape[:start], int(np.prod(cells.shape[start : stop + 1])), *cells.shape[stop + 1 :])
+    merged = int(np.prod(cells.shape[start : stop + 1]))
+    return cells.reshape(*cells.shape[:start], merged, *cells.shape[stop + 1 :])
 
 
 class Views:
@@ -46,8 +50,10 @@ class Views:
         return cells.size == 0 or np.may_share_memory(cells, self.storage.cells)
 
     def reshape(self, shape) -> Views:
+        return self.viewed_or_copied(self.shaped(np.reshape, shape))
+
+    def viewed_or_copied(self, cells: np.ndarray) -> Views:
         """A view where strides can express it, else a copy."""
-        cells = self.shaped(np.reshape, shape)
         return self.look(cells) if self.holds(cells) else self.copied(cells.shape)
 
     def view(self, shape) -> Views:
@@ -79,7 +85,7 @@ class Views:
         return self.look(self.shaped(np.expand_dims, axis))
 
     def flatten(self, start_axis=0, stop_axis=-1) -> Views:
-        return self.reshape(flat_shape(self.cells, start_axis, stop_axis))
+        return self.viewed_or_copied(self.shaped(flattened, start_axis, stop_axis))
 
     def slice(self, axes, starts, ends) -> Views:
         index = [slice(None)] * self.cells.ndim
@@ -136,4 +142,4 @@ class Views:
         return self.relayout(self.shaped(np.expand_dims, axis))
 
     def flatten_(self, start_axis=0, stop_axis=-1) -> Views:
-        return self.relayout(self.shaped(np.reshape, flat_shape(self.cells, start_axis, stop_axis)))
+        return self.relayout(self.shaped(flattened, start_axis, stop_axis))
