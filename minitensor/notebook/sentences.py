@@ -214,6 +214,7 @@ def _wrote(done: Done, fact: Wrote) -> str:
     return fitting(
         first,
         _stale(fact),
+        _kept_result(fact),
         _joined(done, fact),
         _unknown_to_history(done, fact),
         _family_moves(done, fact),

@@ -203,6 +203,22 @@ def test_a_refusal_under_the_old_policy():
     )
 
 
+def test_an_operation_that_saves_its_own_result_says_so():
+    assert sentences(LEAF + "y = x * 2\ny.tanh_()")[-1] == (
+        "`tanh_` writes all 3 cells of storage 2, which goes from version 0 to version 1. `tanh_` saves `y@1`, because "
+        "its gradient needs those numbers."
+    )
+
+
+def test_in_a_large_storage_only_those_are_said_to_see_a_write_who_surely_do():
+    said = sentences("x = mt.zeros([1000, 1000])\nv = x[10]\nc = x[:, 3]\nx[5, [1, 5]] = 2\nv[3] = 1\nc.fill_(7)")
+    assert said[3:] == [
+        "Line 4 writes 2 cells of storage 1, which goes from version 0 to version 1.",
+        "Line 5 writes cell 10,003 of storage 1, which goes from version 1 to version 2. `x` sees the new numbers, too.",
+        "`fill_` writes 1,000 cells of storage 1 through `c`: version 3. `x` sees the new numbers, too.",
+    ]
+
+
 @pytest.mark.parametrize("source", PROGRAMS.values(), ids=PROGRAMS)
 def test_rules_that_every_sentence_keeps(source):
     said = sentences(source)

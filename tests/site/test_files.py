@@ -58,7 +58,8 @@ def test_each_chapter_offers_the_notebook_as_it_ran(book):
 
 def test_each_page_has_a_title_and_a_description_of_its_own(book):
     pages = [book / "index.html", *(book / "chapters").glob("*.html")]
-    for pattern in (r"<title>(.*?)</title>", r'<meta name="description" content="([^"]{20,160})"'):
-        found = [re.findall(pattern, page.read_text(encoding="utf-8"), re.DOTALL) for page in pages]
+    heads = [page.read_text(encoding="utf-8").split("</head>")[0] for page in pages]
+    for pattern in (r"<title>(.+?)</title>", r'<meta name="description" content="([^"]{20,300})"'):
+        found = [re.findall(pattern, head, re.DOTALL) for head in heads]
         assert all(len(texts) == 1 for texts in found), found
         assert len({texts[0] for texts in found}) == len(pages), found

@@ -6,13 +6,16 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tools.build import ROOT
 
 ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/lab\S*\?token=\w+")
+STARTING = 120  # seconds, generous: the machine may be busy
 
 
 @pytest.fixture
@@ -24,17 +27,23 @@ def lab(tmp_path) -> Iterator[str]:
     own = {f"JUPYTER_{name}_DIR": str(tmp_path / name) for name in ("CONFIG", "DATA", "RUNTIME")}
     environment = {**os.environ, **own, "JUPYTER_CONFIG_PATH": str(ROOT / "tools" / "jupyter")}
     command = [sys.executable, "-m", "jupyterlab", str(tmp_path / "chapters"), "--no-browser", "--allow-root"]
-    with subprocess.Popen(
-        [*command, "--ServerApp.port=0", "--ServerApp.ip=127.0.0.1"],
-        env=environment,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as server:
-        for line in server.stderr:
-            if found := ADDRESS.search(line):
-                break
-        yield found.group()
-        server.terminate()
+    log = tmp_path / "log"
+    with log.open("w") as written:
+        server = subprocess.Popen([*command, "--ServerApp.port=0"], env=environment, stderr=written)
+    try:
+        yield wait_for_address(log)
+    finally:
+        server.terminate()  # it ends its kernels first
+        server.wait(timeout=60)
+
+
+def wait_for_address(log: Path) -> str:
+    """What the server writes about itself when it is ready."""
+    for _ in range(STARTING * 10):
+        if found := ADDRESS.search(log.read_text()):
+            return found.group()
+        time.sleep(0.1)
+    raise AssertionError(f"JupyterLab did not start in {STARTING} s:\n{log.read_text()}")
 
 
 def test_a_double_click_opens_a_chapter_as_a_notebook(lab, browser):

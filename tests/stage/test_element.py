@@ -331,8 +331,3 @@ def test_folded_storages_open_on_request(show):
     assert button.get_attribute("aria-pressed") == "true"
     assert page.locator(".pic svg").bounding_box()["height"] > height
     assert "more storages" not in page.locator(".pic").inner_text()
-
-
-def test_a_key_press_is_answered_at_once_in_a_long_program(show):
-    """A guard against work that grows with the number of steps, not a measurement: the bar is far off."""
-    assert show("loop").evaluate("slowestStep(40)") < 400
