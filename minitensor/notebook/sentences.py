@@ -160,7 +160,8 @@ def _viewed(done: Done, fact: Viewed) -> str:
         if tensor.names and base is not None and base.names:
             first = f"{first[:-1]}. {called(done, base)} and {called(done, tensor)} look at the same cells."
     elif (cells := _distinct(tensor)) < size:
-        first = f"{subject} makes a tensor whose {size:,} elements look at {count_of(cells, 'cell')} of storage {storage.id}."
+        few = count_of(cells, "cell")
+        first = f"{subject} makes a tensor whose {size:,} elements look at {few} of storage {storage.id}."
     else:
         first = f"{subject} makes a tensor on {size:,} of the {storage.length:,} cells of storage {storage.id}."
         if done.statement.kind == "for" and tensor.names:

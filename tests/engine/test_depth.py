@@ -59,6 +59,10 @@ DEEP = {
 }
 
 
+@pytest.mark.skipif(
+    sys.version_info >= (3, 13),
+    reason="from 3.13 on CPython itself nests up to 10,000 deallocations before it flattens them: no small stack",
+)
 @pytest.mark.parametrize("graph", DEEP)
 def test_a_deep_graph_is_walked_and_dropped_on_a_small_stack(graph: str):
     program = f"""

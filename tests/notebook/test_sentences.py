@@ -214,7 +214,8 @@ def test_in_a_large_storage_only_those_are_said_to_see_a_write_who_surely_do():
     said = sentences("x = mt.zeros([1000, 1000])\nv = x[10]\nc = x[:, 3]\nx[5, [1, 5]] = 2\nv[3] = 1\nc.fill_(7)")
     assert said[3:] == [
         "Line 4 writes 2 cells of storage 1, which goes from version 0 to version 1.",
-        "Line 5 writes cell 10,003 of storage 1, which goes from version 1 to version 2. `x` sees the new numbers, too.",
+        "Line 5 writes cell 10,003 of storage 1, which goes from version 1 to version 2. "
+        "`x` sees the new numbers, too.",
         "`fill_` writes 1,000 cells of storage 1 through `c`: version 3. `x` sees the new numbers, too.",
     ]
 

@@ -108,19 +108,6 @@ const keepsKeys = () => [host(), ...host().shadowRoot.querySelectorAll('button, 
 const focused = () => host().shadowRoot.activeElement;
 const colours = () => [getComputedStyle(inside('.stage')).backgroundColor, getComputedStyle(inside('.pic svg text')).fill];
 
-/** The slowest of twenty steps, in ms, with the page laid out again. */
-function slowestStep(from) {
-  let slowest = 0;
-  host().go(from);
-  for (let k = from + 1; k <= from + 20; k++) {
-    const start = performance.now();
-    host().go(k);
-    host().getBoundingClientRect();
-    slowest = Math.max(slowest, performance.now() - start);
-  }
-  return slowest;
-}
-
 /** What an anywidget's model is to its front end. */
 function modelOf(first) {
   let now = first;
