@@ -25,8 +25,7 @@ WRITE = {"numpy": "x[:] = 0.0", "torch": "x.zero_()", "paddle": "x.zero_()"}
 def makes(**programs: str) -> tuple[dict[str, str], list[str]]:
     """Per library, the lines that make `y` of `x`."""
     return {
-        library: MATRIX[library] + line + "\n" + SEEN.format(write=WRITE[library])
-        for library, line in programs.items()
+        library: MATRIX[library] + line + "\n" + SEEN.format(write=WRITE[library]) for library, line in programs.items()
     }, ["seen"]
 
 
@@ -38,9 +37,9 @@ def everywhere(line: str) -> tuple[dict[str, str], list[str]]:
 def from_array(**programs: str) -> tuple[dict[str, str], list[str]]:
     """Per library, the line that makes `y` of the array `x`."""
     start = "import numpy as np\nx = np.arange(1.0, 7.0)\n"
-    return {
-        library: start + line + "\n" + SEEN.format(write=WRITE["numpy"]) for library, line in programs.items()
-    }, ["seen"]
+    return {library: start + line + "\n" + SEEN.format(write=WRITE["numpy"]) for library, line in programs.items()}, [
+        "seen"
+    ]
 
 
 NUMBERS = {
@@ -55,9 +54,7 @@ def overlap(
 ) -> tuple[dict[str, str], list[str]]:
     """A write that reads the cells it overwrites."""
     lines = {"numpy": numpy, "torch": torch, "paddle": paddle}
-    return {library: NUMBERS[library].format(first, end) + line for library, line in lines.items()}, [
-        "x.tolist()"
-    ]
+    return {library: NUMBERS[library].format(first, end) + line for library, line in lines.items()}, ["x.tolist()"]
 
 
 SQUARE = {
@@ -125,9 +122,7 @@ QUESTIONS: Questions = {
         torch="with torch.no_grad():\n    y = torch.nn.Linear(3, 2)(x)",
         paddle="with paddle.no_grad():\n    y = paddle.nn.Linear(3, 2)(x)",
     ),
-    "a model that only reshapes": makes(
-        torch="y = torch.nn.Flatten(0)(x)", paddle="y = paddle.nn.Flatten(0)(x)"
-    ),
+    "a model that only reshapes": makes(torch="y = torch.nn.Flatten(0)(x)", paddle="y = paddle.nn.Flatten(0)(x)"),
     "index_select": makes(
         numpy="y = x.take([0, 2], axis=1)",
         torch="y = x.index_select(1, torch.tensor([0, 2]))",

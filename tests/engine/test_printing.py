@@ -30,9 +30,7 @@ def default_options():
 
 
 def printed(array: np.ndarray, stop_gradient: bool = True, **kwargs) -> str:
-    return format_tensor(
-        array, dtype_name=array.dtype.name, place="Place(cpu)", stop_gradient=stop_gradient, **kwargs
-    )
+    return format_tensor(array, dtype_name=array.dtype.name, place="Place(cpu)", stop_gradient=stop_gradient, **kwargs)
 
 
 # ---- recorded texts ---------------------------------------------------------------------------------------
