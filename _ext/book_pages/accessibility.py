@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
 
+# What is wrong in a page's HTML, as a pattern, and what stands there instead.
 MENDS = (
     # Docutils puts entries into a list under a role that ARIA has withdrawn, so the list has no items.
-    ('role="doc-biblioentry"', 'role="listitem"'),
+    (re.compile('role="doc-biblioentry"'), 'role="listitem"'),
     # A folded cell is named otherwise than it reads ("Show code cell source"): its text is name enough.
-    ('<summary aria-label="Toggle hidden content">', "<summary>"),
+    (re.compile('<summary aria-label="Toggle hidden content">'), "<summary>"),
+    # The empty corner of a table is no heading.
+    (re.compile(r'<th class="head[^"]*"><p></p></th>'), "<td></td>"),
 )
 
 
@@ -21,4 +25,4 @@ def mend_body(
     """Apply the mends to the page's own content."""
     for fault, mend in MENDS:
         if "body" in context:
-            context["body"] = context["body"].replace(fault, mend)
+            context["body"] = fault.sub(mend, context["body"])

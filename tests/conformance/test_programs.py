@@ -38,7 +38,11 @@ CHUNKS = [
 ]
 
 
-def least_judged(report: Report) -> float:
+# A program that leaves the domain of an operation ends there, after the engine has seen it.
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+
+
+def judged(report: Report) -> float:
     """The share of programs that were judged to the end: not stopped where numbers grow or are not smooth."""
     return (report.verdicts["right"] + report.verdicts["refused"]) / report.programs
 
@@ -49,7 +53,7 @@ def test_programs_are_right_or_refused_with_a_reason(policy, lengths, first, sha
     print(report)
     assert not report.wrong, "\n\n".join(report.wrong)
     assert report.verdicts["right"] / report.programs >= share
-    assert least_judged(report) >= 0.9
+    assert judged(report) >= 0.9
 
 
 def test_at_least_twenty_thousand_programs_run():

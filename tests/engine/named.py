@@ -44,3 +44,8 @@ def expect_named(
         assert re.search(name, text), f"{name!r} is missing in: {text}"
     for voice in INNER_VOICES:
         assert voice not in text, text
+
+
+def label(value: object) -> str:
+    """A value as part of a test's name: the same in every process, so without addresses."""
+    return re.sub(r" at 0x[0-9a-f]+", "", str(value))

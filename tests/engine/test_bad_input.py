@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import minitensor as mt
-from tests.engine.named import expect_named
+from tests.engine.named import expect_named, label
 
 X = mt.to_tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
 
@@ -43,13 +43,13 @@ X = mt.to_tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
         (np.zeros(2, [("a", "f4")]), "ndarray"),
         (np.ma.array([1.0, 2.0], mask=[False, True]), "[Mm]ask"),
     ],
-    ids=str,
+    ids=label,
 )
 def test_to_tensor_names_what_is_no_data(data: object, given: str):
     expect_named(lambda: mt.to_tensor(data), "to_tensor", given)
 
 
-@pytest.mark.parametrize("data", ["text", None, [1, "a"], object(), 1j, np.array([None]), {}], ids=str)
+@pytest.mark.parametrize("data", ["text", None, [1, "a"], object(), 1j, np.array([None]), {}], ids=label)
 @pytest.mark.parametrize("dtype", ["float32", "int64", "bool"])
 def test_to_tensor_names_what_is_no_data_also_when_a_dtype_is_given(data: object, dtype: str):
     expect_named(lambda: mt.to_tensor(data, dtype), "to_tensor", "type|dtype")
@@ -102,7 +102,7 @@ def test_a_number_too_large_for_its_dtype_is_refused_not_wrapped(call):
         (object(), "object"),
         (mt.to_tensor([1.5]), "1.5"),
     ],
-    ids=str,
+    ids=label,
 )
 def test_a_shape_that_is_none_is_named(make: str, shape: object, given: str):
     arguments = (1.0,) if make == "full" else ()
@@ -156,7 +156,7 @@ def test_making_names_what_is_wrong(call, given: str):
         ([2**70], "1180591620717411303424"),
         ([0, 0, 7], r"\[0, 0, 7\]"),
     ],
-    ids=str,
+    ids=label,
 )
 def test_a_new_shape_that_does_not_fit_is_named(name: str, shape: object, given: str):
     expect_named(lambda: getattr(X.clone(), name)(shape), rf"^{name}\b", given)
@@ -237,7 +237,7 @@ def test_views_and_joins_name_what_is_wrong(call, given: str):
 @pytest.mark.parametrize(
     "axis, given",
     [(2, "2"), (-3, "-3"), ("a", "'a'|str"), (1.5, "1.5|float"), ([0, 0], "axis"), ([0, 9], "9")],
-    ids=str,
+    ids=label,
 )
 def test_a_reduction_names_a_wrong_axis(name: str, axis: object, given: str):
     expect_named(lambda: getattr(X, name)(axis=axis), name, given)
