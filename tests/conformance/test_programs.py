@@ -126,7 +126,6 @@ FEATURES = [
     "inside with mt.no_grad()",
     "inside with mt.no_grad(), mt.enable_grad()",
     "inside with mt.set_inplace_policy('2.5')",
-    "inside for _ in range(2)",
     "register_hook",
     "retain_grads",
     "backward",

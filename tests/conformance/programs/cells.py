@@ -54,12 +54,14 @@ class Storage:
     """One value per cell; ``version`` counts the writes; ``written[c]`` is the version that last wrote cell ``c``.
 
     ``settled``: the memory order has been compared, so it can no longer follow the engine.
+    ``is_gradient``: backward made it, for a tensor's ``grad``.
     """
 
     def __init__(self, values: np.ndarray):
         self.values = values
         self.version = 0
         self.settled = False
+        self.is_gradient = False
         self.written = np.zeros(values.size, int)
         self.cells = np.arange(values.size)  # every tensor's ``cells`` is a numpy view of this array
 

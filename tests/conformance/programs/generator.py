@@ -56,8 +56,6 @@ MOVES = {
 # Left out where the derivative has to be the limit of differences.
 ROUGH = {"load_leaf", "optimizer_step", "detach", "cut", "begin", "hook", "retain", "backward", "partial", "clear"}
 ROUGH |= {"wrong", "cast", "gradient_write"}
-# What can be done twice: no name is bound to something of another shape.
-REPEATABLE = {"unary_", "binary_", "scalar_", "setitem", "overwrite", "relayout"}
 # Never wrapped in no_grad, enable_grad or another policy.
 BARE = ROUGH - {"detach", "cast", "load_leaf"} | {"forget"}
 
@@ -113,7 +111,7 @@ class Generator(Mathematics, Memory, Histories, Mistakes):
         while True:
             self.tags = set()
             move = self.rng.choices(self.moves, self.weights)[0]
-            around = None if self.smooth or move in BARE else self.surroundings(move)
+            around = None if self.smooth or move in BARE else self.surroundings()
             with self.world.grad_mode(around != "with mt.no_grad()"):
                 text = getattr(self, move)()
             if text is not None and around is not None:
@@ -122,7 +120,7 @@ class Generator(Mathematics, Memory, Histories, Mistakes):
             if text is not None:
                 return text
 
-    def surroundings(self, move: str) -> str | None:
+    def surroundings(self) -> str | None:
         chance = self.rng.random()
         if chance < 0.1:
             return "with mt.no_grad()"
@@ -130,8 +128,6 @@ class Generator(Mathematics, Memory, Histories, Mistakes):
             return "with mt.no_grad(), mt.enable_grad()"
         if chance < 0.13:
             return f"with mt.set_inplace_policy('{self.rng.choice(('2.5', '2.6'))}')"
-        if chance < 0.16 and move in REPEATABLE:
-            return "for _ in range(2)"
         return None
 
     def closing(self) -> list[str]:
@@ -179,7 +175,9 @@ class Generator(Mathematics, Memory, Histories, Mistakes):
         """A tensor that an in-place operation may overwrite."""
 
         def allowed(t: CellTensor) -> bool:
-            return condition(t) and not self.world.unwritable(t) and not t.folded
+            # What is recorded on a leaf's own gradient refers to the leaf, which owns the gradient: a cycle.
+            cycle = t.storage.is_gradient and self.world.grad_enabled
+            return condition(t) and not self.world.unwritable(t) and not t.folded and not cycle
 
         x = self.pick(self.floats(allowed))
         if x is None:

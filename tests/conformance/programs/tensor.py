@@ -142,6 +142,7 @@ class CellTensor(Views, Elements):
             noise = noise + self.grad.noise
         self.grad = self.world.fresh(constant(gradient.astype(self.dtype)))
         self.grad.noise = noise
+        self.grad.storage.is_gradient = True
 
     def clear_gradient(self, set_to_zero: bool = True) -> None:
         """A write of zeros into the gradient, or no gradient any more."""
