@@ -23,8 +23,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from minitensor.notebook import picture
-from minitensor.notebook import record as recording
 from minitensor.notebook.embed import page_script, prose
+from minitensor.notebook.recording import record as recording
 
 TITLE = "What the program does to memory"
 

@@ -19,8 +19,8 @@ from IPython.core.error import UsageError
 from IPython.core.magic import Magics, cell_magic, magics_class, no_var_expand
 from IPython.display import display
 
-from minitensor.notebook import record
-from minitensor.notebook.hooks import awaits
+from minitensor.notebook.recording import record
+from minitensor.notebook.recording.hooks import awaits
 from minitensor.notebook.stage import Stage
 
 

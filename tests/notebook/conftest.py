@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from minitensor.notebook import record
+from minitensor.notebook.recording import record
 
 
 @pytest.fixture(autouse=True)

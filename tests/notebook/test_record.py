@@ -14,7 +14,7 @@ import pytest
 import minitensor as mt
 from minitensor.device.counters import cpu_meter
 from minitensor.events import listening
-from minitensor.notebook import record
+from minitensor.notebook.recording import record
 from minitensor.notebook.validation import problems
 from tests.notebook import fuzz
 from tests.notebook.programs import PROGRAMS

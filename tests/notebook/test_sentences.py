@@ -7,8 +7,8 @@ import re
 import pytest
 
 import minitensor as mt
-from minitensor.notebook import record
-from minitensor.notebook.cells import text_of
+from minitensor.notebook.recording import record
+from minitensor.notebook.recording.cells import text_of
 from tests.notebook.programs import PROGRAMS
 
 LEAF = "x = mt.to_tensor([1., 2., 3.], stop_gradient=False)\n"

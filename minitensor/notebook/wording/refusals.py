@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from minitensor.notebook.entries import TensorEntry
-from minitensor.notebook.facts import Done, Wrote
-from minitensor.notebook.words import code, fitting, node_text
+from minitensor.notebook.recording.entries import TensorEntry
+from minitensor.notebook.recording.facts import Done, Wrote
+from minitensor.notebook.wording.words import code, fitting, node_text
 
 _METHOD = re.compile(r"^([A-Za-z_][\w.\[\]']*)\.\w+\(")
 _ITEM = re.compile(r"^([A-Za-z_]\w*)\s*\[.*=")

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from minitensor.history import FREED, READ, RELAID, WRITE, Leaf, Node
-from minitensor.notebook import cells, facts
-from minitensor.notebook.entries import Family, NodeEntry, SaveEntry, StateEntry, StorageEntry, TensorEntry
-from minitensor.notebook.memory import Memory, at_once, peek
+from minitensor.notebook.recording import cells, facts
+from minitensor.notebook.recording.entries import Family, NodeEntry, SaveEntry, StateEntry, StorageEntry, TensorEntry
+from minitensor.notebook.recording.memory import Memory, at_once, peek
 from minitensor.operands import CONSTANT
 from minitensor.storage import Storage
 from minitensor.tensor import Tensor

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from minitensor.notebook.facts import Collected, Done, Passed, Sent, Started, StorageFreed
-from minitensor.notebook.words import both, bytes_text, code, fitting, node_text
+from minitensor.notebook.recording.facts import Collected, Done, Passed, Sent, Started, StorageFreed
+from minitensor.notebook.wording.words import both, bytes_text, code, fitting, node_text
 
 _RESHAPING = ("reshape", "view", "squeeze", "unsqueeze", "flatten", "transpose", "t")
 _RESHAPING_IN_PLACE = tuple(f"{op}_" for op in _RESHAPING)

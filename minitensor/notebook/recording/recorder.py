@@ -18,9 +18,10 @@ from typing import Any
 from minitensor.device.counters import cpu_meter
 from minitensor.events import watch
 from minitensor.history import Leaf, Node
-from minitensor.notebook import backsteps, facts, hooks, names, sentences
-from minitensor.notebook.hooks import Hooks, Statement
-from minitensor.notebook.ledger import Ledger
+from minitensor.notebook.recording import backsteps, facts, hooks, names
+from minitensor.notebook.recording.hooks import Hooks, Statement
+from minitensor.notebook.recording.ledger import Ledger
+from minitensor.notebook.wording import sentences
 
 MOST_TEXT = 2000  # characters of printed text shown with one step
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from minitensor.notebook.backwords import say_backward
-from minitensor.notebook.cells import SMALL, merged, runs_of
-from minitensor.notebook.entries import NodeEntry, TensorEntry
-from minitensor.notebook.facts import Called, Done, Made, Named, Relaid, Returned, Viewed, Wrote
-from minitensor.notebook.naming import called, freed, keeper, kept, moved, name_of, say_names
-from minitensor.notebook.refusals import say_error
-from minitensor.notebook.words import both, bytes_text, code, count_of, fitting, node_text
+from minitensor.notebook.recording.cells import SMALL, merged, runs_of
+from minitensor.notebook.recording.entries import NodeEntry, TensorEntry
+from minitensor.notebook.recording.facts import Called, Done, Made, Named, Relaid, Returned, Viewed, Wrote
+from minitensor.notebook.wording.backwords import say_backward
+from minitensor.notebook.wording.naming import called, freed, keeper, kept, moved, name_of, say_names
+from minitensor.notebook.wording.refusals import say_error
+from minitensor.notebook.wording.words import both, bytes_text, code, count_of, fitting, node_text
 
 NOTHING = "The program has no statement that touches memory."
 MOST_CODE = 28  # characters of the reader's own code quoted in a sentence

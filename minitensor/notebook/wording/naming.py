@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from minitensor.notebook.entries import StorageEntry, TensorEntry
-from minitensor.notebook.facts import Done, Named, StorageFreed, TensorFreed, Unnamed
-from minitensor.notebook.words import both, bytes_text, code, fitting, node_text
+from minitensor.notebook.recording.entries import StorageEntry, TensorEntry
+from minitensor.notebook.recording.facts import Done, Named, StorageFreed, TensorFreed, Unnamed
+from minitensor.notebook.wording.words import both, bytes_text, code, fitting, node_text
 
 _NUMPY = re.compile(r"^\w+\.numpy\(\)$")
 

@@ -21,8 +21,8 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from minitensor.modes import set_inplace_policy
-from minitensor.notebook import hooks
-from minitensor.notebook.recorder import Recorder
+from minitensor.notebook.recording import hooks
+from minitensor.notebook.recording.recorder import Recorder
 from minitensor.tensor import Tensor
 
 LIMIT = 300  # steps

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from minitensor.notebook.cells import Run
-    from minitensor.notebook.entries import NodeEntry, SaveEntry, StorageEntry, TensorEntry
-    from minitensor.notebook.hooks import Statement
-    from minitensor.notebook.ledger import Ledger
+    from minitensor.notebook.recording.cells import Run
+    from minitensor.notebook.recording.entries import NodeEntry, SaveEntry, StorageEntry, TensorEntry
+    from minitensor.notebook.recording.hooks import Statement
+    from minitensor.notebook.recording.ledger import Ledger
 
 
 @dataclass(eq=False)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from minitensor.history import Node
-from minitensor.notebook import cells
+from minitensor.notebook.recording import cells
 from minitensor.tensor import Tensor
 
 Event = dict[str, Any]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from minitensor.notebook.entries import NodeEntry
+    from minitensor.notebook.recording.entries import NodeEntry
 
 MOST_WORDS = 35
 

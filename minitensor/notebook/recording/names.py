@@ -15,10 +15,10 @@ from types import CodeType, FrameType
 from typing import Any
 
 from minitensor.history import Leaf
-from minitensor.notebook import facts
-from minitensor.notebook.entries import TensorEntry
-from minitensor.notebook.ledger import Ledger
-from minitensor.notebook.memory import peek
+from minitensor.notebook.recording import facts
+from minitensor.notebook.recording.entries import TensorEntry
+from minitensor.notebook.recording.ledger import Ledger
+from minitensor.notebook.recording.memory import peek
 from minitensor.tensor import Tensor
 
 MOST_ENTRIES = 8  # named of one list, dict or object

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from minitensor.history import FREED, WRITE, Leaf, Node
-from minitensor.notebook import cells, facts
-from minitensor.notebook.entries import NodeEntry, StateEntry
-from minitensor.notebook.ledger import Ledger
-from minitensor.notebook.words import code
+from minitensor.notebook.recording import cells, facts
+from minitensor.notebook.recording.entries import NodeEntry, StateEntry
+from minitensor.notebook.recording.ledger import Ledger
+from minitensor.notebook.wording.words import code
 from minitensor.tensor import Tensor
 
 MOST_SUMMED = 64  # elements of a gradient that are added up for showing

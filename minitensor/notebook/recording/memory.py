@@ -13,8 +13,8 @@ import numpy as np
 
 from minitensor.dtypes import _BY_NUMPY
 from minitensor.history import Leaf, Node
-from minitensor.notebook import cells, facts
-from minitensor.notebook.entries import Event, Family, StorageEntry, TensorEntry
+from minitensor.notebook.recording import cells, facts
+from minitensor.notebook.recording.entries import Event, Family, StorageEntry, TensorEntry
 from minitensor.storage import Storage
 from minitensor.tensor import Tensor
 

@@ -1,0 +1,1 @@
+"""Saying in one sentence what a step of a recording did."""
