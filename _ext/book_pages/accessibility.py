@@ -16,6 +16,8 @@ MENDS = (
     (re.compile('<summary aria-label="Toggle hidden content">'), "<summary>"),
     # The empty corner of a table is no heading.
     (re.compile(r'<th class="head[^"]*"><p></p></th>'), "<td></td>"),
+    # A wide table scrolls in its box, by keyboard too. Newer themes see to that by script.
+    (re.compile('(<div class="pst-scrollable-table-container")>'), r'\1 tabindex="0">'),
 )
 
 

@@ -21,12 +21,12 @@ class Visit:
     foreign: list[str] = field(default_factory=list)  # requests to any other host: all of them blocked
     failed: list[str] = field(default_factory=list)  # answers that are errors
     complaints: list[str] = field(default_factory=list)  # console errors and uncaught exceptions
-    bytes: int = 0  # answers' bodies as they came over the wire, compressed
+    finished: list[Request] = field(default_factory=list)
 
     def open(self) -> None:
         self.page.route("**/*", self._pass_own_host_only)
         self.page.on("response", self._note_status)
-        self.page.on("requestfinished", self._note_size)
+        self.page.on("requestfinished", lambda request: self.finished.append(request))
         self.page.on("console", lambda message: message.type == "error" and self.complain(message.text))
         self.page.on("pageerror", lambda error: self.complain(str(error)))
         self.page.goto(self.address, wait_until="networkidle")
@@ -56,6 +56,10 @@ class Visit:
         """Pixels by which the page is wider than the window."""
         return self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
 
+    def weight(self) -> int:
+        """Bytes of all answers' bodies as they came over the wire, compressed."""
+        return sum(request.sizes()["responseBodySize"] for request in self.finished)
+
     def _pass_own_host_only(self, route: Route, request: Request) -> None:
         own = urlsplit(self.address)
         asked = urlsplit(request.url)
@@ -68,6 +72,3 @@ class Visit:
     def _note_status(self, response: Response) -> None:
         if response.status >= 400:
             self.failed.append(f"{response.status} {response.url}")
-
-    def _note_size(self, request: Request) -> None:
-        self.bytes += request.sizes()["responseBodySize"]
