@@ -26,6 +26,12 @@ def square(a: Array, out: Array | None = None) -> Array:
     return np.square(a, out=out)
 
 
+def negative(a: Array, out: Array | None = None) -> Array:
+    """``-a``; in place by multiplication, because numpy 2.4.6's negative misreads some strided arrays there."""
+    _no_bools("neg", a)
+    return np.negative(a) if out is None else np.multiply(a, a.dtype.type(-1), out=out)
+
+
 def _no_bools(op: str, a: Array) -> None:
     if a.dtype == np.bool_:
         raise TypeError("bools have no arithmetic of their own; convert first: `x.astype('int64')`")

@@ -113,7 +113,7 @@ op("minimum", np.minimum, "x y", "The smaller of two elements; at a tie the grad
 op("scale", kernels.scale, "x", "scale * x + bias, or scale * (x + bias) with bias_after_scale=False.",
    arguments=("scale=1.0", "bias=0.0", "bias_after_scale=True"), prepare=kernels.scale_arguments,
    x="g * scale")  # fmt: skip
-op("neg", np.negative, "x", "Elementwise negative.", x="-g")
+op("neg", kernels.negative, "x", "Elementwise negative.", x="-g")
 op("abs", np.absolute, "x", "Elementwise absolute value; its slope at 0 is taken as 0.", x="g * sign(x)")
 op("square", kernels.square, "x", "Elementwise square.", x="g * 2 * x")
 op("sqrt", np.sqrt, "x", "Elementwise square root.", floats=True, x="g * 0.5 / out")

@@ -116,3 +116,13 @@ def test_a_gradient_may_be_written_like_any_tensor():
     w.grad[0:1].fill_(9.0)
     (w * w).sum().backward()
     assert w.grad.tolist() == [11, 12]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64"])
+@pytest.mark.parametrize("n", [2, 3, 4, 5])
+def test_a_diagonal_is_negated_in_place_cell_by_cell(n: int, dtype: str):
+    """numpy 2.4.6's own `np.negative(d, d)` reads the wrong cells of a float32 diagonal of 3x3."""
+    x = mt.arange(1, n * n + 1).astype(dtype).reshape([n, n])
+    x.diagonal().neg_()
+    assert x.diagonal().tolist() == [-(i * (n + 1) + 1) for i in range(n)]
+    assert x.tolist()[0][1:] == list(range(2, n + 1))
