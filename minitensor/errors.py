@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from minitensor.dtypes import FLOATS
-from minitensor.history import FREED, Node, Saved
+from minitensor.history import Node, Saved
 from minitensor.storage import Place, write_that_made
 
 
@@ -92,11 +92,6 @@ def stale(node: Node, what: str, saved: Saved) -> NoReturn:
         f"Ways out: run backward before the write; or use the normal operation instead of the one that overwrote; "
         f"or give {node.op.name} a `clone()` to save."
     )
-
-
-def is_freed(node: Node) -> bool:
-    """Whether what ``node`` saved is gone."""
-    return node.saved is FREED
 
 
 def shape_text(shape: tuple[int, ...]) -> str:

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from minitensor.creation import as_shape
+from minitensor.dtypes import dtype_of
 from minitensor.history import Node, Operation, new_node
 from minitensor.modes import modes
 from minitensor.operands import cast, meet
-from minitensor.parts import Pick
+from minitensor.parts import Pick, part_backward
 from minitensor.tensor import Tensor
 from minitensor.views import as_axis, need_tensor, whole
 
@@ -78,14 +79,8 @@ def stack(x: Sequence[Tensor], axis: int = 0, name: str | None = None) -> Tensor
 # ---------- apart ----------
 
 
-def _split_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
-    (pick,) = node.saved
-    whole = np.zeros(node.inputs[0].shape, g.dtype)  # type: ignore[union-attr]
-    pick(whole)[...] = g
-    return (whole,)
-
-
-SPLIT = Operation("split", _split_backward)
+#: A copy of a part has the gradient that a view of it has.
+SPLIT = Operation("split", part_backward)
 
 
 def split(x: Tensor, num_or_sections: Any, axis: int = 0, name: str | None = None) -> list[Tensor]:
@@ -160,8 +155,6 @@ def broadcast_to(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
 
 def astype(x: Tensor, dtype: Any) -> Tensor:
     """A copy of ``x`` in another dtype."""
-    from minitensor.dtypes import dtype_of
-
     need_tensor("astype", x)
     return cast(x, dtype_of(dtype).numpy)
 

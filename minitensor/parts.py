@@ -14,19 +14,16 @@ from minitensor.regions import address, overlaps_itself, region_of, span
 from minitensor.tensor import Tensor
 from minitensor.views import as_axis, need_tensor, view_of, whole
 
-# ---------- some of the elements: index, slice, diagonal, unbind, as_strided ----------
 
-
-def _part_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
+def part_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
+    """The gradient of a part for the whole: zero where the part does not look."""
     (show,) = node.saved
-    whole = np.zeros(node.inputs[0].shape, g.dtype)  # type: ignore[union-attr]
-    show(whole)[...] = g
-    return (whole,)
+    for_all = np.zeros(node.inputs[0].shape, g.dtype)  # type: ignore[union-attr]
+    show(for_all)[...] = g
+    return (for_all,)
 
 
-INDEX, SLICE, DIAGONAL, UNBIND = (
-    Operation(name, _part_backward) for name in ("getitem", "slice", "diagonal", "unbind")
-)
+INDEX, SLICE, DIAGONAL, UNBIND = (Operation(name, part_backward) for name in ("getitem", "slice", "diagonal", "unbind"))
 
 
 def part(x: Tensor, show: Callable[[np.ndarray], np.ndarray], op: Operation) -> Tensor:
