@@ -33,8 +33,17 @@ def lab(tmp_path) -> Iterator[str]:
     try:
         yield wait_for_address(log)
     finally:
-        server.terminate()  # it ends its kernels first
-        server.wait(timeout=60)
+        stop(server)
+
+
+def stop(server: subprocess.Popen) -> None:
+    """End JupyterLab. It waits for ever for a kernel that was still starting: such a one it is not left to end."""
+    server.terminate()
+    try:
+        server.wait(timeout=10)
+    except subprocess.TimeoutExpired:
+        server.kill()  # its kernels see that their parent is gone, and end
+        server.wait()
 
 
 def wait_for_address(log: Path) -> str:
