@@ -110,20 +110,29 @@ def _wanting(tensor: Tensor, stop_gradient: bool) -> Tensor:
     return tensor
 
 
-def as_shape(op: str, shape: Any) -> tuple[int, ...]:
-    """A shape from a number, several numbers, or a tensor of integers.
+def as_lengths(op: str, shape: Any) -> list[int]:
+    """The integers of a shape given as a number, several numbers, or a tensor of integers; any integers.
 
     Raises:
-        TypeError, ValueError: naming what is no length.
+        TypeError: for anything else.
     """
     if isinstance(shape, Tensor):
         shape = shape.tolist()
     if isinstance(shape, (int, np.integer)):
-        shape = (shape,)
+        shape = [shape]
     try:
-        lengths = tuple(n.__index__() for n in shape)
+        return [n.__index__() for n in shape]
     except (TypeError, AttributeError):
         raise TypeError(f"{op}: a shape is a list of integers, not {shape!r}") from None
+
+
+def as_shape(op: str, shape: Any) -> tuple[int, ...]:
+    """A shape that a tensor can have, given as :func:`as_lengths` takes it.
+
+    Raises:
+        TypeError, ValueError: naming what is no length.
+    """
+    lengths = tuple(as_lengths(op, shape))
     if any(n < 0 for n in lengths):
         raise ValueError(f"{op}: shape {list(lengths)} has a negative length")
     if len(lengths) > 64:

@@ -78,6 +78,13 @@ class Node:
         """The line that called the operation."""
         return Place(self.code, self.instruction)
 
+    def add_hook(self, hook: Any) -> None:
+        """Have ``hook`` (a callable's handle or a :class:`GradientBox`) meet the gradient of this value, once."""
+        if self.hooks is None:
+            self.hooks = []
+        if hook not in self.hooks:
+            self.hooks.append(hook)
+
     def __repr__(self) -> str:
         return f"<{self.op.name}, {self.place}>"
 
@@ -127,9 +134,7 @@ def move_boxes(old: Node, new: Node | None) -> None:
     for box in [hook for hook in old.hooks if type(hook) is GradientBox]:
         old.hooks.remove(box)
         if new is not None:
-            if new.hooks is None:
-                new.hooks = []
-            new.hooks.append(box)
+            new.add_hook(box)
 
 
 class History:
@@ -170,6 +175,11 @@ def family_of(x: Any) -> History:
     return history
 
 
+def reading(history: History, array: np.ndarray, op: Operation) -> Node:
+    """A node for what ``array``, a view on the family's memory, shows of the value that the family has now."""
+    return new_node(op, (history.node,), (region_of(array, history.founder),), array.shape)
+
+
 def current(x: Any) -> Node | None:
     """The node of the value that tensor ``x`` shows now. Only needed when ``x`` has a family."""
     history = x._history
@@ -179,7 +189,7 @@ def current(x: Any) -> Node | None:
     if history.node is None or x._array is history.founder:
         node = history.node
     else:
-        node = new_node(READ, (history.node,), (region_of(x._array, history.founder),), x._array.shape)
+        node = reading(history, x._array, READ)
     if old is not None:
         move_boxes(old, node)
     x._node, x._seen = node, history.epoch
@@ -209,7 +219,7 @@ def follow_retaining(x: Any) -> None:
     """
     history = x._history
     if x._array is not history.founder:
-        node = new_node(READ, (history.node,), (region_of(x._array, history.founder),), x._array.shape)
+        node = reading(history, x._array, READ)
         move_boxes(x._node, node)
         x._node = node
     for reference in history.retaining:

@@ -17,6 +17,7 @@ from minitensor.errors import freed, leaf_written, overlapping_target
 from minitensor.events import watch
 from minitensor.history import (
     FREED,
+    WRITE,
     Node,
     Operation,
     current,
@@ -28,11 +29,12 @@ from minitensor.history import (
 )
 from minitensor.kernels import overwrite, stored, stored_array
 from minitensor.modes import modes
-from minitensor.operands import as_operands_in_place, cast, check_target
-from minitensor.parts import INDEX, Pick, part
+from minitensor.operands import NUMBERS, as_operands_in_place, cast, check_target
+from minitensor.parts import INDEX, Pick
 from minitensor.regions import region_of
 from minitensor.storage import log_write, new_storage
 from minitensor.tensor import Tensor
+from minitensor.views import view_of
 
 
 def _plain(index: Any) -> tuple[Any, bool]:
@@ -94,8 +96,7 @@ def getitem(x: Tensor, index: Any) -> Tensor:
     plain, advanced = _plain(index)
     if not advanced:
         pick = Pick(plain)
-        _picked(x, pick)
-        return part(x, pick, INDEX)
+        return view_of(x, _picked(x, pick), INDEX, (pick,))
     taken = _picked(x, lambda array: array[plain])
     out = Tensor._made(np.array(taken, order="C"), "getitem", (x,))
     node = x._current()
@@ -123,13 +124,6 @@ GATHER = Operation("getitem", _gather_backward, ("index",))
 # ---------- writing ----------
 
 
-def _set_part_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray | None, np.ndarray | None]:
-    (region,) = node.saved
-    taken, rest = region.split(g)
-    old, value = node.inputs
-    return (rest if old is not None else None), (taken if value is not None else None)
-
-
 def _set_at_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray | None, np.ndarray | None]:
     if node.saved is FREED:
         raise freed(node)
@@ -148,7 +142,8 @@ def _set_at_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray | None, np.n
     return rest, taken
 
 
-SET_PART = Operation("setitem", _set_part_backward)
+#: Told in memory, as every write through a part is.
+SET_PART = Operation("setitem", WRITE.backward)
 SET_AT = Operation("setitem", _set_at_backward, ("index",))
 
 
@@ -210,12 +205,11 @@ def _set_part(x: Tensor, target: np.ndarray, yn: Node | None) -> None:
 
 def _storable(op: str, x: Tensor, value: Any) -> Any:
     """A number in the dtype of ``x``: storing truncates, unlike arithmetic in place."""
-    if isinstance(value, (bool, int, float, np.bool_, np.integer, np.floating)):
-        if x._array.dtype not in FLOATS and isinstance(value, (float, np.floating)):
-            return stored(op, value, x._array.dtype).item()
-        if x._array.dtype == np.bool_:
-            return bool(value)
-    return value
+    dtype = x._array.dtype
+    if dtype in FLOATS or not isinstance(value, NUMBERS):
+        return value
+    fraction = isinstance(value, (float, np.floating))
+    return stored(op, value, dtype).item() if fraction or dtype == np.bool_ else value
 
 
 def _check_fits(op: str, x: Tensor, target: np.ndarray, y: Tensor) -> None:

@@ -21,7 +21,7 @@ from minitensor.regions import overlaps_itself
 from minitensor.storage import Storage, new_storage
 from minitensor.tensor import Tensor
 
-_NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
+NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
 
 
 def _uncounted() -> Storage:
@@ -89,7 +89,7 @@ def as_operands(op: str, *given: Any) -> tuple[Tensor, ...]:
 
 def _tensor_or_number(op: str, position: int, value: Any, partners: list[np.dtype]) -> Any:
     """A tensor or a number. The numbers of a list join a float64 tensor as float64, like a number of its own."""
-    if isinstance(value, (Tensor, *_NUMBERS)):
+    if isinstance(value, (Tensor, *NUMBERS)):
         return value
     if isinstance(value, (np.ndarray, list, tuple)):
         made = to_tensor(value)

@@ -12,7 +12,7 @@ import numpy as np
 
 from minitensor.dtypes import FLOATS
 from minitensor.generate import functions, swapped
-from minitensor.operands import _NUMBERS
+from minitensor.operands import NUMBERS
 from minitensor.storage import caller
 from minitensor.table import ROWS
 from minitensor.tensor import Tensor
@@ -28,7 +28,7 @@ def _compared(name: str) -> Any:
     function, ufunc = FUNCTIONS[name], ROWS[name].forward
 
     def compare(x: Tensor, y: Any) -> Any:
-        if isinstance(y, _NUMBERS):
+        if isinstance(y, NUMBERS):
             # A number need not fit into the dtype to be compared with its elements.
             return Tensor._made(np.asarray(ufunc(x._array, y)), name, (x,))
         # Python asks the other operand, and falls back to identity for == and !=.

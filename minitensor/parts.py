@@ -9,8 +9,8 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided as numpy_as_strided
 
 from minitensor.creation import as_shape
-from minitensor.history import READ, Node, Operation, family_of, new_node
-from minitensor.regions import address, overlaps_itself, region_of, span
+from minitensor.history import READ, Node, Operation, family_of, reading
+from minitensor.regions import address, overlaps_itself, span
 from minitensor.tensor import Tensor
 from minitensor.views import as_axis, need_tensor, view_of, whole
 
@@ -129,11 +129,10 @@ def as_strided(x: Tensor, shape: Any, stride: Any, offset: int = 0, name: str | 
     array = numpy_as_strided(cells[0 if empty else offset - begin :], lengths, tuple(s * size for s in steps))
     if overlaps_itself(array):
         array.flags.writeable = False
-    family_of(x)
+    history = family_of(x)
     out = view_of(x, array, AS_STRIDED)
     if out._node is not None:
-        history = x._history
-        out._node = new_node(AS_STRIDED, (history.node,), (region_of(array, history.founder),), array.shape)
+        out._node = reading(history, array, AS_STRIDED)
     return out
 
 

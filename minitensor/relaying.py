@@ -5,11 +5,13 @@ reshape, view, squeeze, unsqueeze, flatten keep the order of the elements; trans
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from minitensor.creation import as_lengths
 from minitensor.history import Node, new_node
 from minitensor.modes import modes
 from minitensor.tensor import Tensor
@@ -26,42 +28,27 @@ def _reshape_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
     return (g.reshape(node.inputs[0].shape),)  # type: ignore[union-attr]
 
 
-def _reshaping(name: str) -> tuple[Relaying, Relaying]:
-    normal, in_place = (Relaying(n, _reshape_forward, _reshape_backward) for n in (name, name + "_"))
-    return normal, in_place
-
-
-VIEW, _ = _reshaping("view")
-RESHAPE, RESHAPE_ = _reshaping("reshape")
-SQUEEZE, SQUEEZE_ = _reshaping("squeeze")
-UNSQUEEZE, UNSQUEEZE_ = _reshaping("unsqueeze")
-FLATTEN, FLATTEN_ = _reshaping("flatten")
+#: ``flatten`` is recorded as the reshape that it is.
+VIEW, RESHAPE, SQUEEZE, UNSQUEEZE, RESHAPE_, SQUEEZE_, UNSQUEEZE_, FLATTEN_ = (
+    Relaying(name, _reshape_forward, _reshape_backward)
+    for name in ("view", "reshape", "squeeze", "unsqueeze", "reshape_", "squeeze_", "unsqueeze_", "flatten_")
+)
 
 
 def _full_shape(op: str, x: Tensor, shape: Any) -> tuple[int, ...]:
     """``shape`` with -1 worked out and 0 (Paddle: keep this dimension) filled in."""
     have = x._array.shape
-    if isinstance(shape, Tensor):
-        shape = shape.tolist()
-    if isinstance(shape, (int, np.integer)):
-        shape = [shape]
-    try:
-        wanted = [n.__index__() for n in shape]
-    except (TypeError, AttributeError):
-        raise TypeError(f"{op}: a shape is a list of integers, not {shape!r}") from None
+    given = as_lengths(op, shape)
+    wanted = list(given)
     size = x._array.size
     if size:
         wanted = [have[i] if n == 0 and i < len(have) else n for i, n in enumerate(wanted)]
-    known = 1
-    for n in wanted:
-        known *= 1 if n == -1 else n
+    known = math.prod(n for n in wanted if n != -1)
     if wanted.count(-1) == 1 and known > 0 and size % known == 0:
         wanted[wanted.index(-1)] = size // known
         known = size
     if known != size or min(wanted, default=0) < 0:
-        raise ValueError(
-            f"{op}: a tensor of shape {list(have)} has {size} elements and can not take the shape {list(shape)}"
-        )
+        raise ValueError(f"{op}: a tensor of shape {list(have)} has {size} elements and can not take the shape {given}")
     return tuple(wanted)
 
 
@@ -182,10 +169,7 @@ def _flattened(op: str, x: Tensor, start_axis: Any, stop_axis: Any) -> tuple[int
     first, last = as_axis(op, start_axis, len(shape)), as_axis(op, stop_axis, len(shape))
     if first > last:
         raise ValueError(f"{op}: start_axis {start_axis} comes after stop_axis {stop_axis} in shape {list(shape)}")
-    merged = 1
-    for n in shape[first : last + 1]:
-        merged *= n
-    return (*shape[:first], merged, *shape[last + 1 :])
+    return (*shape[:first], math.prod(shape[first : last + 1]), *shape[last + 1 :])
 
 
 def flatten(x: Tensor, start_axis: int = 0, stop_axis: int = -1, name: str | None = None) -> Tensor:

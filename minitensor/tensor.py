@@ -272,10 +272,7 @@ class Tensor:
         extra = self._extras()
         if extra.box is None:
             extra.box = GradientBox()
-        if node.hooks is None:
-            node.hooks = []
-        if extra.box not in node.hooks:
-            node.hooks.append(extra.box)
+        node.add_hook(extra.box)
         if self._history is not None:
             self._history.note_retaining(self)
 
@@ -289,10 +286,8 @@ class Tensor:
             raise RuntimeError("register_hook() on a tensor that wants no gradient (stop_gradient=True)")
         if not callable(hook):
             raise TypeError(f"register_hook takes a function of the gradient, not {type(hook).__name__}")
-        if node.hooks is None:
-            node.hooks = []
         handle = Hook(hook)
-        node.hooks.append(handle)
+        node.add_hook(handle)
         return handle
 
     def detach(self) -> Tensor:
@@ -351,7 +346,7 @@ class Tensor:
 
     def __contains__(self, value: Any) -> bool:
         equal = self == value
-        if equal is NotImplemented or not isinstance(equal, Tensor):
+        if not isinstance(equal, Tensor):  # NotImplemented
             raise TypeError(f"`in` asks for a number or a tensor, not {type(value).__name__}")
         return bool(equal._array.any())
 
