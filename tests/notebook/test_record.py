@@ -205,3 +205,18 @@ def test_random_programs(seed):
         assert state_after(watched_run, source) == state_after(plain_run, source), source
     for step in done.variant["steps"]:
         assert len(step["say"].split()) <= 35, step["say"]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_every_error_that_a_program_catches_is_told_once(seed):
+    """Also where a later error gets the identity of one that is gone."""
+    source = fuzz.program(seed).replace("Error: pass", "Error: caught.append(1)")
+    source = source.replace("Exception: pass", "Exception: caught.append(1)")
+    caught: list[int] = []
+    mt.seed(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exec(source, names() | {"caught": caught})
+        mt.seed(0)
+        done = traced(source, names() | {"caught": []}, limit=1000)
+    assert len(events(done, "raise")) == len(caught), source

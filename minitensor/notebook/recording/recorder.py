@@ -52,7 +52,6 @@ class Recorder:
 
     def __init__(self, source: str, file: str, namespace: dict[str, Any], ignore: frozenset[str], limit: int) -> None:
         self.hooks = Hooks(source, file)
-        self.namespace = namespace
         self.limit = limit
         self.code = source.splitlines() or [""]
         self.ledger = Ledger()
@@ -80,13 +79,12 @@ class Recorder:
 
     def begin(self) -> None:
         """Note what is there, and listen."""
-        self.start = cpu_meter.allocated
         self.names.scan(self.stack)
         self.ledger.gone = self.gone
         self.ledger.begin()
-        self.peak = self.start
         self.active = True
         self._before = watch.listener, hooks.listener
+        self.start = self.peak = cpu_meter.allocated  # only now: what is freed from here on is heard of
         watch.listener, hooks.listener = self.heard, self.hooked
 
     def stop(self) -> None:
@@ -114,6 +112,7 @@ class Recorder:
 
     def begin_statement(self, statement: Statement) -> None:
         """A statement of the top level is about to run."""
+        self.reported = None
         self._begin(statement)
 
     def end_statement(self, error: BaseException | None = None) -> None:
@@ -139,11 +138,13 @@ class Recorder:
             self._give_up(failure)
 
     def _reached(self, statement: Statement, moment: str, frame: FrameType) -> None:
+        error = sys.exc_info()[1]
+        if id(error) != self.reported:
+            self.reported = None  # the error last told is over; another one may get its id
         if moment == "enter":
             self._enter(statement, frame)
         elif moment == "caught":
-            error = sys.exc_info()[1]
-            if error is not None and id(error) != self.reported:
+            if error is not None and self.reported is None:
                 self._finish(error=error)
                 self.reported = id(error)
                 self._come_to(frame, silently=True)
@@ -156,19 +157,25 @@ class Recorder:
     def _begin(self, statement: Statement) -> None:
         if not self.active:
             return
-        if len(self.steps) >= self.limit:
-            self.truncated = (
-                f"Only the first {self.limit} steps are shown. The program ran on to its end without being recorded."
-            )
-            self.stop()
+        if self._is_full():
             return
         self.runs += 1
         self.stack[-1].statement, self.stack[-1].run = statement, self.runs
-        self._resume(statement, Open(statement))
+        self._resume(Open(statement))
 
-    def _resume(self, statement: Statement, step: Open) -> None:
+    def _is_full(self) -> bool:
+        """Whether no further step may be shown; then the recording ends."""
+        if len(self.steps) < self.limit:
+            return False
+        self.truncated = (
+            f"Only the first {self.limit} steps are shown. The program ran on to its end without being recorded."
+        )
+        self.stop()
+        return True
+
+    def _resume(self, step: Open) -> None:
         self.open = step
-        self.ledger.line, self.ledger.run = self.line_of(statement), self.stack[-1].run
+        self.ledger.line, self.ledger.run = self.line_of(step.statement), self.stack[-1].run
 
     def _enter(self, statement: Statement, frame: FrameType) -> None:
         """A function of the notebook begins."""
@@ -200,7 +207,7 @@ class Recorder:
             self._finish(partly=True, came_back=True)
         del self.stack[depth + 1 :]
         if not silently and self.stack[depth].statement is not None:
-            self._resume(self.stack[depth].statement, Open(self.stack[depth].statement, goes_on=True))
+            self._resume(Open(self.stack[depth].statement, goes_on=True))
             self.ledger.facts.append(facts.Returned(returned))
 
     def _depth(self, frame: FrameType) -> int | None:
@@ -284,19 +291,16 @@ class Recorder:
         if kind == "leaf":
             backsteps.collected(ledger, node, arguments[0])
             return
+        if type(node) is Leaf:
+            return
         if kind == "visit":
             backsteps.visited(ledger, node, *arguments)
-            return
-        if type(node) is Leaf:
             return
         statement = self.open.statement if self.open else self.stack[-1].statement
         if kind == "left":
             backsteps.left(ledger, node)
         self._finish(partly=True)
-        if not self.active or statement is None:
-            return
-        if len(self.steps) >= self.limit:
-            self._begin(statement)
+        if not self.active or statement is None or self._is_full():
             return
         self.open = Open(statement, "backward", goes_on=True)
         if kind == "start":
