@@ -9,11 +9,14 @@ from __future__ import annotations
 import importlib
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 #: Per question: the program of each library, and the expressions to look at afterwards.
 Questions = dict[str, tuple[dict[str, str], list[str]]]
+#: Runs the program of a library and looks at the expressions.
+Ask = Callable[[str, str, list[str]], dict[str, Any]]
 
 
 def ask(library: str, program: str, expressions: list[str]) -> dict[str, Any]:
@@ -34,7 +37,7 @@ def ask(library: str, program: str, expressions: list[str]) -> dict[str, Any]:
     return answer
 
 
-def record(library: str, questions: Questions) -> dict[str, Any]:
+def record(library: str, questions: Questions, ask: Ask = ask) -> dict[str, Any]:
     """All answers of one library, with its version."""
     answers = {
         question: ask(library, programs[library], expressions)
@@ -45,10 +48,10 @@ def record(library: str, questions: Questions) -> dict[str, Any]:
     return {"library": library, "version": version, "device": "CPU", "answers": answers}
 
 
-def write(file: Path, questions: Questions) -> None:
+def write(file: Path, questions: Questions, ask: Ask = ask) -> None:
     """Put the answers of the library named on the command line into `file`, beside those of the others."""
     library = sys.argv[1]
     records = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    new = record(library, questions)
+    new = record(library, questions, ask)
     records[f"{library} {new['version']}"] = new
     file.write_text(json.dumps(dict(sorted(records.items())), indent=1) + "\n", encoding="utf-8")

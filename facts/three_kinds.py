@@ -10,15 +10,12 @@ A record holds the program as it ran, and per expression its value, or the error
 from __future__ import annotations
 
 import importlib
-import json
-import sys
 from pathlib import Path
 from typing import Any
 
-FILE = Path(__file__).with_name("three-kinds.json")
+from recording import Questions, write
 
-# Per question: the program of each library, and the expressions to look at afterwards.
-QUESTIONS: dict[str, tuple[dict[str, str], list[str]]] = {
+QUESTIONS: Questions = {
     "augmented assignment": (
         {
             "numpy": "x = numpy.zeros(1); y = x; y += 1",
@@ -87,7 +84,7 @@ QUESTIONS: dict[str, tuple[dict[str, str], list[str]]] = {
 
 
 def ask(library: str, program: str, expressions: list[str]) -> dict[str, Any]:
-    """Run `program`, then evaluate the expressions."""
+    """Run `program`, then evaluate the expressions, which may name the `{library}`; an error stands alone."""
     names = {library: importlib.import_module(library)}
     asked = [expression.format(library=library) for expression in expressions]
     try:
@@ -97,24 +94,5 @@ def ask(library: str, program: str, expressions: list[str]) -> dict[str, Any]:
         return {"program": program, "error": f"{type(error).__name__}: {error}".strip()}
 
 
-def record(library: str) -> dict[str, Any]:
-    """All answers of one library, with its version."""
-    answers = {
-        question: ask(library, programs[library], expressions)
-        for question, (programs, expressions) in QUESTIONS.items()
-        if library in programs
-    }
-    version = importlib.import_module(library).__version__.partition("+")[0]
-    return {"library": library, "version": version, "device": "CPU", "answers": answers}
-
-
-def main() -> None:
-    library = sys.argv[1]
-    records = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
-    new = record(library)
-    records[f"{library} {new['version']}"] = new
-    FILE.write_text(json.dumps(records, indent=1) + "\n", encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    write(Path(__file__).with_name("three-kinds.json"), QUESTIONS, ask)

@@ -14,14 +14,33 @@ import yaml
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "chapters"
 
+#: How a chapter begins that is made up for a test.
+HEADER = """---
+jupytext:
+  text_representation:
+    extension: .md
+    format_name: myst
+kernelspec:
+  display_name: Python 3
+  language: python
+  name: python3
+---
+"""
+
 FENCE = re.compile(r"^(`{3,}|:{3,}).*?^\1\s*$", re.MULTILINE | re.DOTALL)
 WORD = re.compile(r"[^\W\d_][\w'’-]*")
 
 
+def pages() -> list[str]:
+    """The first page of the book and then its chapters, as files without a suffix, in the order of the contents."""
+    contents = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    return [contents["root"], *(chapter["file"] for part in contents["parts"] for chapter in part["chapters"])]
+
+
 def in_order() -> list[str]:
     """The names of the chapters, in the order of the table of contents."""
-    contents = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-    return [Path(chapter["file"]).name for part in contents["parts"] for chapter in part["chapters"]]
+    _, *chapters = pages()
+    return [Path(file).name for file in chapters]
 
 
 @dataclass

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.chapters.chapter import FOLDER, Chapter, in_order
+from tests.chapters.chapter import FOLDER, HEADER, Chapter, in_order
 
 FEWEST_WORDS, MOST_WORDS = 800, 1800
 RULES: list[Callable[[Chapter], str | None]] = []
@@ -114,17 +114,9 @@ def test_the_contents_and_the_folder_name_the_same_chapters():
     assert sorted(in_order()) == sorted(path.stem for path in FOLDER.glob("*.md"))
 
 
-GOOD = """---
-jupytext:
-  text_representation:
-    extension: .md
-    format_name: myst
-kernelspec:
-  display_name: Python 3
-  language: python
-  name: python3
----
-
+GOOD = (
+    HEADER
+    + """
 # 77. A title
 
 {prose} {{cite}}`77-source`.
@@ -170,6 +162,7 @@ require(solution)
 :keyprefix: 77-
 ```
 """
+)
 # What to change in the good chapter, and the one rule that then has to speak.
 BREAKS = [
     ("# 77. A", "# 7. A", title_carries_the_number_of_the_file),

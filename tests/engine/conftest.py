@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 import minitensor as mt
+from tests.engine.memory import allocated
 
 
 @pytest.fixture(autouse=True)
@@ -27,3 +28,9 @@ def no_collector() -> Iterator[None]:
     gc.disable()
     yield
     gc.enable()
+
+
+@pytest.fixture
+def base(no_collector: None) -> int:
+    """The bytes that were allocated before the test; afterwards memory comes back by reference counting only."""
+    return allocated()

@@ -44,6 +44,13 @@ def expect_gradients(reference: Callable[..., np.ndarray], leaves: Sequence[mt.T
         np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-7)
 
 
+def put(array: np.ndarray, index: object, value: object) -> np.ndarray:
+    """A write as a function: a copy of ``array`` with ``value`` at ``index``."""
+    array = array.copy()
+    array[index] = value
+    return array
+
+
 def leaf(values: object) -> mt.Tensor:
     """A float64 leaf that wants a gradient."""
     return mt.to_tensor(np.array(values, np.float64), stop_gradient=False)

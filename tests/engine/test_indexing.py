@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import minitensor as mt
-from tests.engine.differences import expect_gradients, leaf_like
+from tests.engine.differences import expect_gradients, leaf_like, put
 
 CUBE = np.arange(24.0).reshape(2, 3, 4) * 0.1 + 0.5
 
@@ -95,13 +95,8 @@ def test_the_gradient_of_writing_is_that_of_central_differences(name: str):
     x = w * 1
     x[INDICES[name]] = v
 
-    def written(moved: np.ndarray, value: np.ndarray) -> np.ndarray:
-        moved = moved.copy()
-        moved[numpy_index(name)] = value
-        return moved
-
-    np.testing.assert_array_equal(x.numpy(), written(CUBE, values))
-    expect_gradients(written, [w, v], x)
+    np.testing.assert_array_equal(x.numpy(), put(CUBE, numpy_index(name), values))
+    expect_gradients(lambda moved, value: put(moved, numpy_index(name), value), [w, v], x)
 
 
 @pytest.mark.parametrize("name", INDICES)
@@ -110,12 +105,7 @@ def test_writing_one_number_gives_it_the_sum_of_the_gradients(name: str):
     x = w * 1
     x[INDICES[name]] = v
 
-    def written(moved: np.ndarray, value: np.ndarray) -> np.ndarray:
-        moved = moved.copy()
-        moved[numpy_index(name)] = value
-        return moved
-
-    expect_gradients(written, [w, v], x)
+    expect_gradients(lambda moved, value: put(moved, numpy_index(name), value), [w, v], x)
 
 
 @pytest.mark.parametrize("name", ["list", "mask of the whole", "lists", "mask of the first", "list and slice"])

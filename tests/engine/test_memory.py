@@ -9,23 +9,7 @@ import numpy as np
 import pytest
 
 import minitensor as mt
-
-KIB = 1024
-SHAPE = [16, 16]  # 1 KiB of float32
-allocated = mt.device.cpu.memory_allocated
-
-
-@pytest.fixture
-def base(no_collector) -> int:
-    """The bytes that were allocated before the test."""
-    return allocated()
-
-
-def leaf(shape: list[int] = SHAPE) -> mt.Tensor:
-    w = mt.ones(shape)
-    w.stop_gradient = False
-    return w
-
+from tests.engine.memory import KIB, SHAPE, allocated, leaf
 
 # ---------- one operation ----------
 

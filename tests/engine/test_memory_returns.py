@@ -11,21 +11,7 @@ import numpy as np
 import pytest
 
 import minitensor as mt
-
-allocated = mt.device.cpu.memory_allocated
-
-
-@pytest.fixture
-def base(no_collector) -> int:
-    """The bytes that were allocated before the test."""
-    return allocated()
-
-
-def leaf(shape: tuple[int, ...] = (16, 16)) -> mt.Tensor:
-    w = mt.ones(shape)
-    w.stop_gradient = False
-    return w
-
+from tests.engine.memory import allocated, leaf
 
 # ---------- no cycles ----------
 
@@ -146,9 +132,7 @@ def test_after_thousands_of_random_programs_every_byte_is_back(no_collector):
             assert allocated() == before, f"program {number}, state {hash(state)}"
 
 
-def test_random_programs_leave_nothing_for_the_garbage_collector():
-    gc.collect()
-    gc.disable()
+def test_random_programs_leave_nothing_for_the_garbage_collector(no_collector):
     rng = random.Random(5)
     with np.errstate(all="ignore"):
         for _ in range(300):
@@ -160,7 +144,6 @@ def test_random_programs_leave_nothing_for_the_garbage_collector():
     finally:
         gc.set_debug(0)
         gc.garbage.clear()
-        gc.enable()
     assert not kept
 
 

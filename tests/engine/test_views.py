@@ -314,15 +314,11 @@ def test_a_tensor_that_changed_its_shape_stays_in_its_family(name: str, who: str
     change, reference = IN_PLACE[name]
     w = leaf_like(CUBE)
     founder = w * 1
-    member = founder[...] if who == "member" else None
-    if who != "alone":
-        other = founder[0]
-    x = member if who == "member" else founder
+    x = founder[...] if who == "member" else founder
+    other = None if who == "alone" else founder[0]
     change(x)
     x.sin_()
-    if who == "alone":
-        other = None
-    else:
+    if other is not None:
         np.testing.assert_allclose(other.numpy(), np.sin(CUBE[0]))
         other.scale_(3.0)
 

@@ -9,19 +9,9 @@ from pathlib import Path
 import nbclient
 import nbformat
 import pytest
-from IPython.core.interactiveshell import InteractiveShell
 from nbclient.exceptions import CellExecutionError
 
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture
-def shell():
-    InteractiveShell.clear_instance()
-    shell = InteractiveShell.instance()
-    shell.run_line_magic("load_ext", "minitensor.notebook")
-    yield shell
-    InteractiveShell.clear_instance()
 
 
 @pytest.fixture

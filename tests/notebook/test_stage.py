@@ -10,7 +10,6 @@ import sys
 import nbclient
 import nbformat
 import pytest
-from IPython.core.interactiveshell import InteractiveShell
 
 import minitensor as mt
 from minitensor.device.counters import cpu_meter
@@ -20,13 +19,9 @@ from tests.notebook.programs import PROGRAMS
 
 
 @pytest.fixture
-def shell():
-    InteractiveShell.clear_instance()
-    shell = InteractiveShell.instance()
-    shell.run_line_magic("load_ext", "minitensor.notebook")
+def shell(shell):
     shell.push({"mt": mt})
-    yield shell
-    InteractiveShell.clear_instance()
+    return shell
 
 
 @pytest.fixture

@@ -7,24 +7,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.chapters.chapter import HEADER
 from tools import build
 
 ROOT = build.ROOT
-CHAPTER = """---
-jupytext:
-  text_representation:
-    extension: .md
-    format_name: myst
-kernelspec:
-  display_name: Python 3
-  language: python
-  name: python3
----
-
-# A chapter
-
-{}
-"""
+CHAPTER = HEADER + "\n# A chapter\n\n{}\n"
 
 
 def cell(code: str) -> str:

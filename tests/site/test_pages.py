@@ -7,14 +7,12 @@ import json
 from pathlib import Path
 
 import pytest
-import yaml
 
+from tests.chapters.chapter import pages
 from tests.site.stage import step_to_the_end
 from tools.build import ROOT
 
-CONTENTS = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-CHAPTERS = [chapter["file"] for part in CONTENTS["parts"] for chapter in part["chapters"]]
-READ = [CONTENTS["root"], *CHAPTERS]
+READ = pages()
 PAGES = [*READ, "search"]
 SCHEMES = ("light", "dark")
 OWN_ELEMENTS = ("memory-stage", "predict-first")
