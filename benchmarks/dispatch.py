@@ -20,8 +20,7 @@ def seconds(library: str) -> dict[str, float]:
     for case in CASES:
         statement = getattr(case, library)
         if statement is not None:
-            setup = case.setup if library != "numpy" else ""
-            bursts = timeit.repeat(statement, setup or "pass", globals=scope, number=case.burst, repeat=BURSTS)
+            bursts = timeit.repeat(statement, case.setup, globals=scope, number=case.burst, repeat=BURSTS)
             times[case.name] = min(bursts) / case.burst
     return times
 

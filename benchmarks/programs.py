@@ -17,7 +17,7 @@ class Case:
     minitensor: str
     torch: str | None
     numpy: str | None = None
-    setup: str = ""
+    setup: str = "pass"
     burst: int = 500
 
 

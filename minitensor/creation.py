@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.dtypes import _BY_NUMPY, DTYPES, FLOATS, dtype_of, float32
+from minitensor.dtypes import BY_NUMPY, DTYPES, FLOATS, dtype_of, float32
 from minitensor.kernels import stored, stored_array
 from minitensor.tensor import Tensor
 
@@ -54,13 +54,13 @@ def _array_of(data: Any, dtype: np.dtype | None) -> np.ndarray:
             dtype = float32.numpy
         elif plain and array.dtype.kind == "i":
             dtype = np.dtype(np.int64)
-        elif array.dtype not in _BY_NUMPY:
+        elif array.dtype not in BY_NUMPY:
             raise TypeError(
                 f"to_tensor: data of type {type(data).__name__} and dtype {array.dtype} is not supported; "
                 f"a tensor holds one of {', '.join(DTYPES)}"
             )
         else:
-            dtype = _BY_NUMPY[array.dtype].numpy
+            dtype = BY_NUMPY[array.dtype].numpy
     elif array.dtype.kind not in "biuf":
         raise TypeError(
             f"to_tensor: data of type {type(data).__name__} and dtype {array.dtype} can not become {dtype.name}"

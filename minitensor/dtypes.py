@@ -51,7 +51,7 @@ float32, float64, int32, int64, bool_ = map(DType, ("float32", "float64", "int32
 
 DTYPES = {dtype.name: dtype for dtype in (float32, float64, int32, int64, bool_)}
 FLOATS = frozenset((float32.numpy, float64.numpy))
-_BY_NUMPY = {dtype.numpy: dtype for dtype in DTYPES.values()}
+BY_NUMPY = {dtype.numpy: dtype for dtype in DTYPES.values()}
 
 
 def dtype_of(given: Any) -> DType:
@@ -64,7 +64,7 @@ def dtype_of(given: Any) -> DType:
         return given
     try:
         # numpy takes None for float64, and looks for a `dtype` attribute on whatever it is given.
-        found = _BY_NUMPY[np.dtype(given if isinstance(given, (str, type, np.dtype)) else "none")]
+        found = BY_NUMPY[np.dtype(given if isinstance(given, (str, type, np.dtype)) else "none")]
     except (KeyError, TypeError):
         raise TypeError(f"dtype {given!r} is not supported; a tensor holds one of {', '.join(DTYPES)}") from None
     # numpy takes `float` for float64; a tensor takes it for the default, as `to_tensor(1.0)` does.

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.dtypes import _BY_NUMPY, FLOATS, DType
+from minitensor.dtypes import BY_NUMPY, FLOATS, DType
 from minitensor.events import watch
 from minitensor.history import GradientBox, Leaf, Node, become_leaf, current, family_of, new_leaf
 from minitensor.printing import format_tensor
@@ -137,7 +137,7 @@ class Tensor:
     @property
     def dtype(self) -> DType:
         """The element type; equal to its name, as in ``x.dtype == "float32"``."""
-        return _BY_NUMPY[self._array.dtype]
+        return BY_NUMPY[self._array.dtype]
 
     @property
     def place(self) -> str:
@@ -412,7 +412,7 @@ class Tensor:
 
 def _rebuilt(array: np.ndarray, stop_gradient: bool) -> Tensor:
     """What a pickle or a deep copy is read back as. The array is taken over."""
-    tensor = Tensor._made(array.astype(_BY_NUMPY[array.dtype].numpy, order="C"))
+    tensor = Tensor._made(array.astype(BY_NUMPY[array.dtype].numpy, order="C"))
     if not stop_gradient:
         tensor._node = new_leaf(array.shape)
     return tensor

@@ -13,9 +13,8 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from minitensor.notebook.embed import asset
 from minitensor.notebook.picture import script_source
-
-PACKAGE_ASSETS = Path(__file__).parents[2] / "minitensor" / "notebook" / "assets"
 
 # A page whose text contains the mark gets the file.
 MARKS = {
@@ -39,7 +38,7 @@ def offer_package_assets(app: Sphinx) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "stage.js").write_text(script_source(), encoding="utf-8")
     for name in ("quiz.js", "quiz.css"):
-        (folder / name).write_bytes((PACKAGE_ASSETS / name).read_bytes())
+        (folder / name).write_text(asset(name), encoding="utf-8")
     app.config.html_static_path.append(str(folder))
 
 

@@ -43,19 +43,22 @@ def page_assets(*names: str) -> str:
     again when it is run again, because its first output is gone then. Colab shows each output in a frame of
     its own, so there every output carries them.
     """
-    if os.environ.get("MINITENSOR_BOOK") == "1":
-        return ""
     return "".join(_element(name) for name in names if _must_carry(name))
 
 
 def page_script(name: str, source: Callable[[], str]) -> str:
     """The `<script>` element of a script that is put together when needed, under the same rules as an asset."""
-    if os.environ.get("MINITENSOR_BOOK") == "1" or not _must_carry(name):
-        return ""
-    return _script(source())
+    return _script(source()) if _must_carry(name) else ""
+
+
+def asset(name: str) -> str:
+    """The text of a file of `minitensor/notebook/assets`."""
+    return (files("minitensor.notebook") / "assets" / name).read_text(encoding="utf-8")
 
 
 def _must_carry(name: str) -> bool:
+    if os.environ.get("MINITENSOR_BOOK") == "1":
+        return False
     if "google.colab" in sys.modules:
         return True
     cell, count = _current_run()
@@ -79,11 +82,10 @@ def _current_run() -> tuple[str | None, int | None]:
 
 
 def _element(name: str) -> str:
-    source = (files("minitensor.notebook") / "assets" / name).read_text(encoding="utf-8")
     if name.endswith(".js"):
-        return _script(source)
+        return _script(asset(name))
     if name.endswith(".css"):
-        return f"<style>\n{source}</style>\n"
+        return f"<style>\n{asset(name)}</style>\n"
     raise ValueError(f"page_assets takes .css and .js files, not {name!r}")
 
 

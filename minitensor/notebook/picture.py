@@ -22,15 +22,12 @@ import json
 import re
 import threading
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-from minitensor.notebook.validation import validate
+from minitensor.notebook.embed import asset
 
-__all__ = ["available", "script_source", "svg", "text", "validate", "widget_source"]
+__all__ = ["available", "script_source", "svg", "text", "widget_source"]
 
-_HERE = Path(__file__).parent
-_ASSETS = _HERE / "assets"
 # In this order they are one program: later parts use earlier ones.
 _PARTS = ("replay", "kit", "plan", "memory", "history", "picture")
 
@@ -38,9 +35,9 @@ _PARTS = ("replay", "kit", "plan", "memory", "history", "picture")
 @cache
 def script_source() -> str:
     """The stage as one classic script, style sheet included. Loaded twice, the second copy does nothing."""
-    parts = [(_ASSETS / f"stage-{part}.js").read_text(encoding="utf-8") for part in _PARTS]
-    element = (_ASSETS / "stage.js").read_text(encoding="utf-8")
-    css = re.sub(r"/\*.*?\*/\s*", "", (_ASSETS / "stage.css").read_text(encoding="utf-8"), flags=re.DOTALL)
+    parts = [asset(f"stage-{part}.js") for part in _PARTS]
+    element = asset("stage.js")
+    css = re.sub(r"/\*.*?\*/\s*", "", asset("stage.css"), flags=re.DOTALL)
     placeholder = "const STYLE = '';"
     if element.count(placeholder) != 1:
         raise RuntimeError(f"stage.js must hold {placeholder!r} exactly once: the style sheet goes there")
@@ -59,7 +56,7 @@ def widget_source() -> str:
 
 
 def available() -> bool:
-    """Whether `svg` and `text` can run: mini-racer is installed and its V8 starts."""
+    """Whether `svg` can run: mini-racer is installed and its V8 starts."""
     try:
         _v8()
     except ImportError:

@@ -76,11 +76,8 @@ class Stage:
         return StageWidget(trace=self.data)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        return {"text/plain": as_text(self.data), "text/html": page_script("stage.js", _script) + as_html(self.data)}
-
-
-def _script() -> str:
-    return picture.script_source()
+        page = page_script("stage.js", picture.script_source) + as_html(self.data)
+        return {"text/plain": as_text(self.data), "text/html": page}
 
 
 # ---------- making stages ----------

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Iterator
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +30,7 @@ def schema() -> dict:
 
 def validate(trace: Any) -> None:
     """Raises TraceError that names the first few problems of `trace`; returns nothing when there are none."""
-    found = []
-    for problem in problems(trace):
-        found.append(problem)
-        if len(found) == 5:
-            break
+    found = list(islice(problems(trace), 5))
     if found:
         raise TraceError("not a trace the stage can show:\n  " + "\n  ".join(found))
 
@@ -188,6 +185,7 @@ class _Replay:
         self.made: dict[str, dict[str, dict]] = {kind: {} for kind in (*_MAKES.values(), "name")}
         self.versions: dict[str, int] = {}
         self.freed: set[tuple[str, str]] = set()
+        self.promised: set[str] = set()  # states that the step at hand will make
 
     def problems(self) -> Iterator[str]:
         at = f"variant {self.variant['id']!r:.40}"
@@ -207,8 +205,6 @@ class _Replay:
                 yield from self._event(event, f"{here}, event {index} ({event['do']})")
                 if event["do"] == "raise" and index + 1 < len(step["events"]):
                     yield f"{here}: raise is not the last event"
-
-    promised: set[str] = set()
 
     def _event(self, event: dict, at: str) -> Iterator[str]:
         do = event["do"]

@@ -27,14 +27,13 @@ function generationsOf(plan) {
     for (const n of f.nodes.values()) {
       if (!drawnIn(plan, v, g, n)) continue;
       if (!gen.nodes.has(n.id)) gen.nodes.set(n.id, n);
-      if (n.changed === k || k === 0) (gen.ops.get(n.id) ?? gen.ops.set(n.id, []).get(n.id))[v] = n.op;
-      const words = gen.words.get(n.id) ?? gen.words.set(n.id, new Set()).get(n.id);
-      words.add(savedWords(f, n).text);
+      if (n.changed === k || k === 0) entry(gen.ops, n.id, () => [])[v] = n.op;
+      entry(gen.words, n.id, () => new Set()).add(savedWords(f, n).text);
     }
     for (const s of f.states.values()) {
       if (s.dropped !== undefined && plan.genAt[v][s.dropped] < g) continue;
       gen.states.set(s.id, s);
-      if (s.grad) (gen.grads.get(s.id) ?? gen.grads.set(s.id, new Set()).get(s.id)).add(s.grad);
+      if (s.grad) entry(gen.grads, s.id, () => new Set()).add(s.grad);
       if (whoText(f, s)) gen.who.add(s.id);
     }
     for (const fam of f.families.values()) gen.families.set(fam.id, fam);
@@ -66,7 +65,8 @@ function whoText(f, s) {
 
 /** Long straight chains become one box. */
 function fold(gen) {
-  gen.items = [...gen.nodes.values()].map(n => ({ id: n.id, members: [n], ins: n.ins, out: n.out }));
+  const single = n => ({ id: n.id, members: [n], ins: n.ins, out: n.out });
+  gen.items = [...gen.nodes.values()].map(single);
   if (gen.nodes.size <= MOST_NODES) return;
   const readers = new Map(), maker = new Map();
   for (const n of gen.nodes.values()) { n.ins.forEach(s => readers.set(s, (readers.get(s) ?? 0) + 1)); maker.set(n.out, n); }
@@ -78,7 +78,7 @@ function fold(gen) {
       if (goesOn) found.at(-1).push(n); else found.push([n]);
     }
     return found.flatMap(members => {
-      if (members.length < CHAIN) return members.map(n => ({ id: n.id, members: [n], ins: n.ins, out: n.out }));
+      if (members.length < CHAIN) return members.map(single);
       const inner = new Set(members.slice(0, -1).map(n => n.out));
       return [{ id: members[0].id, members, ins: [...new Set(members.flatMap(n => n.ins).filter(s => !inner.has(s)))], out: members.at(-1).out, inner }];
     });
@@ -94,7 +94,7 @@ const STACK = 6;                                     // a folded chain shows the
 /** Columns and lanes of a generation; independent of width. Even columns hold states, odd ones operations. */
 function placeItems(gen) {
   if (gen.placed) return gen.placed;
-  const { items } = gen, col = new Map(), lane = new Map(), used = new Map();
+  const { items } = gen, col = new Map(), lane = new Map(), used = new Set();
   const colOf = id => col.get(id) ?? 0, made = new Set(items.map(i => i.out));
   for (let round = 0, moved = true; moved && round <= items.length; round++) {
     moved = false;
@@ -111,7 +111,7 @@ function placeItems(gen) {
     const users = items.filter(it => it.ins.includes(id)).map(it => col.get(it));
     col.set(id, users.length ? Math.min(...users) - 1 : 0);
   }
-  const free = (c, l) => !used.has(`${c} ${l}`), take = (it, c, l) => { used.set(`${c} ${l}`, it); lane.set(it, l); };
+  const free = (c, l) => !used.has(`${c} ${l}`), take = (it, c, l) => { used.add(`${c} ${l}`); lane.set(it, l); };
   const lowest = (c, from, ok = () => true) => { let l = from; while (!free(c, l) || !ok(l)) l += 1; return l; };
   for (const it of items) {
     const c = col.get(it), open = it.ins.filter(id => roots.includes(id) && !lane.has(id));
@@ -131,7 +131,7 @@ function placeItems(gen) {
     if (before !== undefined && lane.has(before)) col.set(id, col.get(before) + 2);
     take(id, colOf(id), lowest(colOf(id), before !== undefined && lane.has(before) ? lane.get(before) : 0));
   }
-  return gen.placed = { col, lane, used, roots, last: Math.max(0, ...[...col.values()]) };
+  return gen.placed = { col, lane, roots, last: Math.max(0, ...[...col.values()]) };
 }
 
 /** Everything with its size: what stands where, in bands of at most `W` px. */
@@ -140,7 +140,7 @@ function layHistory(gen, W) {
   if (gen.layouts.has(W)) return gen.layouts.get(W);
   const { col, lane, last, roots } = placeItems(gen), { items } = gen;
   // on the narrowest picture a state, an operation and a state still stand in a row
-  const pillMost = Math.max(56, Math.min(120, (W - 150) / 2)), boxMost = Math.min(170, W - 2 * pillMost - 56), hidden = new Set(items.flatMap(it => [...(it.inner ?? [])]));
+  const pillMost = Math.max(56, Math.min(120, (W - 150) / 2)), boxMost = Math.min(170, W - 2 * pillMost - 56);
   const boxW = it => {
     const many = it.members.length > 1, words = many ? ['saved nothing', `${it.members[0].op}, ${it.members.length} of ${it.members.length}`] : [...(gen.words.get(it.id) ?? [])];
     return Math.min(boxMost, Math.max(88, widthOf(titleOf(it.members), { mono: true, bold: true }) + 24, ...words.map(s => widthOf(s, { size: 12, bold: true }) + 14)) + (many ? STACK : 0));
@@ -152,7 +152,7 @@ function layHistory(gen, W) {
   const columns = Array.from({ length: last + 1 }, () => []);
   for (const it of items) columns[col.get(it)].push({ key: it, node: true, lane: lane.get(it), w: boxW(it), slot: boxW(it) });
   for (const id of gen.states.keys()) {
-    if (hidden.has(id) || !lane.has(id)) continue;
+    if (!lane.has(id)) continue;                       // inside a folded chain, or not touched by this generation
     const it = items.find(i => i.out === id), w = pillW(id, it ? labels(it) : []);
     columns[col.get(id)].push({ key: id, lane: lane.get(id), w, slot: inFamily.has(id) ? Math.max(w, Math.min(100, pillMost, gradW(id))) : w, grad: gradW(id) });
   }
@@ -162,16 +162,16 @@ function layHistory(gen, W) {
   const GAP = 18, bands = [];
   for (let from = 1; from === 1 || from <= last;) {
     const first = bands.length === 0;
-    let to = from - 1, width = 0;
+    let to = from - 1;
     for (let next = from + 1; next <= Math.max(last, from + 1); next += 2) {
       const lead = first ? widthOfCol(0) : Math.max(0, ...ghostsOf(from, next).map(id => pillW(id)));
       let sum = lead + 16;
       for (let c = from; c <= Math.min(next, last); c++) sum += widthOfCol(c) + GAP + (c % 2 ? 6 : 0);
       if (sum > W && to >= from) break;
-      to = Math.min(next, last); width = sum;
+      to = Math.min(next, last);
     }
     to = Math.max(to, from);                           // a single operation always has a band, however narrow
-    bands.push({ from, to, width, first });
+    bands.push({ from, to, first });
     from = to + 1;
   }
   const layout = { bands: bands.map(b => layBand(gen, b, columns, ghostsOf, { pillW, gradW, widthOfCol, W, inFamily, col, roots: new Set(roots) })) };
@@ -179,7 +179,7 @@ function layHistory(gen, W) {
   return layout;
 }
 
-function layBand(gen, { from, to, width, first }, columns, ghostsOf, { pillW, gradW, widthOfCol, W, inFamily, col, roots }) {
+function layBand(gen, { from, to, first }, columns, ghostsOf, { pillW, gradW, widthOfCol, W, inFamily, col, roots }) {
   const spots = [], at = new Map();                    // key -> spot of this band
   const put = (p, c) => { const spot = { ...p, c }; spots.push(spot); at.set(p.key, spot); };
   if (first) columns[0].forEach(p => put(p, 0));
@@ -228,7 +228,7 @@ function layBand(gen, { from, to, width, first }, columns, ghostsOf, { pillW, gr
     gutterY[r] = y + 10; y += here ? 14 + 6 * here : 10;
   });
   for (const p of spots) p.y = rowY[p.row];
-  return { W, spots, at, edges, x, cols, gap, rowY, gutterY, height: y, lead, first };
+  return { spots, at, edges, x, gap, rowY, gutterY, height: y };
 }
 
 /** A gradient's text stands close above its state where it fits between the boxes, otherwise above the boxes too; below its state where an
@@ -240,7 +240,7 @@ function spaceGradients(spots, edges, W, inFamily) {
     p.low = p.grad <= (inFamily.has(p.key) ? p.slot : p.w + (edges.some(e => e.from === p && e.bend.length) ? 14 : 26)) || (p.below && !spots.some(q => q.node && q.row === p.row));
     p.lift = p.low ? PILL_H / 2 : BOX_H / 2 + 5;
     const key = `${p.row} ${p.below} ${p.low}`;
-    (rows.get(key) ?? rows.set(key, []).get(key)).push(p);
+    entry(rows, key, () => []).push(p);
   }
   for (const row of rows.values()) {
     row.sort((a, b) => a.x - b.x);
@@ -265,7 +265,7 @@ function routeEdges(spots, at, cols) {
       if (q.row === p.row && clear(q.row, q.c, p.c)) e.kind = 'straight';
       else if (clear(p.row, q.c, p.c)) { e.kind = 'early'; e.channels = [q.c]; e.bend = [slot(channels, q.c)]; }
       else if (clear(q.row, q.c, p.c)) { e.kind = 'late'; e.channels = [p.c - 1]; e.bend = [slot(channels, p.c - 1)]; }
-      else { e.kind = 'gutter'; e.gutter = Math.max(0, q.row < p.row ? q.row : q.row === p.row ? q.row : p.row); e.lane = slot(gutters, e.gutter); e.channels = [q.c, p.c - 1]; e.bend = [slot(channels, q.c), slot(channels, p.c - 1)]; }
+      else { e.kind = 'gutter'; e.gutter = Math.min(q.row, p.row); e.lane = slot(gutters, e.gutter); e.channels = [q.c, p.c - 1]; e.bend = [slot(channels, q.c), slot(channels, p.c - 1)]; }
       edges.push(e);
     }
     const bent = edges.filter(e => e.to === p && e.kind !== 'straight');     // where they enter: one above the other
@@ -333,8 +333,8 @@ function drawBand(gen, band, f, W) {
   }
   for (const p of band.spots) {
     if (p.node) { const members = membersOf(p.key, f); if (members.length) out += drawItem(f, members, p); continue; }
-    const s = stateFor(p, f, gen);
-    if (s && !(gen.items.some(i => i.out === p.key) && !gen.items.some(i => i.out === p.key && membersOf(i, f).length))) out += drawState(f, s, p, W);
+    const s = stateFor(p, f, gen), makers = gen.items.filter(i => i.out === p.key);
+    if (s && (!makers.length || makers.some(i => membersOf(i, f).length))) out += drawState(f, s, p, W);
   }
   return out;
 }

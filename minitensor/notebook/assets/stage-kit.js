@@ -31,7 +31,7 @@ const list = a => `[${a.join(', ')}]`;
 
 /** 1234567 -> "1,234,567 B"; above 100,000 in KiB, MiB, GiB with one decimal. */
 function bytesText(b) {
-  if (b < 1e5) return `${String(b).replace(/\B(?=(\d{3})+$)/g, ',')} B`;
+  if (b < 1e5) return `${countText(b)} B`;
   const unit = Math.min(3, Math.floor(Math.log2(b) / 10));
   return `${(b / 1024 ** unit).toFixed(1)} ${['B', 'KiB', 'MiB', 'GiB'][unit]}`;
 }
@@ -74,7 +74,7 @@ const stroke = (token, width, dash) => `stroke:${C(token)};stroke-width:${width}
 /** An arrow head whose tip is at (x, y), drawn by hand so that its colour follows its line's. */
 function head(x, y, dir, token, k = 5) {
   const [a, b] = [k + 1, k - 1];
-  const d = { r: [-a, -b, -a, b], l: [a, -b, a, b], u: [-b, a, b, a], d: [-b, -a, b, -a] }[dir];
+  const d = { r: [-a, -b, -a, b], l: [a, -b, a, b] }[dir];
   return P(`M${px(x + d[0])} ${px(y + d[1])}L${px(x)} ${px(y)}L${px(x + d[2])} ${px(y + d[3])}`, stroke(token, 1.75));
 }
 

@@ -5,9 +5,7 @@ const FIELDS = { shape: t => list(t.shape), strides: t => list(t.strides), offse
 
 /** Columns and sizes for a width, from the widest texts that will ever be shown. */
 function columnsOf(plan, W) {
-  plan.columns ??= new Map();
-  if (!plan.columns.has(W)) plan.columns.set(W, layColumns(plan, W));
-  return plan.columns.get(W);
+  return entry(plan.columns ??= new Map(), W, () => layColumns(plan, W));
 }
 
 const unequal = (a, b, narrow) => narrow ? `${a}≠${b}` : `${a} ≠ ${b}`;
@@ -60,7 +58,7 @@ function rowsAt(f) {
   for (const t of f.tensors.values()) {
     const group = groups.get(t.storage), key = rowKey(t);
     if (!group || isFleeting(t)) continue;
-    const row = group.get(key) ?? group.set(key, { key, t, saves: [], names: [] }).get(key);
+    const row = entry(group, key, () => ({ key, t, saves: [], names: [] }));
     if (t.saved && t.freed === undefined) { row.saves.push(t); row.t = t; }
     rows.set(t.id, row);
   }
@@ -114,11 +112,10 @@ function drawMemory(plan, f, v, W, uid, unfold) {
     out += T(0, 12, 'names', { bold: true }) + T(c.box, 12, 'tensors', { bold: true }) + T(c.st - 10, 12, 'storages', { bold: true });
     for (const col of c.columns ?? []) out += T(c.box + col.x, 34, col.key, { size: 12, color: 'muted' });
   }
-  const last = groups.findLastIndex(x => x.st);
-  for (const [i, group] of groups.entries()) {
-    if (i > last) break;                              // no room is kept for what is still to come: the history follows at once
-    const drawn = drawGroup(plan, f, group, c, y, W, uid, defs);
-    out += drawn; y += slotHeight(group, c, W);
+  // no room is kept for what is still to come: the history follows at once
+  for (const group of groups.slice(0, groups.findLastIndex(x => x.st) + 1)) {
+    out += drawGroup(plan, f, group, c, y, W, uid, defs);
+    y += slotHeight(group, c, W);
   }
   if (folded.length) {
     const bytes = folded.reduce((sum, x) => sum + x.st.bytes, 0);

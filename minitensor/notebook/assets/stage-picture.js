@@ -1,9 +1,7 @@
 /* The pictures, as text: pure functions of a trace, the same in a page, in a notebook and in a V8 without a page. */
 
 /** The picture of one step: a complete SVG. `step` counts from 0 (negative: from the end); `unfold` draws every storage. */
-function picture(trace, { variant = 0, step = -1, width = 760, unfold = false } = {}) {
-  return drawPicture(trace, { variant, step, width, unfold }).svg;
-}
+const picture = (trace, options = {}) => drawPicture(trace, options).svg;
 
 function drawPicture(trace, { variant = 0, step = -1, width = 760, unfold = false }) {
   const plan = planOf(trace), frames = plan.runs[variant], f = frames.at(step), W = Math.max(272, Math.round(width));

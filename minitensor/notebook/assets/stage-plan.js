@@ -1,11 +1,11 @@
 /* The plan of a trace: which rows, cells, colours and texts there will ever be, over all steps of all variants.
    Everything that must not move while stepping, or while switching variants, is decided here, once. */
 
+/** What a map holds for a key; made where there is nothing yet. */
+const entry = (map, key, make) => map.get(key) ?? map.set(key, make()).get(key);
+
 const plans = new WeakMap();
-function planOf(trace) {
-  if (!plans.has(trace)) plans.set(trace, makePlan(trace));
-  return plans.get(trace);
-}
+const planOf = trace => entry(plans, trace, () => makePlan(trace));
 
 const rowKey = t => t.saved ? `saved ${t.storage} ${t.shape} ${t.strides} ${t.offset} ${t.version}` : `tensor ${t.id}`;
 
@@ -47,14 +47,11 @@ const live = (it, v, born, freed) => { (it.spans[v] ??= [born, Infinity])[1] = f
 /** Notes what frame `k` of variant `v` brings that was not there before. */
 function meet(plan, f, v, k) {
   const isNew = it => it.changed === k || k === 0;
-  const groupOf = id => {
-    if (!plan.groups.has(id)) plan.groups.set(id, { id, spans: [], rows: new Map(), known: new Set(), written: new Set(), ends: new Set(), rowEnds: new Set(), texts: new Set(), captions: new Set(), length: 0, row: 0 });
-    return plan.groups.get(id);
-  };
+  const groupOf = id => entry(plan.groups, id, () => (
+    { id, spans: [], rows: new Map(), known: new Set(), written: new Set(), ends: new Set(), rowEnds: new Set(), texts: new Set(), captions: new Set(), length: 0, row: 0 }));
   const rowOf = t => {
-    const { rows } = groupOf(t.storage), key = rowKey(t);
-    if (!rows.has(key)) rows.set(key, { key, spans: [], sizes: [], holders: [], looks: new Map() });
-    return rows.get(key);
+    const key = rowKey(t);
+    return entry(groupOf(t.storage).rows, key, () => ({ key, spans: [], sizes: [], holders: [], looks: new Map() }));
   };
   for (const st of f.storages.values()) {
     if (!isNew(st)) continue;
@@ -64,6 +61,7 @@ function meet(plan, f, v, k) {
     for (const [i, text] of Object.entries(st.values)) if (+i < st.length) { g.known.add(+i); g.texts.add(text); }
     for (const [lo, hi] of st.wrote?.ranges.slice(0, 4) ?? []) g.written.add(lo).add(hi);
     g.captions.add(captionOf(st, k, plan).join('     '));
+    plan.texts.version.add(String(st.version));
     if (st.wrote?.at === k) g.writes = true;
   }
   for (const t of f.tensors.values()) {
@@ -79,7 +77,7 @@ function meet(plan, f, v, k) {
     if (t.saved) { row.holders[v] = ['node']; texts.op.add(f.nodes.get(t.node)?.op ?? ''); texts.kept.add(keptText(f, t)); }
     else {
       texts.dtype.add(t.dtype); texts.gradient.add(gradientText(t));
-      const life = plan.lives.get(t.id) ?? plan.lives.set(t.id, { id: t.id, storages: new Set(), spans: [] }).get(t.id);
+      const life = entry(plan.lives, t.id, () => ({ id: t.id, storages: new Set(), spans: [] }));
       life.storages.add(t.storage);
       live(life, v, t.born, t.freed);
     }
@@ -92,7 +90,6 @@ function meet(plan, f, v, k) {
     row.sizes[v] = mine.length;
     plan.texts.name.add(n.kind === 'line' ? `(${n.name})` : n.name);
   }
-  for (const st of f.storages.values()) plan.texts.version.add(String(st.version));
 }
 
 /** A tensor that came and went within one step was never held by anything. */
@@ -136,9 +133,7 @@ const CELL_MIN = 24, CELL_MAX = 54, CELL_WIDEST = 84, MOST_LINES = 4, MOST_CELLS
 /** The cells of a storage in `avail` px: one line if they fit, a few lines if not, and of many only the ends of every view and write,
     with counted gaps. Returns slots {from, to, x, w, line}, x counted from the first cell. */
 function cellsOf(group, avail) {
-  group.cells ??= new Map();
-  if (!group.cells.has(avail)) group.cells.set(avail, layCells(group, avail));
-  return group.cells.get(avail);
+  return entry(group.cells ??= new Map(), avail, () => layCells(group, avail));
 }
 
 function layCells({ length: n, known, written, ends, rowEnds, texts, row, writes }, avail) {
@@ -190,7 +185,7 @@ function piecesOf(cells, t) {
     if (a < 0 || b < 0) continue;
     let piece = null;
     for (const s of cells.slots.slice(a, b + 1)) {
-      if (piece?.line === s.line) piece.x2 = s.x + s.w; else pieces.push(piece = { line: s.line, x1: s.x, x2: s.x + s.w, many: total > MOST_RUNS ? total : 0 });
+      if (piece?.line === s.line) piece.x2 = s.x + s.w; else pieces.push(piece = { line: s.line, x1: s.x, x2: s.x + s.w });
     }
   }
   return pieces.filter((p, i) => !pieces.slice(0, i).some(q => q.line === p.line && q.x1 === p.x1 && q.x2 === p.x2));

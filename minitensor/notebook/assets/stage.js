@@ -8,7 +8,7 @@ const KEYS = 'data-lm-suppress-shortcuts';           // JupyterLab leaves the ke
 
 /** `code` -> <code>code</code>, everything else as text. */
 const marked = s => esc(s).replace(/`([^`]+)`/g, '<code>$1</code>');
-const onLine = s => s.line <= s.end && s.end > s.line ? `lines ${s.line} to ${s.end}` : `line ${s.line}`;
+const onLine = s => s.end > s.line ? `lines ${s.line} to ${s.end}` : `line ${s.line}`;
 
 const LEGEND = [
   ['names', 'left; an arrow leads to the tensor that a name stands for. (line 5) is held by the running line only.'],
@@ -42,7 +42,8 @@ function define() {
       this.at = { variant: Math.max(0, trace.variants.findIndex(v => v.id === this.getAttribute('variant'))), step: 0, seen: new Set(), unfold: false };
       this.at.step = Math.min(Math.max(1, +this.getAttribute('step') || 1), this.frames.length) - 1;
       this.setAttribute(KEYS, '');                    // outside the shadow root a key event seems to come from here
-      const root = this.shadowRoot ?? this.attachShadow({ mode: 'open' });
+      if (!this.shadowRoot) this.listen(this.attachShadow({ mode: 'open' }));
+      const root = this.shadowRoot;
       root.adoptedStyleSheets = [sheet];
       root.innerHTML = `<div class="frame"><section class="stage" aria-label="${esc(`Memory, step by step: ${trace.title}`)}">
         <div class="top"><p class="title">${esc(trace.title)}</p>${trace.ask ? `<p class="ask">${marked(trace.ask)}</p>` : ''}</div>
@@ -59,8 +60,6 @@ function define() {
             <details class="legend-box"><summary ${KEYS}>How to read the picture</summary><dl class="legend">${LEGEND.map(([a, b]) => `<dt>${a}</dt><dd>${b}</dd>`).join('')}</dl></details></div>
         </div></section></div>`;
       this.$ = sel => root.querySelector(sel);
-      if (!this.listening) this.listen(root);
-      this.listening = true;
       this.width = 0;
       this.showVariants();
       this.showProgram();
@@ -155,7 +154,7 @@ function define() {
       const { code } = this.variant;
       this.$('.code').innerHTML = code.map((line, i) => `<li data-line="${i + 1}"><span class="n">${i + 1}</span><span>${esc(line) || ' '}</span></li>`).join('');
       this.$('.time input').max = this.frames.length;
-      this.keepHeight();
+      if (this.width) this.keepHeight();
       this.$('.all ol').innerHTML = '';
       if (this.$('.all').open) this.fillWords();
     }

@@ -38,9 +38,7 @@ def entered(ledger: Ledger, node: Node, gradient: np.ndarray) -> NodeEntry | Non
 
 
 def visited(ledger: Ledger, node: Node, gradient: np.ndarray, sent: list[tuple[Node, np.ndarray]]) -> None:
-    """The rules of ``node`` have run; ``sent`` is on its way."""
-    if type(node) is Leaf:
-        return
+    """The rules of ``node``, which is no leaf, have run; ``sent`` is on its way."""
     passed = next((fact for fact in reversed(ledger.facts) if type(fact) is facts.Passed), None)
     for parent, part in sent:
         value = ledger.values.get(id(parent))

@@ -44,10 +44,10 @@ def gradient_text(numbers: np.ndarray) -> str:
         if len(whole) <= 24:
             return whole
     flat = numbers.flat
-    ends = [text_of(flat[i].item()) for i in (0, 1, -1)] if numbers.size > 3 else []
-    if not ends:
+    if numbers.size <= 3:
         return f"[{', '.join(text_of(n.item()) for n in flat)}]"
-    return f"[{ends[0]}, {ends[1]}, ..., {ends[2]}]"
+    first, second, last = (text_of(flat[i].item()) for i in (0, 1, -1))
+    return f"[{first}, {second}, ..., {last}]"
 
 
 def _nested(numbers: object) -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 import builtins
 import gc
+import inspect
 import itertools
 import linecache
 from collections.abc import Callable, Iterator
@@ -77,7 +78,7 @@ class Hooks:
     """
 
     def __init__(self, source: str, file: str) -> None:
-        self.lines = source.splitlines()
+        self.source = source
         self.file = file
         self.statements: dict[int, Statement] = {}
         self.heads: dict[int, int] = {}
@@ -110,7 +111,7 @@ class Hooks:
         part: Any = value or node
         if isinstance(node, (ast.For, ast.While)):
             part = node.iter if isinstance(node, ast.For) else node.test
-        text = ast.get_source_segment("\n".join(self.lines), part) or ""
+        text = ast.get_source_segment(self.source, part) or ""
         return " ".join(text.split())
 
     def _call(self, node: ast.stmt, index: int, moment: str) -> ast.stmt:
@@ -181,16 +182,22 @@ def awaits(tree: ast.Module) -> bool:
 # ---------- code objects ----------
 
 _INLINE = ("<lambda>", "<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
-_OPTIMIZED, _ASYNC = 0x1, 0x80 | 0x100 | 0x200
+_ASYNC = inspect.CO_COROUTINE | inspect.CO_ITERABLE_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
 def functions_in(code: CodeType) -> Iterator[CodeType]:
     """The code objects of the functions that are defined in ``code``, at any depth."""
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            if constant.co_flags & _OPTIMIZED and not constant.co_flags & _ASYNC and constant.co_name not in _INLINE:
+            flags = constant.co_flags
+            if flags & inspect.CO_OPTIMIZED and not flags & _ASYNC and constant.co_name not in _INLINE:
                 yield constant
             yield from functions_in(constant)
+
+
+def _place(code: CodeType) -> tuple[str, int, tuple[str, ...]]:
+    """What a function's code has in common with the code that the same lines give with hooks, or without."""
+    return code.co_name, code.co_firstlineno, code.co_freevars
 
 
 def hooked_twin(code: CodeType) -> tuple[CodeType, Hooks] | None:
@@ -203,20 +210,18 @@ def hooked_twin(code: CodeType) -> tuple[CodeType, Hooks] | None:
     hooks = Hooks(source, code.co_filename)
     whole = compile(hooks.module(tree), code.co_filename, "exec", dont_inherit=True)
     for twin in functions_in(whole):
-        same_place = (twin.co_name, twin.co_firstlineno) == (code.co_name, code.co_firstlineno)
-        if same_place and twin.co_freevars == code.co_freevars and twin.co_varnames == code.co_varnames:
+        if _place(twin) == _place(code) and twin.co_varnames == code.co_varnames:
             return twin, hooks
     return None
 
 
 def take_away(hooked: list[CodeType], plain: CodeType) -> None:
     """Give the functions that a program defined the code they would have without hooks."""
-    twins = {(code.co_name, code.co_firstlineno, code.co_freevars): code for code in functions_in(plain)}
-    hooked = [code for code in hooked if (code.co_name, code.co_firstlineno, code.co_freevars) in twins]
+    twins = {_place(code): code for code in functions_in(plain)}
+    hooked = [code for code in hooked if _place(code) in twins]
     for function in gc.get_referrers(*hooked) if hooked else ():
         if isinstance(function, FunctionType) and function.__code__ in hooked:
-            code = function.__code__
-            function.__code__ = twins[code.co_name, code.co_firstlineno, code.co_freevars]
+            function.__code__ = twins[_place(function.__code__)]
 
 
 def functions_of(value: Any) -> Iterator[FunctionType]:

@@ -98,7 +98,7 @@ class Ledger(Memory):
         history = x._history
         for node in (None if history is None else history.node, x._node):
             if node is not None and id(node) not in self.values:
-                drawn = node.op not in (READ, WRITE, RELAID) and type(node) is not Leaf
+                drawn = _is_operation(node)
                 if drawn and old is not None and node.inputs and node.inputs[0] is not None:
                     reads = {id(node.inputs[0]): old, **reads}
                 value = self._value(node, entry, op if drawn else None, reads)
@@ -108,9 +108,7 @@ class Ledger(Memory):
                     self._label_copies(value, old, entry, copies)
                     self._note_reads(node, old, entry)
         self.see(x)
-        for y in inputs:
-            if _is_shown(y):
-                self.see(y)
+        self._see_all(inputs)
 
     def _note_reads(self, node: Node, old: StateEntry | None, entry: TensorEntry) -> None:
         """A view that was out of date was brought up to date for this write: its node was never its tensor's own."""
@@ -158,7 +156,7 @@ class Ledger(Memory):
             self._state(entry)
             return entry
         op, reads = entry.pending or (None, {})
-        if op is not None and (node.op in (READ, WRITE, RELAID) or type(node) is Leaf):
+        if not _is_operation(node):
             op = None
         value = self._value(node, entry, op, reads)
         entry.pending = None
@@ -210,7 +208,7 @@ class Ledger(Memory):
             if besides is not None and x._storage is besides._storage:
                 state = family.states.get(version - 1)  # what it read was there before the write
             else:
-                state = family.states.get(version) or self._state(entry)
+                state = self._state(entry)
             if state is not None:
                 found[id(node)] = state
         return found
@@ -249,18 +247,16 @@ class Ledger(Memory):
     def _save(self, value: NodeEntry, what: str, array: np.ndarray, storage: Storage, version: int) -> None:
         kept = self._storage(storage)
         shape, strides, offset = cells.layout(array, storage.buffer)
-        at = [s for s in self.states.values() if s.family.storage is kept and s.version == version]
-        looking = [entry for entry in self.tensors.values() if entry.storage is kept]
-        save = SaveEntry(
-            self._new_id("s"), what, kept, version, value, at[0] if at else None, looking[0] if looking else None
-        )
+        at = next((s for s in self.states.values() if s.family.storage is kept and s.version == version), None)
+        looking = next((entry for entry in self.tensors.values() if entry.storage is kept), None)
+        save = SaveEntry(self._new_id("s"), what, kept, version, value, at, looking)
         value.saves.append(save)
         event = {
             "do": "save",
             "id": save.id,
             "node": value.drawn,
             "what": what,
-            "state": at[0].id if at else None,
+            "state": at.id if at is not None else None,
             "storage": kept.id,
             "shape": shape,
             "strides": strides,
@@ -269,11 +265,11 @@ class Ledger(Memory):
         }
         if not kept.seen_by_tensor:
             event["copy"] = True
-        elif not at:
+        elif at is None:
             save.event = event
             self._unlabelled.append(save)  # named at the end of the step, when its tensor may have a name
         self.events.append(event)
-        self._show_ends(kept, storage.buffer, cells.runs_of(shape, strides, offset, cells.MOST_RANGES)[0])
+        self._show_ends(kept, storage.buffer, event)
 
     def node_gone(self, key: int) -> None:
         value = self.values.pop(key, None)
@@ -368,6 +364,11 @@ def _node_gone(ledger: weakref.ref[Ledger], key: int) -> None:
     alive = ledger()
     if alive is not None:
         alive.node_gone(key)  # told at the end of the step: it needs no step of its own
+
+
+def _is_operation(node: Node) -> bool:
+    """Whether a node is what an operation made: no leaf, and no other look at a family's value."""
+    return node.op not in (READ, WRITE, RELAID) and type(node) is not Leaf
 
 
 def _is_shown(x: Any) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.dtypes import _BY_NUMPY
+from minitensor.dtypes import BY_NUMPY
 from minitensor.history import Leaf, Node
 from minitensor.notebook.recording import cells, facts
 from minitensor.notebook.recording.entries import Event, Family, StorageEntry, TensorEntry
@@ -117,10 +117,11 @@ class Memory:
             self.bytes_before += storage.nbytes
         return entry
 
-    def _show_ends(self, entry: StorageEntry, buffer: np.ndarray, runs: list[cells.Run]) -> None:
-        """Give cells that become interesting the number they have had since they were last written."""
+    def _show_ends(self, entry: StorageEntry, buffer: np.ndarray, look: dict[str, Any]) -> None:
+        """Give the cells at the ends of what ``look`` shows the number they have had since they were last written."""
         if entry.is_small:
             return
+        runs, _ = cells.runs_of(look["shape"], look["strides"], look["offset"], cells.MOST_RANGES)
         news = cells.ends(runs) - entry.known
         entry.known |= news
         for index, text in cells.read(buffer, news).items():
@@ -131,24 +132,22 @@ class Memory:
             else:
                 entry.event["values"][index] = text
 
-    # ---------- tensors ----------
-
     def _write_event(self, x: Tensor, entry: StorageEntry, where: Any) -> tuple[Event, int, list[cells.Run], bool]:
         buffer = x._storage.buffer
         runs, count, exact = _written(x, buffer, where)
         event: Event = {"do": "write", "storage": entry.id, "cells": {}, "count": count, "version": entry.version}
         if entry.is_small:
             event["cells"] = cells.read(buffer, [i for first, last in runs for i in range(first, last + 1)])
-            return event, count, runs, exact
-        if not runs:
-            return event, count, runs, exact
-        told = runs if len(runs) <= cells.MOST_RANGES else [(runs[0][0], runs[-1][1])]
-        event["ranges"] = [list(run) for run in told]
-        entry.known |= cells.ends(runs)
-        written = [i for i in entry.known if any(first <= i <= last for first, last in runs)]
-        event["cells"] = cells.read(buffer, sorted(written))
-        entry.writes.append((event, runs))
+        elif runs:
+            told = runs if len(runs) <= cells.MOST_RANGES else [(runs[0][0], runs[-1][1])]
+            event["ranges"] = [list(run) for run in told]
+            entry.known |= cells.ends(runs)
+            written = [i for i in entry.known if any(first <= i <= last for first, last in runs)]
+            event["cells"] = cells.read(buffer, sorted(written))
+            entry.writes.append((event, runs))
         return event, count, runs, exact
+
+    # ---------- tensors ----------
 
     def meet(self, x: Tensor, op: str = "", family: Family | None = None) -> TensorEntry:
         """The entry of a tensor."""
@@ -167,13 +166,11 @@ class Memory:
         self.tensors[key] = entry
         family.members[key] = entry
         entry.event = event = {"do": "tensor", "id": entry.id, "storage": storage.id, **entry.look}
-        (self.events if storage.step >= 0 or self.step < 0 else self._late(op)).append(event)
-        self._show_ends(storage, x._storage.buffer, self._runs(entry.look))
+        # Met only now on an old storage: a view is new, anything else was there before.
+        was_there = storage.step < 0 <= self.step and not op
+        (self.before if was_there else self.events).append(event)
+        self._show_ends(storage, x._storage.buffer, entry.look)
         return entry
-
-    def _late(self, op: str) -> list[Event]:
-        """Where the tensor on an old storage is told: a view is new, anything else was there before."""
-        return self.events if op else self.before
 
     def _family(self, x: Tensor, storage: StorageEntry) -> Family:
         history = x._history
@@ -198,9 +195,6 @@ class Memory:
             "leaf": node is None or (type(node) is Leaf and _shows_all_of_it(x)),
         }
 
-    def _runs(self, look: dict[str, Any]) -> list[cells.Run]:
-        return cells.runs_of(look["shape"], look["strides"], look["offset"], cells.MOST_RANGES)[0]
-
     def tensor_gone(self, key: int) -> None:
         entry = self.tensors.pop(key, None)
         if entry is None:
@@ -212,9 +206,8 @@ class Memory:
         self._freed("tensors", entry.id)
         self.facts.append(facts.TensorFreed(entry))
 
-    # ---------- what operations did ----------
-
     def _refresh(self, x: Tensor, entry: TensorEntry) -> None:
+        """Tell of a tensor's shape, strides and wish for a gradient when they have changed."""
         look = self._look(x, entry.storage)
         changed = {key: value for key, value in look.items() if value != entry.look[key]}
         if not changed:
@@ -224,7 +217,7 @@ class Memory:
             entry.event.update(changed)
         else:
             self.events.append({"do": "retensor", "id": entry.id, **changed})
-        self._show_ends(entry.storage, x._storage.buffer, self._runs(look))
+        self._show_ends(entry.storage, x._storage.buffer, look)
 
 
 def at_once(tell: Callable[[], None]) -> None:
@@ -238,7 +231,7 @@ def _tensor_gone(memory: weakref.ref[Memory], key: int) -> None:
 
 
 def _dtype(array: np.ndarray) -> str:
-    return _BY_NUMPY[array.dtype].name if array.dtype in _BY_NUMPY else array.dtype.name
+    return BY_NUMPY[array.dtype].name if array.dtype in BY_NUMPY else array.dtype.name
 
 
 def _written(x: Tensor, buffer: np.ndarray, where: Any) -> tuple[list[cells.Run], int, bool]:

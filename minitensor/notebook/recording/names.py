@@ -82,8 +82,8 @@ class Names:
 
         Args:
             stack: the activations; ``frame`` is the frame of the last, when it can be read.
-            only_locals: leave the names of the top level as they were.
             running: the lines that are not done yet, by number of execution: what they alone hold is called so.
+            only_locals: leave the names of the top level as they were.
         """
         found: dict[str, tuple[TensorEntry, str]] = {}
         if only_locals:

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from minitensor.notebook.recording.facts import Collected, Done, Passed, Sent, Started, StorageFreed
-from minitensor.notebook.wording.words import both, bytes_text, code, fitting, node_text
-
-_RESHAPING = ("reshape", "view", "squeeze", "unsqueeze", "flatten", "transpose", "t")
-_RESHAPING_IN_PLACE = tuple(f"{op}_" for op in _RESHAPING)
+from minitensor.notebook.wording.words import RESHAPING, RESHAPING_IN_PLACE, both, bytes_text, code, fitting, node_text
 
 
 def say_backward(done: Done) -> str:
     """The sentence of a step of backward; empty when it is about something else."""
-    for fact in done.facts:
-        if isinstance(fact, Passed):
-            return _passed(done, fact)
-    for fact in done.facts:
-        if isinstance(fact, Started):
-            at = fact.label or "a tensor that was there before"
-            return f"{code('backward')} starts at {at} with the gradient {fact.gradient}."
-    collected = [fact for fact in done.facts if isinstance(fact, Collected)]
+    passed, started, collected = done.all(Passed), done.all(Started), done.all(Collected)
+    if passed:
+        return _passed(done, passed[0])
+    if started:
+        at = started[0].label or "a tensor that was there before"
+        return f"{code('backward')} starts at {at} with the gradient {started[0].gradient}."
     return _collected(done, collected) if collected else ""
 
 
@@ -32,7 +27,7 @@ def _passed(done: Done, fact: Passed) -> str:
         return _write(fact)
     if node is not None and node.drawn is None:
         return _view(fact)
-    freed = [each.storage for each in done.facts if isinstance(each, StorageFreed)]
+    freed = [each.storage for each in done.all(StorageFreed)]
     copies = [storage for storage in freed if not storage.seen_by_tensor]
     let_go = ""
     if copies:
@@ -76,9 +71,9 @@ def _view(fact: Passed) -> str:
     """A view's own node: the gradient for what the view sees becomes one for the family."""
     node, sent = fact.node, fact.sent[0]
     view = code(node.of.name) if node.of is not None and node.of.name else "a view"
-    if fact.op in _RESHAPING or fact.op in _RESHAPING_IN_PLACE:
+    if fact.op in RESHAPING or fact.op in RESHAPING_IN_PLACE:
         return f"{node_text(node)} gives the gradient the shape of {sent.label} again: {_to(sent)}."
-    which = f"{node_text(node)}" if fact.op != "read" else f"{view}, a view of {sent.label},"
+    which = node_text(node) if fact.op != "read" else f"{view}, a view of {sent.label},"
     return f"{which} puts the gradient {fact.gradient} where {view} looks and 0 elsewhere: {_to(sent)}."
 
 
@@ -91,8 +86,8 @@ def _collected(done: Done, collected: list[Collected]) -> str:
     storages = [fact.storage for fact in collected if fact.storage is not None]
     total = bytes_text(sum(storage.nbytes for storage in storages))
     where = f"storage {storages[0].id}" if len(storages) == 1 else f"{len(storages)} new storages"
-    freed = [each.storage for each in done.facts if isinstance(each, StorageFreed)]
+    freed = [each.storage for each in done.all(StorageFreed)]
     gone = (
         f"Storage {freed[0].id} is freed." if len(freed) == 1 else f"{len(freed)} storages are freed." if freed else ""
     )
-    return fitting(f"{code('backward')} is done: {both(told[:2])}{more}, in {where}, {total}.", gone if freed else "")
+    return fitting(f"{code('backward')} is done: {both(told[:2])}{more}, in {where}, {total}.", gone)

@@ -74,7 +74,7 @@ def _deleted(done: Done, unnamed: Sequence[Unnamed]) -> str:
             f"{subject} takes away the last name of its tensor, so storage {storage.id} is freed at once: "
             f"{bytes_text(storage.nbytes)} fewer are allocated."
         )
-    return f"{subject} takes away a name and its tensor. Storage {storage.id} stays, because {keeper(done, storage)}."
+    return f"{subject} takes away a name and its tensor. {kept(done, storage)}"
 
 
 def moved(done: Done) -> str:
@@ -102,7 +102,7 @@ def fate(done: Done, fact: Named) -> str:
         return f"Storage {storage.id} is freed: {bytes_text(storage.nbytes)}."
     if not old.freed and old.names:
         return f"{code(old.names[0])} still names the old tensor."
-    return f"Storage {storage.id} stays, because {keeper(done, storage)}."
+    return kept(done, storage)
 
 
 def keeper(done: Done, storage: StorageEntry) -> str:

@@ -6,11 +6,10 @@ import re
 
 from minitensor.notebook.recording.entries import TensorEntry
 from minitensor.notebook.recording.facts import Done, Wrote
-from minitensor.notebook.wording.words import code, fitting, node_text
+from minitensor.notebook.wording.words import RESHAPING_IN_PLACE, code, fitting, node_text
 
 _METHOD = re.compile(r"^([A-Za-z_][\w.\[\]']*)\.\w+\(")
 _ITEM = re.compile(r"^([A-Za-z_]\w*)\s*\[.*=")
-_LOOKS = ("reshape_", "transpose_", "t_", "squeeze_", "unsqueeze_", "flatten_")
 
 
 def say_error(done: Done) -> str:
@@ -32,7 +31,7 @@ def say_error(done: Done) -> str:
     if node is not None and "an earlier backward has used" in text:
         return f"{node_text(node)} has let go of what it saved, for an earlier backward used it. So this one raises."
     if text.startswith("Leaf Var"):
-        verb = "change the shape of" if op and op.group(1) in _LOOKS else "write"
+        verb = "change the shape of" if op and op.group(1) in RESHAPING_IN_PLACE else "write"
         what = _protected(done, found.group(1) if found else "")
         return fitting(f"{subject} asks to {verb} {what} while gradients are recorded, and is refused.", unchanged)
     if "in-place policy" in text:

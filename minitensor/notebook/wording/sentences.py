@@ -14,7 +14,7 @@ from minitensor.notebook.recording.cells import SMALL, merged, runs_of
 from minitensor.notebook.recording.entries import NodeEntry, TensorEntry
 from minitensor.notebook.recording.facts import Called, Done, Made, Named, Relaid, Returned, Viewed, Wrote
 from minitensor.notebook.wording.backwords import say_backward
-from minitensor.notebook.wording.naming import called, freed, keeper, kept, moved, name_of, say_names
+from minitensor.notebook.wording.naming import called, freed, kept, moved, name_of, say_names
 from minitensor.notebook.wording.refusals import say_error
 from minitensor.notebook.wording.words import both, bytes_text, code, count_of, fitting, node_text
 
@@ -134,18 +134,22 @@ def _share_nothing(done: Done, fact: Made) -> str:
 
 def _saved(node: NodeEntry | None, op: str) -> str:
     """What an operation keeps for backward."""
-    if node is None:
-        return ""
-    copies = [save for save in node.saves if not save.storage.seen_by_tensor]
-    labels = list(dict.fromkeys(code(save.label) for save in node.saves if save not in copies))
-    if labels:
-        return f"{code(op)} saves {both(labels)}, because its gradient needs those numbers."
-    return "" if copies else f"{code(op)} saves nothing for backward."
+    if node is not None and not node.saves:
+        return f"{code(op)} saves nothing for backward."
+    return _saved_without_copy(node, op)
+
+
+def _saved_without_copy(node: NodeEntry | None, op: str) -> str:
+    """What it keeps of storages that tensors look at: what it read or, in place, its own result."""
+    saves = node.saves if node is not None else []
+    labels = list(dict.fromkeys(code(save.label) for save in saves if save.storage.seen_by_tensor))
+    return f"{code(op)} saves {both(labels)}, because its gradient needs those numbers." if labels else ""
 
 
 def _viewed(done: Done, fact: Viewed) -> str:
     tensor, storage, base = fact.tensor, fact.tensor.storage, fact.base
-    size = math.prod(tensor.look["shape"])
+    size, cells = math.prod(tensor.look["shape"]), _distinct(tensor)
+    whole = size == cells == storage.length
     name = called(done, tensor)
     if fact.op == "detach":
         on = f"{code('detach')} makes a second tensor on storage {storage.id}, one that wants no gradient."
@@ -155,11 +159,11 @@ def _viewed(done: Done, fact: Viewed) -> str:
     subject = _subject(done, fact.op) if fact.op == "getitem" else code(fact.op)
     if done.statement.kind == "for":
         subject = f"The loop in line {done.line}"
-    if size == storage.length and _distinct(tensor) == size:
+    if whole:
         first = f"{subject} makes a second tensor on storage {storage.id}: no number is copied, no byte is added."
         if tensor.names and base is not None and base.names:
-            first = f"{first[:-1]}. {called(done, base)} and {called(done, tensor)} look at the same cells."
-    elif (cells := _distinct(tensor)) < size:
+            first = f"{first[:-1]}. {called(done, base)} and {name} look at the same cells."
+    elif cells < size:
         few = count_of(cells, "cell")
         first = f"{subject} makes a tensor whose {size:,} elements look at {few} of storage {storage.id}."
     else:
@@ -171,7 +175,7 @@ def _viewed(done: Done, fact: Viewed) -> str:
             shared = both([called(done, base), name])
             return fitting(first, f"{shared} share one history from now on." if tensor.names and base.names else "")
         return fitting(first, f"Under {code('no_grad')} {name} wants no gradient and stays out of the history.")
-    return fitting(first, moved(done) or "" if "copied" in first else "No byte is added.")
+    return fitting(first, moved(done) if whole else "No byte is added.")
 
 
 def _distinct(tensor: TensorEntry) -> int:
@@ -215,7 +219,7 @@ def _wrote(done: Done, fact: Wrote) -> str:
     return fitting(
         first,
         _stale(fact),
-        _kept_result(fact),
+        _saved_without_copy(fact.node, fact.op),
         _joined(done, fact),
         _unknown_to_history(done, fact),
         _family_moves(done, fact),
@@ -243,12 +247,6 @@ def _stale(fact: Wrote) -> str:
         f"{both(savers[:2])} saved version {fact.before}, and those numbers are gone: {code('backward')} through "
         f"{'it' if len(savers) == 1 else 'them'} will be refused."
     )
-
-
-def _kept_result(fact: Wrote) -> str:
-    """What an in-place operation saves without a copy: its own result, or another operand."""
-    told = _saved(fact.node, fact.op)
-    return "" if told.endswith("nothing for backward.") else told
 
 
 def _joined(done: Done, fact: Wrote) -> str:
@@ -340,7 +338,7 @@ def _several(done: Done, ops: list[Any]) -> str:
             total = bytes_text(sum(fact.tensor.storage.nbytes for fact in made))
             parts.append(f"{count_of(len(made), 'new storage')}, {total}")
         if writes:
-            parts.append(f"{count_of(len(writes), 'write')}")
+            parts.append(count_of(len(writes), "write"))
         first = f"{runs}: {both(parts)}." if parts else f"{runs}; no byte is added."
     temporary = [fact.tensor.storage for fact in made if fact.tensor.freed]
     gone = [storage for storage in temporary if storage.freed]
@@ -351,7 +349,7 @@ def _several(done: Done, ops: list[Any]) -> str:
         again = f"{numbers[0].upper()}{numbers[1:]} {'is' if len(gone) == 1 else 'are'} freed again: nothing needs it."
         again = again if len(gone) == 1 else again.replace("needs it", "needs them")
     staying = [storage for storage in temporary if not storage.freed]
-    held = f"Storage {staying[0].id} stays, because {keeper(done, staying[0])}." if staying else ""
+    held = kept(done, staying[0]) if staying else ""
     last = ops[-1].tensor
     result = f"{called(done, last)} names the last result." if last.names and not isinstance(ops[-1], Wrote) else ""
     return fitting(first, stale, moved(done) or result, again, held)

@@ -10,13 +10,14 @@ if TYPE_CHECKING:
 
 MOST_WORDS = 35
 
+# Operations that show the same cells in another shape.
+RESHAPING = ("reshape", "view", "squeeze", "unsqueeze", "flatten", "transpose", "t")
+RESHAPING_IN_PLACE = tuple(f"{op}_" for op in RESHAPING)
+
 
 def code(text: str) -> str:
     """Code in a sentence. A backtick inside would end it early."""
     return "`" + text.replace("`", "'") + "`"
-
-
-quoted = code
 
 
 def bytes_text(count: int) -> str:
