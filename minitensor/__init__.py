@@ -36,4 +36,4 @@ __version__ = "0.1.0"
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"minitensor\b")
 
 # The operations keep the names of their rows. They are bound here rather than listed again.
-globals().update({**operations.FUNCTIONS, **relaying.FUNCTIONS, **parts.FUNCTIONS, **joining.FUNCTIONS})
+globals().update({**operations.found_in("m"), **relaying.FUNCTIONS, **parts.FUNCTIONS, **joining.FUNCTIONS})

@@ -13,8 +13,9 @@ import numpy as np
 
 from minitensor.device.counters import cpu_meter
 from minitensor.events import watch
-from minitensor.history import FREED, GradientBox, Leaf, Node
-from minitensor.kernels import summed_to
+from minitensor.history import GradientBox, Leaf, Node
+from minitensor.rules.on_arrays import summed_to
+from minitensor.saving import FREED
 from minitensor.tensor import Tensor
 
 
@@ -243,13 +244,27 @@ def grad(
     inputs: Tensor | Sequence[Tensor],
     grad_outputs: Any = None,
     retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
     allow_unused: bool = False,
+    no_grad_vars: Any = None,
 ) -> list[Tensor | None]:
     """The gradients of ``outputs`` for ``inputs`` (leaves or not), without touching any ``grad``.
+
+    Args:
+        grad_outputs: the gradients to begin with, one per output; None for ones.
+        retain_graph: keep what was saved, so that backward can run again; by default as ``create_graph``.
+        create_graph: record the computation of the gradients, so that they have gradients themselves.
+        only_inputs: must be True, as in Paddle.
+        allow_unused: give None for an input that the outputs do not depend on.
+        no_grad_vars: must be None; use ``detach()`` where a tensor should count as a constant.
 
     Raises:
         RuntimeError: when an output does not depend on an input, unless ``allow_unused`` (then its gradient is None).
     """
+    if only_inputs is not True or no_grad_vars is not None:
+        raise ValueError("grad: only_inputs must be True and no_grad_vars None; detach() what should be a constant")
+    retain_graph = create_graph if retain_graph is None else bool(retain_graph)
     many_outputs = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
     many_inputs = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
     given = list(grad_outputs) if isinstance(grad_outputs, (list, tuple)) else [grad_outputs] * len(many_outputs)
@@ -268,10 +283,41 @@ def grad(
                 f"Pass allow_unused=True to get None for it."
             )
 
+    if create_graph:
+        return _recorded(many_outputs, given, waits, retain_graph, wanted)
+
     def gradients(arrived: Arrived, boxes: Arrived, flight: InFlight) -> list[Tensor | None]:
         return [None if node not in arrived else _copied(arrived[node]) for node in wanted]
 
-    return propagate(roots, waits, bool(retain_graph), gradients, frozenset(wanted))
+    return propagate(roots, waits, retain_graph, gradients, frozenset(wanted))
+
+
+def _recorded(
+    outputs: list[Tensor], given: list[Any], waits: dict[Node, int], retain_graph: bool, wanted: list[Node]
+) -> list[Tensor | None]:
+    """The gradients as tensors that have gradients themselves; each has memory of its own."""
+    from minitensor import higher_order  # made of operations, which are above this module
+
+    roots: dict[Node, Tensor] = {}
+    taken = set()
+    for x, g in zip(outputs, given, strict=True):
+        node, start = _start(x, g, "grad")
+        if g is None or g._array.dtype != x._array.dtype:
+            tensor = Tensor._made(start) if g is None else g.astype(x.dtype)  # type: ignore[attr-defined]
+        else:
+            tensor = g
+            taken.add(g._storage)
+        roots[node] = tensor if node not in roots else roots[node] + tensor  # type: ignore[operator]
+    arrived = higher_order.propagate(roots, waits, retain_graph, frozenset(wanted))
+    results: list[Tensor | None] = []
+    for node in wanted:
+        g = arrived.get(node)
+        if g is not None and g._storage in taken:
+            g = g.clone()  # type: ignore[attr-defined]
+        if g is not None:
+            taken.add(g._storage)
+        results.append(g)
+    return results
 
 
 def _copied(g: np.ndarray) -> Tensor:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from minitensor.dtypes import BY_NUMPY, DTYPES, FLOATS, dtype_of, float32
-from minitensor.kernels import stored, stored_array
+from minitensor.kernels.numbers import stored, stored_array
 from minitensor.tensor import Tensor
 
 

@@ -5,13 +5,16 @@ They are plain ``ValueError``, ``TypeError``, ``RuntimeError`` and ``IndexError`
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from minitensor.dtypes import FLOATS
-from minitensor.history import Node, Saved
 from minitensor.storage import Place, write_that_made
+
+if TYPE_CHECKING:
+    from minitensor.history import Node
+    from minitensor.saving import Saved
 
 
 def leaf_written(name: str, op: str, is_view: bool) -> ValueError:
@@ -69,29 +72,48 @@ def freed(node: Node) -> RuntimeError:
     )
 
 
-def stale(node: Node, what: str, saved: Saved) -> NoReturn:
-    """Backward needs a value that was overwritten after ``node`` saved it."""
+def stale(node: Node, what: str, saved: Saved) -> RuntimeError:
+    """Backward needs a value whose storage was written after ``node`` saved it.
+
+    Either its bytes were overwritten: then the write is known that did. Or other bytes of the storage were, and only
+    the version tells that something was written.
+    """
     array, storage, version = saved
-    write = write_that_made(storage, version + 1)
     which = {"out": "output", "x": "first input", "y": "second input"}.get(what, what)
     if what == "x" and len(node.inputs) == 1:
         which = "input"
-    saver = f"{node.op.name} saved its {which} at version {version}"
-    if write is None:
-        writer = "  overwritten: by a write that is no longer in the log"
+    taken = type(version) is not int and hasattr(version, "made")
+    if type(version) is not int:
+        version = version.version
+    lines = [
+        f"A tensor of shape {list(array.shape)} that backward needs has been modified by an inplace operation."
+        if taken
+        else f"A tensor of shape {list(array.shape)} that backward needs lies in memory that was written by an inplace "
+        f"operation. None of the bytes that it saved were overwritten: only the version of their storage has moved.",
+        f"  saved:       {node.op.name} saved its {which} at version {version} ({node.place})",
+    ]
+    now = storage.version
+    if taken:
+        by = saved[2]
+        made, writer = by.made, f"by {by.op}, which made version {by.made} ({Place(by.code, by.instruction)})"
     else:
-        op, code, instruction = write
-        writer = f"  overwritten: by {op}, which made version {version + 1} ({Place(code, instruction)})"
-    if storage.version > version + 1:
-        writer += f"; the storage is now at version {storage.version}"
-    raise RuntimeError(
-        f"A tensor of shape {list(array.shape)} that backward needs has been modified by an inplace operation.\n"
-        f"  saved:       {saver} ({node.place})\n"
-        f"{writer}\n"
-        f"  received tensor_version:{storage.version} != wrapper_version_snapshot:{version}\n"
-        f"Ways out: run backward before the write; or use the normal operation instead of the one that overwrote; "
-        f"or give {node.op.name} a `clone()` to save."
+        made, write = version + 1, write_that_made(storage, version + 1)
+        writer = "by a write that is no longer in the log"
+        if write is not None:
+            op, code, instruction = write
+            writer = f"by {op}, which made version {made} ({Place(code, instruction)})"
+    lines.append(f"  {'overwritten: ' if taken else 'written:     '}{writer}")
+    if now > made:
+        lines[-1] += f"; the storage is now at version {now}"
+    lines.append(f"  received tensor_version:{now} != wrapper_version_snapshot:{version}")
+    way = f"or give {node.op.name} a `clone()` to save"
+    if not taken:
+        way = 'or write under `set_inplace_policy("copy_on_write")`, which looks at bytes'
+    lines.append(
+        f"Ways out: run backward before the write; or use the normal operation instead of the one that "
+        f"{'overwrote' if taken else 'wrote'}; {way}."
     )
+    return RuntimeError("\n".join(lines))
 
 
 def shape_text(shape: tuple[int, ...]) -> str:
@@ -142,6 +164,20 @@ def explain_in_place(op: str, error: Exception, arrays: tuple[np.ndarray, ...], 
     if isinstance(error, TypeError) and target.dtype not in FLOATS:
         return result_does_not_fit(op, target.dtype)
     return explain(op, error, arrays)
+
+
+def explain_other(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> Exception:
+    """The same for an operation whose operands are not broadcast against each other."""
+    if isinstance(error, TypeError) and "ufunc" in _plain(error):
+        return TypeError(f"{op}: there is no such operation for operands of dtype {_names(arrays)}")
+    return type(error)(f"{op}: {_plain(error)}")
+
+
+def explain_other_in_place(
+    op: str, error: Exception, arrays: tuple[np.ndarray, ...], target: np.ndarray
+) -> Exception:
+    """The same for an in-place operation whose operands are not broadcast against each other."""
+    return explain_other(op, error, arrays) if target.flags.writeable else overlapping_target(op, target.shape)
 
 
 def result_does_not_fit(op: str, dtype: np.dtype) -> TypeError:

@@ -19,30 +19,43 @@ from typing import Any
 import numpy as np
 
 from minitensor.regions import covers, region_of, same_layout
-from minitensor.storage import Place, Storage, caller
-
-#: A saved array, the storage it lies in, and the version at which it was saved.
-Saved = tuple[np.ndarray, Storage, int]
-
-#: Stands in ``Node.saved`` once a backward without ``retain_graph`` has used it.
-FREED: Any = "freed"
-
+from minitensor.saving import FREED
+from minitensor.storage import Place, caller
 
 class Operation:
     """What nodes of one kind have in common.
 
     ``backward(node, g)`` returns one gradient array (or None) per entry of ``node.inputs``. It may return ``g``
-    itself, or a view of it, and never writes into it.
+    itself, or a view of it, and never writes into it. ``on_tensors`` does the same with tensors, recorded. A linear
+    operation says instead how it goes onward: ``onward(node, i, u)`` is what it makes of ``u`` in place of input ``i``,
+    with zeros for the other inputs.
     """
 
-    __slots__ = ("name", "backward", "saved_names")
+    __slots__ = ("name", "backward", "saved_names", "onward", "later", "_on_tensors")
+
+    #: Makes ``on_tensors`` when it is first asked for.
+    later: Callable[[], Callable[[Node, Any], Any]]
 
     def __init__(
-        self, name: str, backward: Callable[[Node, np.ndarray], Any], saved_names: tuple[str, ...] = ()
+        self,
+        name: str,
+        backward: Callable[[Node, np.ndarray], Any],
+        saved_names: tuple[str, ...] = (),
+        onward: Callable[[Node, int, np.ndarray], np.ndarray] | None = None,
     ) -> None:
         self.name = name
         self.backward = backward
         self.saved_names = saved_names
+        self.onward = onward
+
+    @property
+    def on_tensors(self) -> Callable[[Node, Any], Any]:
+        """``on_tensors(node, g)`` returns one gradient tensor (or None) per entry of ``node.inputs``."""
+        try:
+            return self._on_tensors
+        except AttributeError:
+            self._on_tensors = self.later()
+            return self._on_tensors
 
 
 class Node:
@@ -51,7 +64,7 @@ class Node:
     Attributes:
         op: its :class:`Operation`.
         inputs: the nodes of the op's inputs; None where an input wants no gradient.
-        saved: what backward needs: :data:`Saved` triples (or None) in the order of ``op.saved_names``, then plain
+        saved: what backward needs: :data:`~minitensor.saving.Saved` triples (or None) in the order of ``op.saved_names``, then plain
             values.
         shape: the shape of the value.
         hooks: a list of callables and :class:`GradientBox`, or None.
@@ -290,12 +303,34 @@ def _relaid_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
     return (back(g),)
 
 
+def _read_onward(node: Node, _: int, u: np.ndarray) -> np.ndarray:
+    (region,) = node.saved
+    return region.show(u)
+
+
+def _write_onward(node: Node, i: int, u: np.ndarray) -> np.ndarray:
+    (region,) = node.saved
+    return region.split(u)[1] if i == 0 else region.spread(repeated(u, region.view.shape))
+
+
+def _relaid_onward(node: Node, _: int, u: np.ndarray) -> np.ndarray:
+    (back,) = node.saved
+    old = np.empty(node.shape, u.dtype)
+    old.reshape(-1)[back(np.arange(old.size).reshape(node.shape)).ravel()] = u.ravel()
+    return old
+
+
+def repeated(u: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """``u`` broadcast to ``shape``, without leading dimensions of length 1 that are too many."""
+    return np.broadcast_to(u.reshape(u.shape[max(u.ndim - len(shape), 0) :]), shape)
+
+
 #: A view's part of the family's current value.
-READ = Operation("read", _read_backward)
+READ = Operation("read", _read_backward, onward=_read_onward)
 #: The family's value after a write through a view that covers part of it.
-WRITE = Operation("write", _write_backward)
+WRITE = Operation("write", _write_backward, onward=_write_onward)
 #: What a leaf was before its shape was changed under ``no_grad``; inputs: the leaf it is now.
-RELAID = Operation("relaid", _relaid_backward)
+RELAID = Operation("relaid", _relaid_backward, onward=_relaid_onward)
 
 
 def relay_leaf(x: Any, array: np.ndarray, back: Callable[[np.ndarray], np.ndarray]) -> None:

@@ -16,7 +16,6 @@ from minitensor.dtypes import FLOATS
 from minitensor.errors import freed, leaf_written, overlapping_target
 from minitensor.events import watch
 from minitensor.history import (
-    FREED,
     WRITE,
     Node,
     Operation,
@@ -25,13 +24,15 @@ from minitensor.history import (
     follow_retaining,
     is_protected,
     new_node,
+    repeated,
     set_node,
 )
-from minitensor.kernels import overwrite, stored, stored_array
+from minitensor.kernels.numbers import overwrite, stored, stored_array
 from minitensor.modes import modes
 from minitensor.operands import NUMBERS, as_operands_in_place, cast, check_target
 from minitensor.parts import INDEX, Pick
 from minitensor.regions import region_of
+from minitensor.saving import FREED, after_write, before_write
 from minitensor.storage import log_write, new_storage
 from minitensor.tensor import Tensor
 from minitensor.views import view_of
@@ -118,7 +119,13 @@ def _gather_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
     return (whole,)
 
 
-GATHER = Operation("getitem", _gather_backward, ("index",))
+def _gather_onward(node: Node, _: int, u: np.ndarray) -> np.ndarray:
+    if node.saved is FREED:
+        raise freed(node)
+    return u[node.saved[0]]
+
+
+GATHER = Operation("getitem", _gather_backward, ("index",), _gather_onward)
 
 
 # ---------- writing ----------
@@ -142,9 +149,18 @@ def _set_at_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray | None, np.n
     return rest, taken
 
 
+def _set_at_onward(node: Node, i: int, u: np.ndarray) -> np.ndarray:
+    if node.saved is FREED:
+        raise freed(node)
+    plain = node.saved[0]
+    made = u.copy() if i == 0 else np.zeros(node.shape, u.dtype)
+    made[plain] = 0 if i == 0 else repeated(u, made[plain].shape)
+    return made
+
+
 #: Told in memory, as every write through a part is.
-SET_PART = Operation("setitem", WRITE.backward)
-SET_AT = Operation("setitem", _set_at_backward, ("index",))
+SET_PART = Operation("setitem", WRITE.backward, onward=WRITE.onward)
+SET_AT = Operation("setitem", _set_at_backward, ("index",), _set_at_onward)
 
 
 def setitem(x: Tensor, index: Any, value: Any) -> None:
@@ -162,7 +178,7 @@ def _store(x: Tensor, index: Any, value: Any, op: str) -> None:
     plain, advanced = _plain(index)
     pick = Pick(plain) if not advanced else (lambda array: array[plain])
     target = _picked(x, pick)
-    _, y = as_operands_in_place(op, x, _storable(op, x, value))
+    _, y = as_operands_in_place(op, 0, x, _storable(op, x, value))
     _check_fits(op, x, target, y)
     xn = yn = None
     if modes.grad and x._array.dtype in FLOATS:
@@ -176,13 +192,19 @@ def _store(x: Tensor, index: Any, value: Any, op: str) -> None:
     numbers = stored_array(op, y._array, x._array.dtype)
     while numbers.ndim > target.ndim:  # leading dimensions of length 1, as numpy drops them
         numbers = numbers[0]
+    if advanced and np.may_share_memory(numbers, x._array):
+        numbers = numbers.copy()
+    storage = x._storage
+    plan = None
+    if storage.savers is not None:
+        plan = before_write(storage, x._array, index=plain) if advanced else before_write(storage, target)
     if advanced:
-        if np.may_share_memory(numbers, x._array):
-            numbers = numbers.copy()
         x._array[plain] = numbers
     else:
         overwrite(target, numbers)
-    log_write(x._storage, op)
+    place = log_write(storage, op)
+    if plan is not None:
+        after_write(plan, storage, op, *place)
     if xn is not None or yn is not None:
         if advanced:
             set_node(x, new_node(SET_AT, (xn, yn), _held(plain), x._array.shape))
@@ -251,8 +273,12 @@ def set_value(x: Tensor, value: Any) -> None:
         if not x.is_leaf:
             raise leaf_written(x.name, "set_value", is_view=True)
         recorded = False
+    storage = x._storage
+    plan = None if storage.savers is None else before_write(storage, x._array)
     overwrite(x._array, given._array)
-    log_write(x._storage, "set_value")
+    place = log_write(storage, "set_value")
+    if plan is not None:
+        after_write(plan, storage, "set_value", *place)
     if recorded:
         _set_part(x, x._array, None)
     if watch.listener is not None:

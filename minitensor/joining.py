@@ -12,10 +12,10 @@ import numpy as np
 
 from minitensor.creation import as_shape
 from minitensor.dtypes import dtype_of
-from minitensor.history import Node, Operation, new_node
+from minitensor.history import Node, Operation, new_node, repeated
 from minitensor.modes import modes
 from minitensor.operands import cast, meet
-from minitensor.parts import Pick, part_backward
+from minitensor.parts import Pick, part_backward, part_onward
 from minitensor.tensor import Tensor
 from minitensor.views import as_axis, need_tensor, whole
 
@@ -49,7 +49,23 @@ def _stack_backward(node: Node, g: np.ndarray) -> list[np.ndarray]:
     return [g[(slice(None),) * axis + (i, ...)] for i in range(len(node.inputs))]
 
 
-CONCAT, STACK = Operation("concat", _concat_backward), Operation("stack", _stack_backward)
+def _concat_onward(node: Node, i: int, u: np.ndarray) -> np.ndarray:
+    axis, lengths = node.saved
+    joined = np.zeros(node.shape, u.dtype)
+    begin = sum(lengths[:i])
+    joined[(slice(None),) * axis + (slice(begin, begin + lengths[i]),)] = u
+    return joined
+
+
+def _stack_onward(node: Node, i: int, u: np.ndarray) -> np.ndarray:
+    (axis,) = node.saved
+    stacked = np.zeros(node.shape, u.dtype)
+    stacked[(slice(None),) * axis + (i,)] = u
+    return stacked
+
+
+CONCAT = Operation("concat", _concat_backward, onward=_concat_onward)
+STACK = Operation("stack", _stack_backward, onward=_stack_onward)
 
 
 def concat(x: Sequence[Tensor], axis: int = 0, name: str | None = None) -> Tensor:
@@ -80,7 +96,7 @@ def stack(x: Sequence[Tensor], axis: int = 0, name: str | None = None) -> Tensor
 
 
 #: A copy of a part has the gradient that a view of it has.
-SPLIT = Operation("split", part_backward)
+SPLIT = Operation("split", part_backward, onward=part_onward)
 
 
 def split(x: Tensor, num_or_sections: Any, axis: int = 0, name: str | None = None) -> list[Tensor]:
@@ -120,7 +136,11 @@ def _pass_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
     return (g,)  # summed to the input's shape by the engine
 
 
-EXPAND = Operation("expand", _pass_backward)
+def _expand_onward(node: Node, _: int, u: np.ndarray) -> np.ndarray:
+    return repeated(u, node.shape)
+
+
+EXPAND = Operation("expand", _pass_backward, onward=_expand_onward)
 
 
 def expand(x: Tensor, shape: Any, name: str | None = None) -> Tensor:

@@ -11,10 +11,12 @@ from typing import Any, TypeVar
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-#: What each policy does when an in-place operation overwrites what its own backward needs.
+#: What each policy does when an in-place operation overwrites what its own backward needs. What another operation saved
+#: is preserved under "copy_on_write"; under the other two its backward will raise.
 POLICIES = {
     "2.5": "refuse the operation",
     "2.6": "copy the input first",
+    "copy_on_write": "preserve every byte that some backward still needs",
 }
 
 
@@ -79,13 +81,15 @@ def is_grad_enabled() -> bool:
 
 
 class set_inplace_policy:
-    """Choose what happens when an in-place operation overwrites what its own backward needs.
+    """Choose what happens when an in-place operation overwrites what a backward needs.
 
     Works at once when called, and as a context manager puts the former policy back at the end.
     The policy in force when the write happens decides.
 
     Args:
-        name: ``"2.5"`` refuses the operation, ``"2.6"`` (the default) copies the input first.
+        name: ``"2.5"`` refuses the operation, ``"2.6"`` (the default) copies the input first; under both, the backward
+            of another operation that had saved what is overwritten will raise. ``"copy_on_write"`` preserves just the
+            bytes that a living saved tensor needs, just before they are written: no backward raises.
 
     Raises:
         ValueError: for any other name.

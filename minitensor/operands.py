@@ -10,23 +10,29 @@ from minitensor.creation import to_tensor
 from minitensor.dtypes import FLOATS, promoted
 from minitensor.errors import (
     leaf_written,
-    needs_own_input,
     not_a_tensor,
     overlapping_family,
     result_does_not_fit,
 )
-from minitensor.history import Leaf, Operation, Saved, is_protected, new_node
+from minitensor.history import Leaf, Operation, is_protected, new_node
 from minitensor.modes import modes
 from minitensor.regions import overlaps_itself
-from minitensor.storage import Storage, new_storage
+from minitensor.storage import Storage
 from minitensor.tensor import Tensor
 
 NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
 
 
+class _Nobody(list):  # type: ignore[type-arg]
+    """The savers of a storage that is never written: nobody has to know them."""
+
+    def append(self, _: Any) -> None:
+        pass
+
+
 def _uncounted() -> Storage:
     storage = Storage.__new__(Storage)
-    storage.buffer, storage.nbytes, storage.version = np.empty(0), 0, 0
+    storage.buffer, storage.nbytes, storage.version, storage.savers = np.empty(0), 0, 0, _Nobody()
     return storage
 
 
@@ -99,22 +105,23 @@ def _tensor_or_number(op: str, position: int, value: Any, partners: list[np.dtyp
     raise not_a_tensor(op, f"operand {position + 1}", value)
 
 
-def as_operands_in_place(op: str, x: Any, *others: Any) -> tuple[Tensor, ...]:
-    """Tensors for what was given to an in-place operation that writes ``x``.
+def as_operands_in_place(op: str, target: int, *given: Any) -> tuple[Tensor, ...]:
+    """Tensors for what was given to an in-place operation that writes the one at position ``target``.
 
     Raises:
-        TypeError: when ``x`` is no tensor, or holds integers and a number is not whole.
+        TypeError: when that is no tensor, or holds integers and a number is not whole.
     """
+    x = given[target]
     if not isinstance(x, Tensor):
         raise TypeError(f"{op}: x must be a Tensor, not {type(x).__name__}: only a tensor can be written in place")
     partner = x._array.dtype
-    if len(others) == 1:
+    if len(given) == 2 and target == 0:
         try:
-            return x, _constants[others[0], type(others[0]), partner]
+            return x, _constants[given[1], type(given[1]), partner]
         except (KeyError, TypeError):
             pass
-    tensors = [_tensor_or_number(op, i + 1, value, [partner]) for i, value in enumerate(others)]
-    return (x, *(t if isinstance(t, Tensor) else constant(op, t, partner) for t in tensors))
+    tensors = [_tensor_or_number(op, i, value, [partner]) for i, value in enumerate(given)]
+    return tuple(t if isinstance(t, Tensor) else constant(op, t, partner) for t in tensors)
 
 
 # ---------- dtypes ----------
@@ -125,7 +132,11 @@ def _cast_backward(node: Any, g: np.ndarray) -> tuple[np.ndarray]:
     return (g.astype(source),)
 
 
-CAST = Operation("cast", _cast_backward)
+def _cast_onward(node: Any, _: int, u: np.ndarray) -> np.ndarray:
+    return u  # whoever asked takes it in the dtype of the gradient
+
+
+CAST = Operation("cast", _cast_backward, onward=_cast_onward)
 
 
 def cast(x: Tensor, dtype: np.dtype) -> Tensor:
@@ -177,27 +188,3 @@ def check_target(x: Tensor, op: str) -> None:
         raise leaf_written(x.name, op, is_view=type(x._node) is not Leaf)
     if x._history is not None and overlaps_itself(x._history.founder):
         raise overlapping_family(op)
-
-
-def own_input(op: str, a: np.ndarray) -> Saved:
-    """What an in-place operation's own backward needs of the input it is about to overwrite: a copy.
-
-    Raises:
-        ValueError: under the policy "2.5".
-    """
-    if modes.policy == "2.5":
-        raise needs_own_input(op)
-    kept = a.copy()
-    return kept, new_storage(kept), 0
-
-
-def alias_input(op: str, b: np.ndarray, storage: Storage, a: np.ndarray, own: Saved | None) -> Saved:
-    """What backward needs of an operand that lies on the storage whose part ``a`` is about to be overwritten."""
-    if b is a and own is not None:
-        return own
-    try:
-        disjoint = not np.shares_memory(a, b, max_work=100_000)
-    except np.exceptions.TooHardError:
-        disjoint = False
-    # Untouched, it is still right after the write, which makes one version more.
-    return (b, storage, storage.version + 1) if disjoint else own_input(op, b)

@@ -20,7 +20,20 @@ from minitensor.tensor import Tensor
 #: Every operation of the table, by name: ``add``, ``add_``, ``sin``, ``sin_``, ...
 FUNCTIONS = functions()
 
-for _name, _function in FUNCTIONS.items():
+
+def found_in(space: str) -> dict[str, Any]:
+    """The operations that are found in a space: ``T`` Tensor's methods, ``m`` minitensor, ``F`` nn.functional."""
+    return {
+        name: FUNCTIONS[name]
+        for row in ROWS.values()
+        if space in row.spaces
+        for each in (row.name, *row.aliases)
+        for name in (each, each + "_")
+        if name in FUNCTIONS
+    }
+
+
+for _name, _function in found_in("T").items():
     setattr(Tensor, _name, _function)
 
 

@@ -10,7 +10,7 @@ from numpy.lib.stride_tricks import as_strided as numpy_as_strided
 
 from minitensor.creation import as_shape
 from minitensor.history import READ, Node, Operation, family_of, reading
-from minitensor.regions import address, overlaps_itself, span
+from minitensor.regions import address, memory_of, overlaps_itself, span
 from minitensor.tensor import Tensor
 from minitensor.views import as_axis, need_tensor, view_of, whole
 
@@ -23,7 +23,13 @@ def part_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
     return (for_all,)
 
 
-INDEX, SLICE, DIAGONAL, UNBIND = (Operation(name, part_backward) for name in ("getitem", "slice", "diagonal", "unbind"))
+def part_onward(node: Node, _: int, u: np.ndarray) -> np.ndarray:
+    """The part of ``u``."""
+    (show,) = node.saved
+    return show(u)
+
+
+INDEX, SLICE, DIAGONAL, UNBIND = (Operation(name, part_backward, onward=part_onward) for name in ("getitem", "slice", "diagonal", "unbind"))
 
 
 def part(x: Tensor, show: Callable[[np.ndarray], np.ndarray], op: Operation) -> Tensor:
@@ -94,7 +100,7 @@ def unbind(x: Tensor, axis: int = 0) -> list[Tensor]:
 
 
 #: Told in memory, as a stale view's reading of its family is.
-AS_STRIDED = Operation("as_strided", READ.backward)
+AS_STRIDED = Operation("as_strided", READ.backward, onward=READ.onward)
 
 
 def as_strided(x: Tensor, shape: Any, stride: Any, offset: int = 0, name: str | None = None) -> Tensor:
@@ -125,7 +131,7 @@ def as_strided(x: Tensor, shape: Any, stride: Any, offset: int = 0, name: str | 
             f"as_strided: shape {list(lengths)}, stride {list(steps)}, offset {offset} reaches from element {first} to "
             f"{last} of the storage; the tensor's memory goes from element {begin} to {begin + extent - 1}"
         )
-    cells = _cells(founder, extent)
+    cells = memory_of(founder)
     array = numpy_as_strided(cells[0 if empty else offset - begin :], lengths, tuple(s * size for s in steps))
     if overlaps_itself(array):
         array.flags.writeable = False
@@ -134,14 +140,6 @@ def as_strided(x: Tensor, shape: Any, stride: Any, offset: int = 0, name: str | 
     if out._node is not None:
         out._node = reading(history, array, AS_STRIDED)
     return out
-
-
-def _cells(founder: np.ndarray, extent: int) -> np.ndarray:
-    """All memory that ``founder`` spans, in one dimension, from its lowest address."""
-    if founder.size == 0:
-        return founder.reshape(-1)
-    upwards = founder[(*(slice(None, None, -1 if s < 0 else 1) for s in founder.strides), ...)]
-    return numpy_as_strided(upwards, (extent,), (founder.itemsize,))
 
 
 #: As functions and as methods.

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,12 @@ class Region:
         elif g.size:
             self.view.of(cells)[...] = g
         return self.founder.of(cells)
+
+    def show(self, u: np.ndarray) -> np.ndarray:
+        """What the view shows of the founder's elements ``u``."""
+        cells = np.zeros(self.extent, u.dtype)
+        self.founder.of(cells)[...] = u
+        return self.view.of(cells).copy()
 
     def split(self, g: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """A gradient ``g`` for the founder, split into the view's part and the rest (zero at the view's cells)."""
@@ -80,6 +87,14 @@ def span(array: np.ndarray) -> tuple[int, int]:
     below = sum(step for step in steps if step < 0)
     above = sum(step for step in steps if step > 0)
     return address(array) + below, (above - below) // array.itemsize + 1
+
+
+def memory_of(array: np.ndarray) -> np.ndarray:
+    """All memory that ``array`` spans, in one dimension, from its lowest address."""
+    if array.size == 0:
+        return array.reshape(-1)
+    upwards = array[(*(slice(None, None, -1 if s < 0 else 1) for s in array.strides), ...)]
+    return as_strided(upwards, (span(array)[1],), (array.itemsize,))
 
 
 def same_layout(a: np.ndarray, b: np.ndarray) -> bool:

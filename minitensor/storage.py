@@ -26,9 +26,15 @@ class Storage:
         buffer: the array that owns the memory (any shape; dense).
         nbytes: its size in bytes, as counted.
         version: how many writes it has seen.
+        savers: weak references to the nodes that saved from it for backward; None while there are none.
+        kept: the last run of writes under "copy_on_write": the version before the first and after the last. Unset
+            while there are none.
     """
 
-    __slots__ = ("buffer", "nbytes", "version", "__weakref__")
+    __slots__ = ("buffer", "nbytes", "version", "savers", "kept", "__weakref__")
+
+    savers: list[Any] | None
+    kept: tuple[int, int]
 
     def __del__(self, _meter: Meter = cpu_meter, _watch: Watch = watch) -> None:
         _meter.allocated -= self.nbytes
@@ -45,6 +51,7 @@ def new_storage(buffer: np.ndarray) -> Storage:
     storage.buffer = buffer
     storage.nbytes = nbytes = buffer.nbytes
     storage.version = 0
+    storage.savers = None
     cpu_meter.take(nbytes)
     if watch.listener is not None:
         watch.listener("alloc", storage)
@@ -103,7 +110,9 @@ def caller() -> tuple[CodeType, int]:
     return frame.f_code, frame.f_lasti
 
 
-def log_write(storage: Storage, op: str) -> None:
-    """Raise the version of ``storage`` and remember that ``op`` did it."""
+def log_write(storage: Storage, op: str) -> tuple[CodeType, int]:
+    """Raise the version of ``storage`` and remember that ``op`` did it; the place that asked for it is returned."""
     storage.version += 1
-    write_log.append((id(storage), storage.version, op, *caller()))
+    code, instruction = caller()
+    write_log.append((id(storage), storage.version, op, code, instruction))
+    return code, instruction

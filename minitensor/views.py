@@ -57,7 +57,7 @@ class Relaying(Operation):
     __slots__ = ("forward",)
 
     def __init__(self, name: str, forward: Callable[..., np.ndarray], backward: Callable[..., Any]) -> None:
-        super().__init__(name, backward)
+        super().__init__(name, backward, onward=lambda node, _, u: forward(u, *node.saved))
         self.forward = forward
 
 

@@ -1,11 +1,7 @@
 """Functions that networks use, normal and in place."""
 
-from minitensor.operations import FUNCTIONS
+from minitensor.operations import found_in
 
-relu = FUNCTIONS["relu"]
-relu_ = FUNCTIONS["relu_"]
-sigmoid = FUNCTIONS["sigmoid"]
-tanh = FUNCTIONS["tanh"]
-tanh_ = FUNCTIONS["tanh_"]
+globals().update(found_in("F"))
 
-__all__ = ["relu", "relu_", "sigmoid", "tanh", "tanh_"]
+__all__ = sorted(found_in("F"))  # noqa: PLE0605

@@ -1,0 +1,341 @@
+"""A caching allocator, replayed over integers: what a GPU's memory would look like, without a GPU.
+
+It hands out addresses and counts bytes; it holds no memory itself. Its rules are those of the frameworks' allocators
+for CUDA devices, with their default settings:
+
+* A request is rounded up, and served from the smallest free block that is large enough.
+* If there is none, a segment is reserved on the device. Segments are shared by small requests.
+* What is left of a block is split off when it is worth it; otherwise it stays with the block, and counts.
+* A freed block is merged with its free neighbours and kept for the next request, not given back to the device.
+* When the device is full, segments without any block in use are given back, and the request is tried once more.
+
+Guaranteed at any time: the blocks of a segment tile it; no two blocks in use overlap; no two free blocks are
+neighbours; ``allocated <= reserved <= capacity``; every counter is the sum over the blocks it speaks of.
+
+Not modelled: streams, the driver's page tables and its own memory, and every option that is off by default
+(expandable segments, a limit on splitting, rounding to powers of two).
+"""
+
+from __future__ import annotations
+
+import operator
+from bisect import bisect_left, insort
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from minitensor.device.memory_error import OutOfMemoryError
+from minitensor.device.profiles import MIB, PoolRules, Profile, profile_named
+
+#: The first segment begins here, and each one at a multiple of SEGMENT_ALIGNMENT. 0 stays free: it means no memory.
+FIRST_ADDRESS = 1 << 32
+SEGMENT_ALIGNMENT = 2 * MIB
+
+
+# ---------- what the allocator hands out and shows ----------
+
+
+class _Pool:
+    """Free blocks of the segments of one kind, the smallest first and of equal ones that with the lowest address."""
+
+    __slots__ = ("rules", "free")
+
+    def __init__(self, rules: PoolRules) -> None:
+        self.rules = rules
+        self.free: list[_Free] = []
+
+
+class _Segment:
+    """Memory reserved on the device in one piece."""
+
+    __slots__ = ("address", "size", "small")
+
+    def __init__(self, address: int, size: int, small: bool) -> None:
+        self.address = address
+        self.size = size
+        self.small = small  # which pool: holding the pool itself would be a reference cycle
+
+
+#: A free block: its size, its address, its segment. In this order, so that sorting finds the best fit.
+_Free = tuple[int, int, _Segment]
+
+
+class Block:
+    """Memory in use.
+
+    Attributes:
+        address: where it begins; 0 for a request of 0 bytes.
+        size: how many bytes count as allocated for it.
+        requested: how many bytes were asked for.
+    """
+
+    __slots__ = ("address", "size", "requested", "_segment")
+
+    def __init__(self, address: int, size: int, requested: int, segment: _Segment | None) -> None:
+        self.address = address
+        self.size = size
+        self.requested = requested
+        self._segment = segment
+
+    def __repr__(self) -> str:
+        return f"Block(address={self.address:#x}, size={self.size}, requested={self.requested})"
+
+
+class BlockView(NamedTuple):
+    """One block of a segment, as :meth:`CachingAllocator.segments` shows it. ``requested`` is 0 for a free one."""
+
+    address: int
+    size: int
+    requested: int
+    in_use: bool
+
+
+class SegmentView(NamedTuple):
+    """One segment, its pool (``"small"`` or ``"large"``), and its blocks in the order of their addresses."""
+
+    address: int
+    size: int
+    pool: str
+    blocks: tuple[BlockView, ...]
+
+
+# ---------- the allocator ----------
+
+
+class CachingAllocator:
+    """Replays allocations and frees on a device of ``capacity`` bytes under the rules of ``profile``.
+
+    Args:
+        capacity: bytes of the device, at least 1.
+        profile: a :class:`Profile` or the name of one: ``"torch"``, ``"paddle"``, ``"torch/32"``.
+
+    Attributes (bytes, unless said otherwise):
+        capacity, profile: as given.
+        allocated, max_allocated: what blocks in use count; the most at any time since the last ``reset_peak()``.
+        reserved, max_reserved: what segments take of the device; the most.
+        requested, max_requested: what was asked for of the blocks in use; the most.
+        allocations: how many requests have been served (a number). Requests of 0 bytes are not counted.
+        on_segment: called with ``("segment_alloc" or "segment_free", address, size)`` if set.
+
+    Raises:
+        TypeError: ``capacity`` is no integer.
+        ValueError: ``capacity`` is less than 1, or there is no such profile.
+
+    One call takes about a microsecond; finding a block is a binary search.
+    """
+
+    def __init__(self, capacity: int, profile: str | Profile = "torch") -> None:
+        self.capacity = _whole("capacity", capacity)
+        if self.capacity < 1:
+            raise ValueError(f"capacity: a device has at least 1 byte, not {capacity}.")
+        self.profile = profile if isinstance(profile, Profile) else profile_named(profile)
+        self.allocated = self.max_allocated = 0
+        self.reserved = self.max_reserved = 0
+        self.requested = self.max_requested = 0
+        self.allocations = 0
+        self.on_segment: Callable[[str, int, int], None] | None = None
+        self._small = _Pool(self.profile.small)
+        self._large = _Pool(self.profile.large)
+        self._next_address = FIRST_ADDRESS
+        self._segments: dict[int, _Segment] = {}  # by address, like the three below
+        self._live: dict[int, Block] = {}
+        self._free_from: dict[int, _Free] = {}
+        self._free_until: dict[int, _Free] = {}  # by the address of the first byte behind it
+
+    def allocate(self, nbytes: int) -> Block:
+        """A block for ``nbytes`` bytes. A request of 0 bytes takes no memory: its block has address and size 0.
+
+        Raises:
+            OutOfMemoryError: the device is full. Blocks in use and their counters are as they were; segments that
+                nobody used have been given back.
+            TypeError, ValueError: ``nbytes`` is no integer, or negative.
+        """
+        if type(nbytes) is not int:
+            nbytes = _whole("allocate: the size", nbytes)
+        if nbytes <= 0:
+            return _nothing(nbytes)
+        profile = self.profile
+        rounding = profile.rounding
+        size = (nbytes + rounding - 1) // rounding * rounding
+        pool = self._small if size <= profile.small_up_to else self._large
+
+        best = bisect_left(pool.free, (size,))
+        if best < len(pool.free):
+            found = pool.free[best]
+            self._take(found, best)
+        else:
+            found = self._reserve(pool, size, nbytes)
+
+        length, address, segment = found
+        rest = length - size
+        if rest > pool.rules.kept_rest:
+            if profile.from_end:
+                self._put((rest, address, segment))
+                address += rest
+            else:
+                self._put((rest, address + size, segment))
+        else:
+            size = length
+
+        block = self._live[address] = Block(address, size, nbytes, segment)
+        self.allocations += 1
+        self.allocated = allocated = self.allocated + size
+        if allocated > self.max_allocated:
+            self.max_allocated = allocated
+        self.requested = requested = self.requested + nbytes
+        if requested > self.max_requested:
+            self.max_requested = requested
+        return block
+
+    def free(self, block: Block) -> None:
+        """Give ``block`` back to the cache. The device does not get it: see :meth:`empty_cache`.
+
+        Raises:
+            ValueError: this allocator did not hand it out, or it was freed already. Nothing has changed then.
+            TypeError: it is no block.
+        """
+        if type(block) is not Block:
+            raise TypeError(f"free: a Block that `allocate` gave is needed, not {type(block).__name__}.")
+        address, size, segment = block.address, block.size, block._segment
+        if self._live.get(address) is not block:
+            if segment is None:
+                return
+            raise ValueError(f"free: {block} is not in use here: it was freed already, or is another allocator's.")
+        del self._live[address]
+        self.allocated -= size
+        self.requested -= block.requested
+        self._put(self._merged(size, address, segment))
+
+    def empty_cache(self) -> int:
+        """Give the segments without any block in use back to the device. Returns their bytes."""
+        released = 0
+        for pool in (self._large, self._small):
+            for unused in [block for block in pool.free if block[0] == block[2].size]:
+                size, address, _ = unused
+                self._take(unused, bisect_left(pool.free, unused))
+                del self._segments[address]
+                self.reserved -= size
+                released += size
+                if self.on_segment is not None:
+                    self.on_segment("segment_free", address, size)
+        return released
+
+    def reset_peak(self) -> None:
+        """Start the three peaks again from what is allocated, reserved and requested now."""
+        self.max_allocated, self.max_reserved, self.max_requested = self.allocated, self.reserved, self.requested
+
+    # ---------- what it looks like ----------
+
+    @property
+    def live_blocks(self) -> int:
+        """How many blocks are in use."""
+        return len(self._live)
+
+    @property
+    def cached(self) -> int:
+        """Bytes that are reserved and not allocated."""
+        return self.reserved - self.allocated
+
+    @property
+    def largest_free(self) -> int:
+        """Bytes of the longest free block in the cache; 0 if there is none."""
+        return max((pool.free[-1][0] for pool in (self._small, self._large) if pool.free), default=0)
+
+    @property
+    def stuck(self) -> int:
+        """Bytes of the cache that :meth:`empty_cache` can not give back: their segments have blocks in use."""
+        return sum(size for size, _, segment in self._free_from.values() if size != segment.size)
+
+    @property
+    def fragmentation(self) -> float:
+        """How scattered the cache is: 1 minus the share of its longest free block. 0 if it is one block, or empty."""
+        return 1 - self.largest_free / self.cached if self.cached else 0.0
+
+    def segments(self) -> list[SegmentView]:
+        """The segments and their blocks as they are now, in the order of their addresses."""
+        return [
+            SegmentView(
+                segment.address, segment.size, "small" if segment.small else "large", tuple(self._blocks_of(segment))
+            )
+            for _, segment in sorted(self._segments.items())
+        ]
+
+    def __repr__(self) -> str:
+        return (
+            f"CachingAllocator({self.profile.name!r}: {self.allocated} bytes allocated, {self.reserved} reserved, "
+            f"{self.capacity} in all)"
+        )
+
+    # ---------- free blocks and segments ----------
+
+    def _put(self, block: _Free) -> None:
+        size, address, segment = block
+        insort((self._small if segment.small else self._large).free, block)
+        self._free_from[address] = self._free_until[address + size] = block
+
+    def _take(self, block: _Free, position: int) -> None:
+        size, address, segment = block
+        del (self._small if segment.small else self._large).free[position]
+        del self._free_from[address], self._free_until[address + size]
+
+    def _merged(self, size: int, address: int, segment: _Segment) -> _Free:
+        """The free block that this one makes with its free neighbours, which are taken."""
+        free = (self._small if segment.small else self._large).free
+        before = self._free_until.get(address)
+        after = self._free_from.get(address + size)
+        # The block that ends where this one begins may be the last of the segment before.
+        if before is not None and before[2] is segment:
+            self._take(before, bisect_left(free, before))
+            size, address = size + before[0], before[1]
+        if after is not None and after[2] is segment:
+            self._take(after, bisect_left(free, after))
+            size += after[0]
+        return size, address, segment
+
+    def _reserve(self, pool: _Pool, size: int, requested: int) -> _Free:
+        """All of a new segment for a rounded request of ``size`` bytes, not yet among the free blocks."""
+        rules = pool.rules
+        tried = rules.segment if size < rules.own_from else -(-size // rules.own_rounding) * rules.own_rounding
+        if self.reserved + tried > self.capacity:
+            self.empty_cache()
+        if self.reserved + tried > self.capacity:
+            raise OutOfMemoryError(
+                tried, requested, self.capacity, self.reserved, self.allocated, largest_free=self.largest_free
+            )
+        address = self._next_address
+        self._next_address += -(-tried // SEGMENT_ALIGNMENT) * SEGMENT_ALIGNMENT
+        segment = self._segments[address] = _Segment(address, tried, pool is self._small)
+        self.reserved += tried
+        self.max_reserved = max(self.max_reserved, self.reserved)
+        if self.on_segment is not None:
+            self.on_segment("segment_alloc", address, tried)
+        return tried, address, segment
+
+    def _blocks_of(self, segment: _Segment) -> list[BlockView]:
+        views = []
+        address = segment.address
+        while address < segment.address + segment.size:
+            block = self._live.get(address)
+            if block is not None:
+                views.append(BlockView(address, block.size, block.requested, True))
+            else:
+                views.append(BlockView(address, self._free_from[address][0], 0, False))
+            address += views[-1].size
+        return views
+
+
+def _whole(what: str, given: Any) -> int:
+    """``given`` as an int: an int, or a numpy integer; not a bool and nothing with a fraction."""
+    try:
+        if isinstance(given, bool):
+            raise TypeError
+        return operator.index(given)
+    except TypeError:
+        raise TypeError(
+            f"{what} must be an integer number of bytes, not {given!r} of type {type(given).__name__}."
+        ) from None
+
+
+def _nothing(nbytes: int) -> Block:
+    if nbytes < 0:
+        raise ValueError(f"allocate: the size must be 0 bytes or more, not {nbytes}.")
+    return Block(0, 0, 0, None)

@@ -1,0 +1,87 @@
+"""Out of memory, told with the figures that PyTorch prints and with what to try next."""
+
+from __future__ import annotations
+
+_UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+
+
+def bytes_text(nbytes: int) -> str:
+    """``nbytes`` as PyTorch's messages write it: ``1.50 GiB``, ``2.00 MiB``, ``512 bytes``.
+
+    A whole unit is still written in the smaller one (1 MiB is ``1024.00 KiB``), as theirs is.
+    """
+    for unit, name in _UNITS:
+        if nbytes > unit:
+            return f"{nbytes / unit:.2f} {name}"
+    return f"{nbytes} bytes"
+
+
+class OutOfMemoryError(RuntimeError):
+    """A device can not give the memory that was asked for. Every tensor is as it was.
+
+    Attributes (all in bytes, as they were when the request failed, after cached segments had been released):
+        tried: what the device was asked for: the segment for the request.
+        requested: what the tensor needs.
+        capacity: what the device has in all.
+        reserved: what the allocator holds of it.
+        allocated: what tensors hold of that.
+        largest_free: the longest free piece that the allocator holds.
+    """
+
+    def __init__(
+        self,
+        tried: int,
+        requested: int,
+        capacity: int,
+        reserved: int,
+        allocated: int,
+        largest_free: int,
+        device: str = "the simulated GPU",
+    ) -> None:
+        super().__init__(tried, requested, capacity, reserved, allocated, largest_free, device)
+        self.tried, self.requested, self.capacity = tried, requested, capacity
+        self.reserved, self.allocated, self.largest_free = reserved, allocated, largest_free
+        self.device = device
+
+    @property
+    def free(self) -> int:
+        """Bytes of the device that nobody has reserved."""
+        return self.capacity - self.reserved
+
+    @property
+    def unallocated(self) -> int:
+        """Bytes that the allocator holds and no tensor uses."""
+        return self.reserved - self.allocated
+
+    def __str__(self) -> str:
+        lines = [
+            f"Out of memory on {self.device}. Tried to allocate {bytes_text(self.tried)}. GPU 0 has a total capacity "
+            f"of {bytes_text(self.capacity)} of which {bytes_text(self.free)} is free. Of the allocated memory "
+            f"{bytes_text(self.allocated)} is allocated by tensors, and {bytes_text(self.unallocated)} is reserved "
+            f"but unallocated."
+        ]
+        if self.tried != self.requested:
+            lines.append(
+                f"The request was for {bytes_text(self.requested)}; the allocator's rules take a segment of "
+                f"{bytes_text(self.tried)} for it."
+            )
+        lines.append("Segments that no tensor uses have been released already; no tensor was touched.")
+        lines.append(f"What to try: {self._advice()}")
+        return "\n".join(lines)
+
+    def _advice(self) -> str:
+        if self.requested > self.capacity:
+            return (
+                "this one tensor is larger than the device. Make it smaller (a smaller batch, a narrower dtype) or "
+                "take a device of more capacity."
+            )
+        if self.unallocated >= self.requested:
+            return (
+                f"enough bytes are reserved and unused, but in pieces that do not serve this request (the longest has "
+                f"{bytes_text(self.largest_free)}). Drop the tensors that lie between them, then call `empty_cache()`; "
+                f"or allocate the large tensors first."
+            )
+        return (
+            "drop tensors that are no longer needed (`del x`), write in place where backward allows it, compute "
+            "without history under `no_grad()`, or take a smaller batch."
+        )

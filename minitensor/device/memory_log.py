@@ -1,0 +1,137 @@
+"""What happened to a device's memory, in order: one small record per event, and a log that keeps the last of them.
+
+A record holds numbers and words only, never a tensor: keeping the log keeps no memory of the program alive.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import NamedTuple
+
+from minitensor.device.allocator import Block, CachingAllocator
+from minitensor.device.memory_error import OutOfMemoryError
+
+
+class MemoryEvent(NamedTuple):
+    """One thing that happened to memory.
+
+    Attributes:
+        kind: ``"alloc"``, ``"free"``, ``"oom"``, ``"segment_alloc"``, ``"segment_free"``; a recorder may add kinds of
+            its own that leave the allocator as it is (``"write"``, ``"save"``).
+        address: of the block or segment; 0 for ``"oom"``.
+        size: bytes that count: of the block or segment; for ``"oom"`` of the segment that was tried.
+        requested: bytes that were asked for; of a segment: its size.
+        name: of the tensor; empty if it has none.
+        op: the operation that asked.
+        file, line: where it was called; empty and 0 if that is not known.
+        time_us: when, in microseconds since 1970.
+        category: what the memory is for ("parameter", "gradient", ...), or empty.
+        device_free: for ``"oom"``: bytes of the device that nobody had reserved.
+    """
+
+    kind: str
+    address: int
+    size: int
+    requested: int
+    name: str = ""
+    op: str = ""
+    file: str = ""
+    line: int = 0
+    time_us: int = 0
+    category: str = ""
+    device_free: int = 0
+
+
+def now_us() -> int:
+    """Microseconds since 1970."""
+    return time.time_ns() // 1000
+
+
+class MemoryLog:
+    """Allocates and frees through ``allocator`` and keeps the last ``limit`` events.
+
+    Segments that come and go are logged too, in their place: a segment before the block it was reserved for, those
+    that were given back before the error that nothing was left. Requests of 0 bytes make no event.
+
+    Attributes:
+        allocator: as given.
+        events: the last events, the oldest first.
+        live: the ``"alloc"`` event of every block in use that was allocated through the log, by address.
+        recorded: how many events there have been.
+    """
+
+    def __init__(self, allocator: CachingAllocator, limit: int = 100_000, clock: Callable[[], int] = now_us) -> None:
+        if limit < 1:
+            raise ValueError(f"limit: a log keeps at least 1 event, not {limit}.")
+        self.allocator = allocator
+        self.events: deque[MemoryEvent] = deque(maxlen=limit)
+        self.live: dict[int, MemoryEvent] = {}
+        self.recorded = 0
+        self._clock = clock
+        self._now = 0
+        allocator.on_segment = self._segment
+
+    @property
+    def dropped(self) -> int:
+        """How many events are no longer there."""
+        return self.recorded - len(self.events)
+
+    def allocate(
+        self,
+        nbytes: int,
+        name: str = "",
+        op: str = "",
+        file: str = "",
+        line: int = 0,
+        category: str = "",
+        time_us: int | None = None,
+    ) -> Block:
+        """:meth:`CachingAllocator.allocate`, logged. ``time_us``: when it happened; now, if not given."""
+        self._now = self._clock() if time_us is None else time_us
+        try:
+            block = self.allocator.allocate(nbytes)
+        except OutOfMemoryError as error:
+            self._add(
+                MemoryEvent(
+                    "oom", 0, error.tried, error.requested, name, op, file, line, self._now, category, error.free
+                )
+            )
+            raise
+        if block.size:
+            event = MemoryEvent(
+                "alloc", block.address, block.size, block.requested, name, op, file, line, self._now, category
+            )
+            self.live[block.address] = event
+            self._add(event)
+        return block
+
+    def free(self, block: Block, op: str = "", file: str = "", line: int = 0, time_us: int | None = None) -> None:
+        """:meth:`CachingAllocator.free`, logged under the name that the block was allocated with."""
+        self._now = self._clock() if time_us is None else time_us
+        self.allocator.free(block)
+        if block.size:
+            made = self.live.pop(block.address, None)
+            name, category = (made.name, made.category) if made is not None else ("", "")
+            self._add(
+                MemoryEvent(
+                    "free", block.address, block.size, block.requested, name, op, file, line, self._now, category
+                )
+            )
+
+    def empty_cache(self, time_us: int | None = None) -> int:
+        """:meth:`CachingAllocator.empty_cache`, logged."""
+        self._now = self._clock() if time_us is None else time_us
+        return self.allocator.empty_cache()
+
+    def close(self) -> None:
+        """Stop following the allocator's segments. The events stay."""
+        self.allocator.on_segment = None
+
+    def _segment(self, kind: str, address: int, size: int) -> None:
+        self._add(MemoryEvent(kind, address, size, size, time_us=self._now))
+
+    def _add(self, event: MemoryEvent) -> None:
+        self.recorded += 1
+        self.events.append(event)

@@ -1,0 +1,131 @@
+"""Gradients that are recorded in their turn: what ``grad(..., create_graph=True)`` runs.
+
+The rules of the derivative table are run on tensors instead of arrays. A saved tensor comes back with the node that it
+had, so that the gradient of the gradient reaches it. The operations that are not rows of the table are linear: reading
+and writing parts, shapes, joining. Their backward is a linear map of ``g``, and the gradient of that map is the
+operation itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minitensor.history import Leaf, Node, Operation, new_node
+from minitensor.modes import modes
+from minitensor.rules.on_arrays import summed_to as arrays_summed_to
+from minitensor.rules.on_tensors import summed_to
+from minitensor.saving import FREED, Saved, recovered
+from minitensor.storage import new_storage
+from minitensor.tensor import Tensor
+
+Map = Callable[[np.ndarray], np.ndarray]
+
+
+def revived(node: Node, what: str, saved: Saved, source: Node | None) -> Tensor:
+    """The saved tensor as it was, as the value of the node ``source`` (None: a constant)."""
+    array, storage, version = saved
+    if storage.version != version:
+        array = recovered(node, what, saved)
+        if array is not saved[0]:
+            storage = new_storage(array)
+    tensor = Tensor._alias(array, storage)
+    tensor._node = source
+    return tensor
+
+
+# ---------- linear maps ----------
+
+
+def _mapped(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
+    _, back = node.saved
+    return (back(g),)
+
+
+def linear(name: str, g: Tensor, there: Map, back: Map) -> Tensor:
+    """``there(g)``, recorded; its gradient is ``back``, whose gradient is ``there``."""
+    array = there(g._array)
+    out = Tensor._made(np.array(array, g._array.dtype, order="C"))
+    node = g._current()
+    if modes.grad and node is not None:
+        out._node = new_node(Operation(name, _mapped), (node,), (there, back), out._array.shape)
+    return out
+
+
+def gradients(node: Node, g: Tensor) -> list[Tensor | None]:
+    """The gradient of each input of ``node``, as recorded tensors, for the gradient ``g`` of its value."""
+    op = node.op
+    if op.backward is _mapped:
+        there, back = node.saved
+        return [linear(op.name, g, back, there)]
+    if op.onward is None:
+        return list(op.on_tensors(node, g))
+    return [None if parent is None else _pulled(node, i, parent, g) for i, parent in enumerate(node.inputs)]
+
+
+def _pulled(node: Node, i: int, parent: Node, g: Tensor) -> Tensor:
+    """The gradient of input ``i`` of a linear operation."""
+
+    def pull(array: np.ndarray) -> np.ndarray:
+        return arrays_summed_to(np.asarray(node.op.backward(node, array)[i]), parent.shape)
+
+    def push(array: np.ndarray) -> np.ndarray:
+        return node.op.onward(node, i, array)  # type: ignore[misc]
+
+    return linear(f"{node.op.name}_backward", g, pull, push)
+
+
+# ---------- the walk ----------
+
+
+def propagate(
+    roots: dict[Node, Tensor], waits: dict[Node, int], retain_graph: bool, wanted: frozenset[Node]
+) -> dict[Node, Tensor]:
+    """Send the gradients ``roots`` back through the graph, recording; return those that arrive at ``wanted``."""
+    ready = [node for node in roots if waits[node] == 0]
+    on_their_way = dict(roots)
+    arrived: dict[Node, Tensor] = {}
+    before, modes.grad = modes.grad, True
+    try:
+        with np.errstate(all="ignore"):
+            while ready:
+                node = ready.pop()
+                g = _hooked(node, on_their_way.pop(node))
+                if node in wanted:
+                    arrived[node] = g
+                if type(node) is Leaf:
+                    continue
+                for parent, passed in zip(node.inputs, gradients(node, g), strict=True):
+                    if parent is None or passed is None:
+                        continue
+                    passed = summed_to(passed, parent.shape)
+                    so_far = on_their_way.get(parent)
+                    on_their_way[parent] = passed if so_far is None else so_far + passed
+                    waits[parent] -= 1
+                    if waits[parent] == 0:
+                        ready.append(parent)
+                if not retain_graph and node.op.saved_names and node.saved:
+                    node.saved = FREED
+    finally:
+        modes.grad = before
+    return arrived
+
+
+def _hooked(node: Node, g: Tensor) -> Tensor:
+    """The gradient after the hooks of the value have seen it."""
+    for hook in list(node.hooks or ()):
+        function: Any = getattr(hook, "function", None)
+        if function is None:
+            continue  # removed, or the box of a retained gradient, which only backward() fills
+        answer = function(g)
+        if answer is None:
+            continue
+        if not isinstance(answer, Tensor) or answer._array.shape != g._array.shape:
+            raise TypeError(
+                f"a gradient hook returns None or a Tensor of shape {g.shape}, not "
+                f"{answer.shape if isinstance(answer, Tensor) else type(answer).__name__}"
+            )
+        g = answer
+    return g

@@ -1,0 +1,55 @@
+"""What an in-place operation keeps, for its own backward, of the operand that it is about to overwrite.
+
+Either a copy of it, or, where the rules ask only what is true or false of each element, those marks: one bit each.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from minitensor.errors import needs_own_input
+from minitensor.modes import modes
+from minitensor.saving import Saved
+from minitensor.storage import Storage, new_storage
+
+
+def own_input(op: str, a: np.ndarray) -> Saved:
+    """A copy of ``a``.
+
+    Raises:
+        ValueError: under the policy "2.5".
+    """
+    if modes.policy == "2.5":
+        raise needs_own_input(op)
+    kept = a.copy()
+    return kept, new_storage(kept), 0
+
+
+def alias_input(op: str, b: np.ndarray, storage: Storage, a: np.ndarray, own: Saved | None) -> Saved:
+    """What backward needs of an operand that lies on the storage whose part ``a`` is about to be overwritten."""
+    if b is a and own is not None:
+        return own
+    try:
+        disjoint = not np.shares_memory(a, b, max_work=100_000)
+    except np.exceptions.TooHardError:
+        disjoint = False
+    # Untouched, it is still right after the write, which makes one version more.
+    return (b, storage, storage.version + 1) if disjoint else own_input(op, b)
+
+
+def own_marks(op: str, marks: np.ndarray) -> Saved:
+    """Marks of the operand, packed: 1/32 of the bytes of a float32 tensor.
+
+    Raises:
+        ValueError: under the policy "2.5".
+    """
+    if modes.policy == "2.5":
+        raise needs_own_input(op)
+    packed = np.packbits(marks)
+    return packed, new_storage(packed), 0
+
+
+def unpacked(saved: Saved, shape: tuple[int, ...]) -> np.ndarray:
+    """The marks again, as bools of ``shape``."""
+    bits = np.unpackbits(saved[0])
+    return bits[: int(np.prod(shape, dtype=np.int64))].view(np.bool_).reshape(shape)

@@ -1,0 +1,170 @@
+"""Forward functions that work element by element and are more than one numpy function."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minitensor.dtypes import DTYPES, FLOATS
+from minitensor.kernels.numbers import number, stored, without_fraction
+
+Array = np.ndarray
+
+#: A ready-made zero saves converting a Python number at every call: 200 ns.
+_ZEROS = {dtype.numpy: np.zeros((), dtype.numpy) for dtype in DTYPES.values()}
+
+
+def _no_bools(op: str, a: Array) -> None:
+    if a.dtype == np.bool_:
+        raise TypeError("bools have no arithmetic of their own; convert first: `x.astype('int64')`")
+
+
+def square(a: Array, out: Array | None = None) -> Array:
+    """``a * a``."""
+    _no_bools("square", a)
+    return np.square(a, out=out)
+
+
+def negative(a: Array, out: Array | None = None) -> Array:
+    """``-a``; in place by multiplication, because numpy 2.4.6's negative misreads some strided arrays there."""
+    _no_bools("neg", a)
+    return np.negative(a) if out is None else np.multiply(a, a.dtype.type(-1), out=out)
+
+
+def power(a: Array, b: Array, out: Array | None = None) -> Array:
+    """``a ** b``; squares by multiplication, which is many times faster than the general power."""
+    _no_bools("pow", a)
+    if b.ndim == 0 and a.dtype in FLOATS:
+        exponent = b.item()
+        if exponent == 2:
+            return np.square(a, out=out)
+        if exponent == 1:
+            return np.positive(a, out=out)
+    if out is not None and a.dtype not in FLOATS and (b < 0).any():
+        # numpy would find it on its way, with half of the result written.
+        raise ValueError("Integers to negative integer powers are not allowed.")
+    return np.power(a, b, out=out)
+
+
+def _for_result(op: str, a: Array, numbers: list[Any], out: Array | None) -> Array:
+    """``a``, or its float32 copy when it holds integers and a number is not whole."""
+    if a.dtype in FLOATS or all(n is None or isinstance(n, int) for n in numbers):
+        return a
+    if out is not None:
+        raise TypeError(f"{op}: the result is not of dtype {a.dtype.name}")
+    return a.astype(np.float32)
+
+
+def scale_arguments(scale: Any, bias: Any, bias_after_scale: Any) -> tuple[Any, ...]:
+    """Two numbers and a bool."""
+    return number("scale", "scale", scale), number("scale", "bias", bias), bool(bias_after_scale)
+
+
+def scale(a: Array, scale: Any, bias: Any, bias_after_scale: bool, out: Array | None = None) -> Array:
+    """``scale * a + bias``, or ``scale * (a + bias)``."""
+    _no_bools("scale", a)
+    whole = [without_fraction(scale), without_fraction(bias)]
+    a = _for_result("scale", a, whole, out)
+    if a.dtype not in FLOATS:
+        scale, bias = whole
+    if not bias_after_scale:
+        bias = bias * scale
+    # Both numbers are converted, and may fail, before anything is written.
+    factor, summand = a.dtype.type(scale), a.dtype.type(bias)
+    with np.errstate(all="ignore"):
+        result = np.multiply(a, factor, out=out)
+        if bias == 0:
+            return result
+        return np.add(result, summand, out=result if isinstance(result, np.ndarray) else None)
+
+
+def clip_arguments(min: Any, max: Any) -> tuple[Any, ...]:
+    """Two numbers, or None."""
+    return tuple(None if n is None else number("clip", name, n) for name, n in (("min", min), ("max", max)))
+
+
+def clip(a: Array, min: Any, max: Any, out: Array | None = None) -> Array:
+    """``a`` between ``min`` and ``max``; None is no bound."""
+    _no_bools("clip", a)
+    a = _for_result("clip", a, [min, max], out)
+    if min is None and max is None:
+        return np.positive(a, out=out)
+    return np.clip(a, *(None if n is None else a.dtype.type(n) for n in (min, max)), out=out)
+
+
+def relu(a: Array, out: Array | None = None) -> Array:
+    """``a`` where it is positive, else 0."""
+    return np.maximum(a, _ZEROS[a.dtype], out=out)
+
+
+def reciprocal(a: Array, out: Array | None = None) -> Array:
+    """``1 / a``."""
+    return np.divide(1, a, out=out)
+
+
+def rsqrt(a: Array, out: Array | None = None) -> Array:
+    """``1 / sqrt(a)``."""
+    with np.errstate(all="ignore"):
+        return np.divide(1, np.sqrt(a, out=out), out=out)
+
+
+def sigmoid(a: Array, out: Array | None = None) -> Array:
+    """``1 / (1 + exp(-a))``, by way of tanh, which does not overflow."""
+    with np.errstate(all="ignore"):
+        half = np.asarray(np.multiply(a, 0.5, out=out))
+        np.tanh(half, out=half)
+        np.multiply(half, 0.5, out=half)
+        return np.add(half, 0.5, out=half)
+
+
+def round_half_away(a: Array, out: Array | None = None) -> Array:
+    """The nearest whole number, halves away from zero; numpy's own goes to even."""
+    _no_bools("round", a)
+    if a.dtype not in FLOATS:
+        return np.positive(a, out=out)
+    with np.errstate(all="ignore"):
+        away = np.trunc(a)
+        away = away + np.copysign(np.abs(a - away) >= 0.5, a)
+    # inf - inf is not a number.
+    away = np.where(np.isfinite(a), away, a).astype(a.dtype)
+    if out is None:
+        return away
+    out[...] = away
+    return out
+
+
+def fill_arguments(value: Any) -> tuple[Any, ...]:
+    """One number."""
+    return (number("fill_", "value", value),)
+
+
+def fill(a: Array, value: Any, out: Array) -> Array:
+    """Every element becomes ``value``, truncated where ``a`` holds integers."""
+    np.copyto(out, stored("fill_", value, a.dtype))
+    return out
+
+
+def fill_zero(a: Array, out: Array) -> Array:
+    """Every element becomes 0."""
+    np.copyto(out, 0)
+    return out
+
+
+def where(condition: Array, a: Array, b: Array, out: Array | None = None) -> Array:
+    """``a`` where ``condition``, else ``b``; in place, ``out`` is ``a``."""
+    if condition.dtype != np.bool_:
+        raise TypeError("condition must be a bool tensor, as `x > 0` gives")
+    if out is None:
+        return np.where(condition, a, b)
+    if np.may_share_memory(out, b):
+        b = b.copy()
+    if np.may_share_memory(out, condition):
+        condition = condition.copy()
+    np.copyto(out, b, where=~condition)
+    return out
+
+
+def copy(a: Array) -> Array:
+    """A contiguous copy."""
+    return np.array(a, order="C")

@@ -1,0 +1,72 @@
+"""Plain arguments of operations: numbers checked and made constant, and numbers as a dtype stores them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray
+
+
+def number(op: str, name: str, given: Any) -> int | float:
+    """``given`` as a Python number.
+
+    Raises:
+        TypeError: when it is not one number.
+    """
+    if not getattr(given, "stop_gradient", True):
+        raise TypeError(f"{op}: {name} is a number, and no gradient goes to it; this tensor wants one. Use multiply.")
+    if not isinstance(given, (int, float)) or isinstance(given, np.generic):
+        if getattr(given, "size", None) != 1 or not hasattr(given, "item"):
+            raise TypeError(f"{op}: {name} must be a number, not {type(given).__name__}")
+        given = given.item()
+    if isinstance(given, (bool, int, float)):
+        return int(given) if isinstance(given, bool) else given
+    raise TypeError(f"{op}: {name} must be a number, not {type(given).__name__}")
+
+
+def without_fraction(n: int | float) -> int | float:
+    """2 for 2.0: Paddle's default scale 1.0 must not turn integers into floats."""
+    return int(n) if isinstance(n, float) and n.is_integer() else n
+
+
+def stored(op: str, value: int | float, dtype: np.dtype) -> Array:
+    """A number as it is stored: a float loses its fraction where ``dtype`` is an integer's.
+
+    Raises:
+        ValueError: when it does not fit.
+    """
+    try:
+        if dtype.kind == "i":
+            value = int(value)
+        return np.asarray(value, dtype)
+    except (OverflowError, ValueError):
+        raise ValueError(f"{op}: {value} can not be stored in a tensor of dtype {dtype.name}") from None
+
+
+def stored_array(op: str, array: Array, dtype: np.dtype) -> Array:
+    """An array as it is stored in ``dtype``: fractions are cut off where that is an integer's.
+
+    Raises:
+        ValueError: when an element does not fit.
+    """
+    if dtype.kind == "i" and array.dtype != dtype and array.size and array.dtype.kind in "fiu":
+        lowest, highest = array.min().item(), array.max().item()
+        bounds = np.iinfo(dtype)
+        # Written so that nan fails it.
+        if not (bounds.min <= lowest and highest <= bounds.max):
+            worst = lowest if not lowest >= bounds.min else highest
+            raise ValueError(f"{op}: {worst} can not be stored in a tensor of dtype {dtype.name}")
+    # By identity: operations compare dtype objects, and an unpickled array brings one of its own.
+    return array if array.dtype is dtype else array.astype(dtype)
+
+
+def overwrite(target: Array, numbers: Array) -> None:
+    """``target[...] = numbers``, also where they share memory.
+
+    numpy copies first only where it sees the need, and misses some: a row overwritten with a column that crosses it.
+    """
+    if np.may_share_memory(target, numbers):
+        numbers = numbers.copy()
+    np.copyto(target, numbers, casting="unsafe")

@@ -1,0 +1,50 @@
+"""What the names in a rule stand for: on arrays, and on tensors."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import pkgutil
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from minitensor import rules
+from minitensor.table import ROWS
+
+
+def _helpers(half: str) -> dict[str, Any]:
+    """The public functions of every module of this package whose name begins with ``half``."""
+    found: dict[str, Any] = {}
+    for module in pkgutil.iter_modules(rules.__path__):
+        if module.name.startswith(half):
+            found.update(_public(importlib.import_module(f"{rules.__name__}.{module.name}")))
+    return found
+
+
+def _public(module: ModuleType) -> dict[str, Any]:
+    return {
+        name: value
+        for name, value in vars(module).items()
+        if not name.startswith("_") and getattr(value, "__module__", None) == module.__name__
+    }
+
+
+@functools.cache
+def on_arrays() -> dict[str, Any]:
+    """Operations of the table as their functions on arrays, and the helpers."""
+    operations = {row.name: row.forward for row in ROWS.values() if row.normal}
+    return {**operations, "where": np.where, "zeros_like": np.zeros_like, **_helpers("on_arrays")}
+
+
+@functools.cache
+def on_tensors() -> dict[str, Any]:
+    """Operations as they are, and the helpers."""
+    from minitensor import creation, operations  # built from the table that this module reads
+
+    return {
+        **operations.FUNCTIONS,
+        "zeros_like": creation.zeros_like,
+        **_helpers("on_tensors"),
+    }

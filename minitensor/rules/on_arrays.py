@@ -1,0 +1,115 @@
+"""What the rules of the derivative table call besides operations of the table: the numpy half.
+
+:mod:`minitensor.rules.on_tensors` has the same names for rules that are themselves recorded.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minitensor.kernels.matrices import turned
+from minitensor.kernels.reducing import axes
+
+Array = np.ndarray
+
+
+def inside(x: Array, min: Any, max: Any) -> Array:
+    """Where ``clip`` let ``x`` through: strictly between the bounds, as in Paddle."""
+    if min is None or max is None:
+        return np.ones(x.shape, np.bool_) if min is max else x < max if min is None else x > min
+    return np.logical_and(x > min, x < max)
+
+
+def power_slope(x: Array, y: Array) -> Array:
+    """The slope of ``x ** y`` along x; 0 where y is 0, also at x = 0."""
+    if y.ndim == 0:
+        exponent = y.item()
+        if exponent == 2:
+            return x * y
+        if exponent == 0:
+            return np.zeros_like(x)
+    with np.errstate(all="ignore"):
+        return np.where(y == 0, 0, y * np.power(x, y - 1))
+
+
+def power_log(x: Array, out: Array) -> Array:
+    """The slope of ``out = x ** y`` along y; 0 at x = 0."""
+    with np.errstate(all="ignore"):
+        return np.where(x == 0, 0, out * np.log(x))
+
+
+def spread(g: Array, shape: tuple[int, ...], axis: Any, keepdim: bool) -> Array:
+    """The gradient ``g`` of a reduction, repeated over what was reduced."""
+    if not keepdim:
+        g = np.expand_dims(g, axes(shape, axis))
+    return np.broadcast_to(g, shape)
+
+
+def along(shape: tuple[int, ...], axis: Any) -> int:
+    """How many elements went into each result of a reduction."""
+    return int(np.prod([shape[i] for i in axes(shape, axis)], dtype=np.int64))
+
+
+def to_extremes(g: Array, x: Array, out: Array, axis: Any, keepdim: bool) -> Array:
+    """The gradient of max or min: to the elements equal to the result, in equal shares."""
+    at = x == spread(out, x.shape, axis, keepdim)
+    shares = at.sum(axis=axes(x.shape, axis), keepdims=True)
+    return np.where(at, spread(g, x.shape, axis, keepdim) / shares.astype(g.dtype), 0)
+
+
+def product_of_others(x: Array, axis: Any) -> Array:
+    """For every element the product of the others in its reduction; no division, so zeros are no exception."""
+    if x.size == 0:
+        return np.zeros_like(x)
+    along_axes = axes(x.shape, axis)
+    kept = [i for i in range(x.ndim) if i not in along_axes]
+    rows = x.transpose([*kept, *along_axes])
+    order = rows.shape
+    rows = rows.reshape([*order[: len(kept)], -1])
+    before, after = np.ones_like(rows), np.ones_like(rows)
+    before[..., 1:] = np.cumprod(rows[..., :-1], axis=-1)
+    after[..., :-1] = np.cumprod(rows[..., :0:-1], axis=-1)[..., ::-1]
+    return (before * after).reshape(order).transpose(np.argsort([*kept, *along_axes]))
+
+
+def summed_to(g: Array, shape: tuple[int, ...]) -> Array:
+    """Sum the broadcast dimensions of ``g`` away: what the engine does after every rule."""
+    if g.shape == shape:
+        return g
+    if g.ndim < len(shape):
+        g = g.reshape((1,) * (len(shape) - g.ndim) + g.shape)
+    extra = g.ndim - len(shape)
+    if extra > 0:
+        g = np.add.reduce(g, axis=tuple(range(extra)))
+    widened = tuple(i for i, n in enumerate(shape) if n == 1 and g.shape[i] != 1)
+    if widened:
+        g = np.add.reduce(g, axis=widened, keepdims=True)
+    return np.broadcast_to(g, shape)
+
+
+def _result_matrix(g: Array, x_is_vector: bool, y_is_vector: bool) -> Array:
+    if x_is_vector:
+        g = np.expand_dims(g, -1 if y_is_vector else -2)
+    if y_is_vector:
+        g = np.expand_dims(g, -1)
+    return g
+
+
+def matmul_left(g: Array, y: Array, shape: tuple[int, ...], transpose_x: bool, transpose_y: bool) -> Array:
+    """The gradient of ``x @ y`` for x, which has ``shape``."""
+    x_is_vector = len(shape) == 1
+    g = _result_matrix(g, x_is_vector, y.ndim == 1)
+    right = y[:, None] if y.ndim == 1 else turned(y, transpose_y)
+    gx = np.matmul(g, np.swapaxes(right, -1, -2))
+    return summed_to(gx, (1, *shape)).reshape(shape) if x_is_vector else turned(gx, transpose_x)
+
+
+def matmul_right(g: Array, x: Array, shape: tuple[int, ...], transpose_x: bool, transpose_y: bool) -> Array:
+    """The gradient of ``x @ y`` for y, which has ``shape``."""
+    y_is_vector = len(shape) == 1
+    g = _result_matrix(g, x.ndim == 1, y_is_vector)
+    left = x[None, :] if x.ndim == 1 else turned(x, transpose_x)
+    gy = np.matmul(np.swapaxes(left, -1, -2), g)
+    return summed_to(gy, (*shape, 1)).reshape(shape) if y_is_vector else turned(gy, transpose_y)

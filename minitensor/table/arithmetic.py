@@ -1,0 +1,37 @@
+"""Sums, products, powers and what is built of them."""
+
+import numpy as np
+
+from minitensor.kernels import elementwise as kernels
+from minitensor.table.rows import op
+
+_ALPHA = "x, y, name=None, *, alpha=1"
+
+op("add", np.add, "x y", "Elementwise sum, of x and alpha * y.", x="g", y="g",
+   signature=_ALPHA, first="if alpha != 1: y = scaled('add{_}', y, alpha)")  # fmt: skip
+op("subtract", np.subtract, "x y", "Elementwise difference, of x and alpha * y.", x="g", y="-g", aliases=("sub",),
+   signature=_ALPHA, first="if alpha != 1: y = scaled('subtract{_}', y, alpha)")  # fmt: skip
+op("multiply", np.multiply, "x y", "Elementwise product.", x="g * y", y="g * x", aliases=("mul",))
+op("divide", np.divide, "x y", "Elementwise quotient; rounded down with rounding_mode 'floor', to zero with 'trunc'.",
+   floats=True, x="g / y", y="-g * out / y", aliases=("div",), signature="x, y, name=None, *, rounding_mode=None",
+   first="if rounding_mode is not None: return rounded_division('divide{_}', x, y, rounding_mode)")  # fmt: skip
+op("pow", kernels.power, "x y", "Elementwise power.", x="g * power_slope(x, y)", y="g * power_log(x, out)")
+op("maximum", np.maximum, "x y", "The larger of two elements; at a tie the gradient goes to y.",
+   x="where(x > y, g, 0)", y="where(x > y, 0, g)")  # fmt: skip
+op("minimum", np.minimum, "x y", "The smaller of two elements; at a tie the gradient goes to y.",
+   x="where(x < y, g, 0)", y="where(x < y, 0, g)")  # fmt: skip
+op("scale", kernels.scale, "x", "scale * x + bias, or scale * (x + bias) with bias_after_scale=False.",
+   arguments=("scale=1.0", "bias=0.0", "bias_after_scale=True"), prepare=kernels.scale_arguments,
+   signature="x, scale=1.0, bias=0.0, bias_after_scale=True, act=None, name=None",
+   first="if act is not None: raise no_activation('scale{_}', act)", x="g * scale")  # fmt: skip
+op("neg", kernels.negative, "x", "Elementwise negative.", x="-g")
+op("abs", np.absolute, "x", "Elementwise absolute value; its slope at 0 is taken as 0.",
+   marks={"above": "x > 0", "below": "x < 0"}, x="where(above, g, where(below, -g, 0))")  # fmt: skip
+op("sign", np.sign, "x", "1, 0 or -1, as the element is above, at or below 0.", x="zeros_like(g)", in_place=False)
+op("square", kernels.square, "x", "Elementwise square.", x="g * 2 * x")
+op("sqrt", np.sqrt, "x", "Elementwise square root.", floats=True, x="g * 0.5 / out")
+op("rsqrt", kernels.rsqrt, "x", "One over the square root.", floats=True, x="g * -0.5 * out * out * out")
+op("reciprocal", kernels.reciprocal, "x", "One over x.", floats=True, x="-g * out * out")
+op("clip", kernels.clip, "x", "x, but not below min nor above max; None sets no bound.", aliases=("clamp",),
+   arguments=("min=None", "max=None"), prepare=kernels.clip_arguments,
+   marks={"passed": "inside(x, min, max)"}, x="where(passed, g, 0)")  # fmt: skip

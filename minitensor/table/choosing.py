@@ -1,0 +1,8 @@
+"""Choosing between elements, and copying them."""
+
+from minitensor.kernels import elementwise as kernels
+from minitensor.table.rows import op
+
+op("where", kernels.where, "condition x y", "x where condition is true, else y; in place, x is overwritten.",
+   target="x", meet=("x", "y"), x="where(condition, g, 0)", y="where(condition, 0, g)")  # fmt: skip
+op("clone", kernels.copy, "x", "A copy on a storage of its own, which gradients pass through.", in_place=False, x="g")

@@ -1,0 +1,127 @@
+"""What one row of the derivative table says, and how a row is written."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Row:
+    """One operation.
+
+    Attributes:
+        name: the normal operation; in place it has an underscore more.
+        forward: ``forward(*arrays, *arguments, out=None)``.
+        operands: the names of its tensor inputs.
+        target: the operand that the in-place operation overwrites; the first, unless told otherwise.
+        arguments: source text of its other parameters, with defaults.
+        rules: per operand the gradient, as an expression; an operand without a rule wants none.
+        marks: names that rules may use for what is true or false per element, with the expression (of operands and
+            arguments) that says so. In place, the bits are kept instead of the operand.
+        doc: one sentence for the docstring.
+        signature: all parameters in order, as source text; by default operands, arguments, ``name=None``.
+        first: a statement that comes before everything else, as ``if alpha != 1: ...``; ``{_}`` stands for the
+            underscore of the in-place operation.
+        aliases: other names of the same operation.
+        spaces: where it is found: ``T`` as a method of Tensor, ``m`` in minitensor, ``F`` in nn.functional.
+        normal, in_place: which of the two exist.
+        floats: the result is floating: integers are taken as float32.
+        steps: the result is of another kind (a truth value, say) and wants no gradient; in place it keeps the dtype of
+            what it overwrites, which gets gradient 0.
+        meet: the operands that are brought to one dtype first.
+        elementwise: operands are broadcast against each other, and errors may say so.
+        prepare: checks the arguments and makes them constant, before anything is computed or saved.
+    """
+
+    name: str
+    forward: Callable[..., np.ndarray]
+    operands: tuple[str, ...]
+    target: str
+    arguments: tuple[str, ...] = ()
+    rules: dict[str, str] = field(default_factory=dict)
+    marks: dict[str, str] = field(default_factory=dict)
+    doc: str = ""
+    signature: str = ""
+    first: str = ""
+    aliases: tuple[str, ...] = ()
+    spaces: str = "Tm"
+    normal: bool = True
+    in_place: bool = True
+    floats: bool = False
+    steps: bool = False
+    meet: tuple[str, ...] = ()
+    elementwise: bool = True
+    prepare: Callable[..., tuple[Any, ...]] | None = None
+
+    @property
+    def argument_names(self) -> tuple[str, ...]:
+        """The parameters that are not tensors."""
+        return tuple(argument.partition("=")[0] for argument in self.arguments)
+
+    def needs(self, operand: str) -> frozenset[str]:
+        """The names in the rule of ``operand`` (helpers included); for a mark, the names that it is made of, too."""
+        names = names_in(self.rules[operand])
+        return names.union(*(names_in(self.marks[mark]) for mark in names & self.marks.keys()))
+
+    @property
+    def _needed(self) -> frozenset[str]:
+        return frozenset().union(*(self.needs(operand) for operand in self.rules))
+
+    @property
+    def saved_names(self) -> tuple[str, ...]:
+        """The tensors that some rule needs, in the order in which a node saves them: operands, then ``out``."""
+        return tuple(name for name in (*self.operands, "out") if name in self._needed)
+
+    @property
+    def rules_in_place(self) -> dict[str, str]:
+        """The rules of the in-place operation."""
+        return {self.target: "zeros_like(g)"} if self.steps else self.rules
+
+    @property
+    def saved_in_place(self) -> tuple[str, ...]:
+        """What the in-place operation saves: marks instead of the operand it overwrites, where they are enough."""
+        if self.steps:
+            return ()
+        direct = frozenset().union(*(names_in(rule) for rule in self.rules.values()))
+        if self.target in direct or not direct & self.marks.keys():
+            return self.saved_names
+        marks = tuple(mark for mark in self.marks if mark in direct)
+        return tuple(name for name in self.saved_names if name != self.target) + marks
+
+    @property
+    def in_place_differs(self) -> bool:
+        """Whether the in-place operation has a backward of its own."""
+        return self.steps or self.saved_in_place != self.saved_names
+
+    @property
+    def saved_arguments(self) -> tuple[str, ...]:
+        """The plain arguments that some rule needs."""
+        return tuple(name for name in self.argument_names if name in self._needed)
+
+    @property
+    def copies_in_place(self) -> bool:
+        """Whether some gradient needs the operand that the in-place operation overwrites, or marks of it."""
+        return self.target in self.saved_names
+
+
+@functools.cache
+def names_in(expression: str) -> frozenset[str]:
+    """Every name that a rule mentions."""
+    return frozenset(compile(expression, "<rule>", "eval").co_names)
+
+
+ROWS: dict[str, Row] = {}
+
+
+def op(name: str, forward: Callable[..., Any], operands: str, doc: str, **settings: Any) -> None:
+    """Write one row. Settings named like an operand are its rule; the others are fields of :class:`Row`."""
+    inputs = tuple(operands.split())
+    rules = {operand: settings.pop(operand) for operand in inputs if operand in settings}
+    settings.setdefault("meet", inputs if len(inputs) > 1 and not settings.get("steps") else ())
+    settings.setdefault("target", inputs[0])
+    ROWS[name] = Row(name, forward, inputs, rules=rules, doc=doc, **settings)

@@ -1,0 +1,69 @@
+"""Judge all short programs, or some of them: python -m tests.conformance.exhaustive --length 4 --policy 2.6"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor, as_completed
+
+import minitensor
+from minitensor.modes import POLICIES
+
+from .alphabet import evenly, total
+from .judge import Plan, Report, judge_all, table
+
+STRIDE = 2000  # programs between two lines of progress
+
+
+def engine():
+    return minitensor
+
+
+def part(plan: str, numbers: list[int], length: int) -> tuple[str, Report]:
+    """Some programs under one plan, in a process of their own."""
+    return plan, judge_all(engine, Plan.of(plan), numbers, length)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.conformance.exhaustive", description=__doc__.partition(":")[0]
+    )
+    parser.add_argument("--length", type=int, default=3, help="the most statements after the opening")
+    parser.add_argument(
+        "--policy",
+        action="append",
+        help="2.5, 2.6 or copy_on_write; as READS:WRITES[,WRITES...] different ones for statements that read and, in "
+        "turns, for those that write. May be given several times; the three policies by default",
+    )
+    parser.add_argument("--limit", type=int, help="that many programs, spread evenly, instead of all")
+    parser.add_argument("--only", type=int, help="the program of this number alone")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    chosen = parser.parse_args()
+
+    plans = chosen.policy or list(POLICIES)
+    every = total(chosen.length)
+    numbers = evenly(chosen.limit or every, chosen.length) if chosen.only is None else [chosen.only]
+    print(f"{len(numbers)} of {every} programs of up to {chosen.length} statements")
+    reports, began = {plan: Report() for plan in plans}, time.monotonic()
+    with ProcessPoolExecutor(chosen.jobs) as pool:
+        tasks = [
+            pool.submit(part, plan, numbers[first : first + STRIDE], chosen.length)
+            for plan in plans
+            for first in range(0, len(numbers), STRIDE)
+        ]
+        for done, task in enumerate(as_completed(tasks), 1):
+            plan, report = task.result()
+            reports[plan].merge(report)
+            if sys.stderr.isatty():
+                print(f"\r{done} of {len(tasks)} parts", end="", file=sys.stderr)
+    for plan, report in reports.items():
+        for text in report.wrong:
+            print(f"\n{text}")
+    print(table(reports))
+    print(f"{time.monotonic() - began:.0f} s")
+    return 1 if any(report.wrong for report in reports.values()) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,151 @@
+"""The statements, and all programs that can be written with them.
+
+Promises: a program of some length is known by its number, from 0 to ``count(length) - 1``; ``program(number, length)``
+finds it without walking through the others, and two numbers never give the same program.
+
+Shapes are chosen so that most statements fit one another: ``a`` and ``x`` are [2, 2], ``b`` and the rows are [2], and
+``v``, ``w``, ``y``, ``z``, ``d`` are either. Where two do not fit, both sides must refuse. The functions are bounded and
+no number is 0 or 1, so that a wrong number stays visible in every gradient behind it.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from functools import cache
+from types import CodeType
+
+#: Two leaves and a product that saves both of them.
+OPENING = (
+    "a = mt.to_tensor([[0.83, -0.47], [0.61, 1.21]], dtype='float64', stop_gradient=False)",
+    "b = mt.to_tensor([0.74, -1.13], dtype='float64', stop_gradient=False)",
+    "x = a * b",
+)
+
+VIEWS = (
+    "v = x[0]",
+    "v = x.t()",
+    "w = x[:, 1]",
+    "w = v[::-1]",  # the same cells in another order
+    "v = a[0]",  # a view of a leaf: protected in grad mode
+    "with mt.no_grad(): v = x[0]",  # a detached alias of a part
+    "d = x.detach()",
+    "d = v.detach()",
+    "d.stop_gradient = False",  # one memory, two families that want gradients
+    "x.t_()",  # writes nothing
+)
+
+READS = (
+    "y = x * x",  # saves all of x
+    "y = x.tanh()",  # saves its own output
+    "y = v * b",  # saves what v shows
+    "y = v.sin()",
+    "z = y * x",
+    "z = d * w",
+    "x.backward(retain_graph=True)",
+)
+
+WRITES = (
+    "x.add_(b)",  # needs nothing
+    "x.multiply_(b)",  # needs its own input
+    "x.sin_()",
+    "x.tanh_()",  # needs its output
+    "v.scale_(1.7)",
+    "v.fill_(0.37)",
+    "v.sin_()",
+    "v.tanh_()",
+    "w.add_(b)",
+    "x.multiply_(v)",  # an operand that overlaps the target
+    "v.multiply_(w)",  # sometimes overlapping, sometimes beside it
+    "x.copy_(v)",
+    "x[1] = b",
+    "x[:, ::-1] = y",
+    "y.tanh_()",
+    "d.scale_(2.3)",  # through a detached alias
+    "d.multiply_(b)",  # recorded, in a family of its own
+    "with mt.no_grad(): v.scale_(0.6)",
+    "with mt.no_grad(): x[0] = 0.29",
+    "with mt.no_grad(): a[1] = 0.53",  # as an optimizer does
+)
+
+
+#: The file name of statements in tracebacks.
+FILE = "<program>"
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One statement: its text, the names it needs and binds, whether it writes into memory that is there already.
+
+    ``line`` is its line number in tracebacks and in the engine's errors: they name the statement, not the program.
+    """
+
+    text: str
+    line: int
+    needs: frozenset[str]
+    binds: frozenset[str]
+    writes: bool
+    code: CodeType
+
+
+def statement(text: str, line: int, writes: bool) -> Statement:
+    names = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)]
+    binds = frozenset(name.id for name in names if isinstance(name.ctx, ast.Store))
+    needs = frozenset(name.id for name in names) - binds - {"mt"}
+    code = compile("\n" * (line - 1) + text, FILE, "exec")
+    return Statement(text, line, needs, binds, writes, code)
+
+
+START = tuple(statement(text, line, False) for line, text in enumerate(OPENING, 1))
+ALPHABET = tuple(
+    statement(text, line, text in WRITES) for line, text in enumerate((*VIEWS, *READS, *WRITES), len(OPENING) + 1)
+)
+BOUND = frozenset().union(*(opening.binds for opening in START))
+
+Program = tuple[Statement, ...]
+
+
+@cache
+def count(length: int, bound: frozenset[str] = BOUND) -> int:
+    """How many programs have ``length`` statements after those that bound the names ``bound``."""
+    if length == 0:
+        return 1
+    return sum(count(length - 1, bound | s.binds) for s in ALPHABET if s.needs <= bound)
+
+
+def program(number: int, length: int) -> Program:
+    """The program of that number among those of ``length`` statements, in the order of the alphabet."""
+    chosen, bound = [], BOUND
+    for left in reversed(range(length)):
+        for s in ALPHABET:
+            if not s.needs <= bound:
+                continue
+            behind = count(left, bound | s.binds)
+            if number < behind:
+                break
+            number -= behind
+        else:
+            raise IndexError(f"there are {count(length)} programs of {length} statements")
+        chosen.append(s)
+        bound |= s.binds
+    return tuple(chosen)
+
+
+def total(length: int) -> int:
+    """How many programs have 1 to ``length`` statements."""
+    return sum(count(n) for n in range(1, length + 1))
+
+
+def nth(number: int, length: int) -> Program:
+    """Program ``number`` of the ``total(length)``: the short ones first."""
+    for n in range(1, length + 1):
+        if number < count(n):
+            return program(number, n)
+        number -= count(n)
+    raise IndexError(f"there are {total(length)} programs of up to {length} statements")
+
+
+def evenly(limit: int, length: int) -> list[int]:
+    """``limit`` numbers spread evenly over all programs of up to ``length`` statements; all if there are fewer."""
+    every = total(length)
+    return [i * every // limit for i in range(limit)] if limit < every else list(range(every))

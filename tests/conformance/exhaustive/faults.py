@@ -1,0 +1,159 @@
+"""References with one planted mistake each. Put in the engine's place, each must be found out.
+
+Promises: every fault is a mistake that an engine could make. ``noticed_by`` is the kind of disagreement that it has to
+cause, and ``plan`` the policies under which; a judge that misses one of them would be worthless.
+"""
+
+from __future__ import annotations
+
+from .reference import LEAF, UNHARMED, Refused, Tensor, World
+
+
+class ViewsShareNoHistory(World):
+    """A view has a gradient of its own, so a write through it is missed."""
+
+    plan, noticed_by = "2.6", "gradient"
+
+    def look(self, tensor, pick):
+        seen = super().look(tensor, pick)
+        seen.tangents = seen.tangents.copy()
+        return seen
+
+
+class DetachKeepsTheFamily(World):
+    """A detached alias takes part in the gradient."""
+
+    plan, noticed_by = "2.6", "stop_gradient"
+
+    def alias(self, tensor):
+        return Tensor(self, tensor.writes, tensor.family, tensor.cells, tensor.values, tensor.tangents)
+
+
+class NoGradWritesAreRecorded(World):
+    """A write under no_grad clears the derivative of what it overwrites."""
+
+    plan, noticed_by = "2.6", "gradient"
+
+    def write(self, target, values, tangents, recorded):
+        super().write(target, values, tangents, recorded or not self.grad_enabled)
+
+
+class ReadsWhatItOverwrote(World):
+    """An operand that overlaps the target is read again after the target was overwritten."""
+
+    plan, noticed_by = "2.6", "value"
+
+    def in_place(self, name, target, operands, parameters=()):
+        super().in_place(name, target, operands, parameters)
+        if name == "copy" and operands[1].overlaps(target):
+            target.values[...] = operands[1].values.copy()
+        return target
+
+
+class FillingIsNoWrite(World):
+    """Filling raises no version."""
+
+    plan, noticed_by = "2.6", "inplace_version"
+
+    def in_place(self, name, target, operands, parameters=()):
+        super().in_place(name, target, operands, parameters)
+        if name == "fill":
+            target.writes.pop()
+        return target
+
+
+class ViewsOfLeavesMayBeWritten(World):
+    """A leaf is protected, a view of it is not."""
+
+    plan, noticed_by = "2.6", "accepted"
+
+    def unwritable(self, target):
+        return [reason for reason in super().unwritable(target) if reason is not LEAF or hasattr(target, "directions")]
+
+
+class LossesAreNotNoticed(World):
+    """Backward goes on with values that were overwritten, and takes the derivative at whatever is there now."""
+
+    plan, noticed_by = "2.6", "accepted"
+
+    def saved_for(self, outputs):
+        return []
+
+
+class OnlyTheFirstWriteIsPreserved(World):
+    """Copy on write preserves once: what the next write takes is silently wrong."""
+
+    plan, noticed_by = "copy_on_write", "gradient"
+
+    def differentiate(self, outputs, weights):
+        derivative = super().differentiate(outputs, weights)
+        missed = any(len(saved.writes) > saved.version + 1 for saved in self.saved_for(outputs))
+        return derivative * 1.001 if missed else derivative
+
+
+class TheSaveDecides(World):
+    """What happens at a write is decided by the policy that was in force when the value was saved."""
+
+    plan, noticed_by = "copy_on_write:2.6", "accepted"
+
+    def saved_for(self, outputs):
+        return [s for s in super().saved_for(outputs) if s.policy != "copy_on_write"]
+
+    def save(self, i, operands, out):
+        saved = super().save(i, operands, out)
+        saved.policy = self.policy
+        return saved
+
+
+class EveryVersionSaysLost(World):
+    """The error says that bytes were overwritten where only the version of their storage moved."""
+
+    plan, noticed_by = "2.6", "error"
+
+    def differentiate(self, outputs, weights):
+        try:
+            return super().differentiate(outputs, weights)
+        except Refused as refused:
+            refused.args = (str(refused).replace(UNHARMED, ""),)
+            raise
+
+
+class OnlyTheVersionMatters(World):
+    """The reverse: the error always says that no bytes were overwritten."""
+
+    plan, noticed_by = "2.6", "error"
+
+    def differentiate(self, outputs, weights):
+        try:
+            return super().differentiate(outputs, weights)
+        except Refused as refused:
+            refused.args = (f"{refused} {UNHARMED}.",)
+            raise
+
+
+class CopiesTheInputUnder25(World):
+    """Under the policy "2.5", an operation that needs its own input goes on."""
+
+    plan, noticed_by = "2.5", "accepted"
+
+    def in_place(self, name, target, operands, parameters=()):
+        policy, self.policy = self.policy, "2.6"
+        try:
+            return super().in_place(name, target, operands, parameters)
+        finally:
+            self.policy = policy
+
+
+class SavesMoreThanItNeeds(World):
+    """The hyperbolic tangent saves its input, too, and is refused for its sake."""
+
+    plan, noticed_by = "2.6", "unjustified"
+
+    def normal(self, name, *operands):
+        out = super().normal(name, *operands)
+        if name == "tanh":
+            out.family.record.saves.append(self.save(0, operands, out))
+        return out
+
+
+FAULTS = [w for w in vars().values() if isinstance(w, type) and issubclass(w, World) and w is not World]

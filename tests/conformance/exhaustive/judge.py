@@ -1,0 +1,256 @@
+"""Runs a program on both sides under a plan of policies, and gives the verdict.
+
+Promises: the engine and the reference must refuse the same statements and the same gradients, each time for a reason
+that the reference found for itself; else they must agree in the values and versions of all names, in which want a
+gradient, and in every gradient. A program is *right*; or *refused* for the sake of a saved value, at a write or in
+backward; or *wrong*. Where the gradient of all results together is refused, each result is asked for alone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..programs.compare import allocated
+from .alphabet import START, Program, nth
+from .reference import KINDS, LEAF, SHAPE, Refused, World
+
+TOLERANCE = 1e-9
+MOST_SHOWN = 5
+FREE = (LEAF.kind, SHAPE.kind)  # refusals that have nothing to do with a saved value
+
+#: What each result counts in the gradient asked for: its first cells, in this order.
+WEIGHTS = {
+    "x": [[1.13, -0.71], [0.47, 0.89]],
+    "v": [[-0.53, 1.37], [0.97, -1.21]],
+    "w": [[0.67, 0.43], [-1.49, 0.31]],
+    "y": [[1.59, -0.37], [0.83, 1.07]],
+    "z": [[-0.91, 0.59], [1.27, -0.61]],
+    "d": [[0.79, 1.43], [-0.29, 1.61]],
+}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which policy is in force when: ``reads`` where a statement only reads, ``writes`` in turns where one writes.
+
+    Its text is ``2.6`` where they are all one, else as in ``2.5:copy_on_write`` or ``2.6:copy_on_write,2.6``.
+    """
+
+    reads: str
+    writes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, text: str) -> Plan:
+        reads, _, writes = text.partition(":")
+        return cls(reads, tuple((writes or reads).split(",")))
+
+    def policies(self, program: Program) -> list[str]:
+        """The policy for each statement."""
+        turns = iter(range(len(program)))
+        return [self.writes[next(turns) % len(self.writes)] if s.writes else self.reads for s in program]
+
+
+class Wrong(Exception):
+    """The engine is wrong. ``kind`` is one word for how; the message says where and what was expected."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+@dataclass
+class Outcome:
+    """What became of one program: its verdict, and every refusal by kind (see ``reference.KINDS``)."""
+
+    verdict: str = "right"
+    kind: str = ""
+    message: str = ""
+    refusals: list[str] = field(default_factory=list)
+
+
+class Judge:
+    """Judges programs under one plan. ``engine()`` gives what ``mt`` is for the engine under test."""
+
+    def __init__(self, engine: Callable, plan: Plan) -> None:
+        self.engine, self.plan = engine, plan
+        self.weights = [self._weights(World()), self._weights(engine())]
+
+    @staticmethod
+    def _weights(mt) -> dict:
+        """The weights as tensors of one side: by name and shape."""
+        made = {}
+        for name, numbers in WEIGHTS.items():
+            made[name, (2, 2)] = mt.to_tensor(numbers, dtype="float64")
+            made[name, (2,)] = mt.to_tensor(numbers[0], dtype="float64")
+        return made
+
+    def run(self, program: Program) -> Outcome:
+        outcome, mt = Outcome(), self.engine()
+        before = allocated(mt)
+        sides = {"mt": World()}, {"mt": mt}
+        try:
+            self._perform(program, sides, outcome.refusals)
+        except Wrong as wrong:
+            outcome.verdict, outcome.kind, outcome.message = "wrong", wrong.kind, str(wrong)
+            return outcome
+        if any(kind not in FREE for kind in outcome.refusals):
+            outcome.verdict = "refused"
+        sides[1].clear()
+        if allocated(mt) != before:
+            outcome.verdict, outcome.kind = "wrong", "memory"
+            outcome.message = f"{allocated(mt) - before} bytes are still allocated after the last name is gone"
+        return outcome
+
+    def _perform(self, program: Program, sides: tuple[dict, dict], refusals: list[str]) -> None:
+        statements = START + program
+        for s, policy in zip(statements, self.plan.policies(statements), strict=True):
+            for side in sides:
+                side["mt"].set_inplace_policy(policy)
+            _both(lambda side, code=s.code: exec(code, side), sides, refusals)
+        names = _compared(*sides)
+        leaves = [name for name in names if hasattr(sides[0][name], "directions")]
+        results = [name for name in names if name not in leaves and not sides[0][name].stop_gradient]
+        if not self._gradients(sides, results, leaves, refusals):
+            for name in results:
+                self._gradients(sides, [name], leaves, refusals)
+        _same_numbers("gradient", leaves, *([side[name].grad for name in leaves] for side in sides))
+
+    def _gradients(self, sides, results: list[str], leaves: list[str], refusals: list[str]) -> bool:
+        """Compare the gradients of the weighted results for the leaves. False where both sides refuse them."""
+
+        def gradients(side: dict) -> list:
+            tensors = [side[name] for name in results]
+            shapes = [sides[0][name].values.shape for name in results]
+            weights = [self.weights[side is sides[1]][key] for key in zip(results, shapes, strict=True)]
+            inputs = [side[name] for name in leaves]
+            return side["mt"].grad(tensors, inputs, weights, retain_graph=True, allow_unused=True)
+
+        found = _both(gradients, sides, refusals)
+        if found is None:
+            return False
+        _same_numbers("gradient", [f"the gradient of {', '.join(results)} for {name}" for name in leaves], *found)
+        return True
+
+
+def _both(act: Callable[[dict], object], sides: tuple[dict, dict], refusals: list[str]) -> tuple | None:
+    """What ``act`` gives on either side; None where both refuse, for one reason."""
+    refused = error = None
+    try:
+        actual = act(sides[1])
+    except Exception as raised:  # whatever an engine raises has to be judged
+        error = raised.with_traceback(None)  # its frames would hold tensors
+        error.__context__ = None
+    sides[0]["mt"].lenient = error is None
+    try:
+        expected = act(sides[0])
+    except Refused as raised:
+        refused = raised.with_traceback(None)
+    if error is None and refused is None:
+        return expected, actual
+    if error is None:
+        raise Wrong("accepted", f"went on where it must refuse: {refused}")
+    if refused is None:
+        raise Wrong("unjustified", f"refused without a reason: {type(error).__name__}: {error}")
+    reason = next((reason for reason in refused.reasons if reason.explains(error)), None)
+    if reason is None:
+        expected = "\n  or: ".join(str(reason) for reason in refused.reasons)
+        raise Wrong("error", f"expected: {expected}\nnot: {type(error).__name__}: {error}")
+    refusals.append(reason.kind)
+    return None
+
+
+def _compared(ours: dict, theirs: dict) -> list[str]:
+    """The names of the tensors, after comparing what can be seen of them."""
+    names = [name for name in ours if name != "mt" and name[0] != "_"]
+    for name in names:
+        expected, actual = ours[name], theirs[name]
+        for what in ("inplace_version", "stop_gradient"):
+            if getattr(expected, what) != getattr(actual, what):
+                raise Wrong(what, f"{name}.{what} is {getattr(actual, what)}, expected {getattr(expected, what)}")
+    _same_numbers("value", names, [ours[name] for name in names], [theirs[name] for name in names])
+    return names
+
+
+def _same_numbers(kind: str, names: list[str], expected: list, actual: list) -> None:
+    """Compare tensors; None (the engine's way to say that there is no gradient) counts as zeros."""
+    for name, ours, theirs in zip(names, expected, actual, strict=True):
+        wanted = ours.numpy()
+        found = np.zeros_like(wanted) if theirs is None else theirs.numpy()
+        if wanted.shape == found.shape and wanted.tobytes() == found.tobytes():
+            continue
+        allowed = TOLERANCE * (1 + np.abs(wanted).max())
+        if wanted.shape != found.shape or not np.abs(wanted - found).max() <= allowed:  # also where it is NaN
+            raise Wrong(kind, f"{name} is {found.tolist()}, expected {wanted.tolist()}")
+
+
+# ---- many programs --------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Report:
+    """Verdicts of programs and kinds of refusals, each counted; and the first programs that went wrong, as text."""
+
+    verdicts: Counter = field(default_factory=Counter)
+    refusals: Counter = field(default_factory=Counter)
+    kinds: Counter = field(default_factory=Counter)
+    wrong: list[str] = field(default_factory=list)
+
+    @property
+    def programs(self) -> int:
+        return self.verdicts.total()
+
+    def merge(self, other: Report) -> None:
+        for counted in ("verdicts", "refusals", "kinds"):
+            getattr(self, counted).update(getattr(other, counted))
+        self.wrong = (self.wrong + other.wrong)[:MOST_SHOWN]
+
+
+
+def table(reports: dict[str, Report]) -> str:
+    """One column for each plan: programs by verdict, then refusals by kind (a program may meet several)."""
+    plans = list(reports)
+    rows = [("programs", [reports[plan].programs for plan in plans])]
+    rows += [(f"  {v}", [reports[plan].verdicts[v] for plan in plans]) for v in ("right", "refused", "wrong")]
+    rows += [("refusals", [reports[plan].refusals.total() for plan in plans])]
+    rows += [(f"  {kind}", [reports[plan].refusals[kind] for plan in plans]) for kind in KINDS]
+    heading, *lines = [("policy", plans), *((name, [f"{n:,}" for n in numbers]) for name, numbers in rows)]
+    widths = [max(14, len(plan) + 2) for plan in plans]
+    return "\n".join(
+        f"{name:34}" + "".join(f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
+        for name, cells in (heading, *lines)
+    )
+
+
+def judge_all(engine: Callable, plan: Plan, numbers: Iterable[int], length: int) -> Report:
+    """Judge the programs of these numbers among all of up to ``length`` statements."""
+    report, judge, mt = Report(), Judge(engine, plan), engine()
+    before = mt.get_inplace_policy() if hasattr(mt, "get_inplace_policy") else "2.6"
+    try:
+        for number in numbers:
+            program = nth(number, length)
+            outcome = judge.run(program)
+            report.verdicts[outcome.verdict] += 1
+            report.refusals.update(outcome.refusals)
+            if outcome.verdict == "wrong":
+                report.kinds[outcome.kind] += 1
+                if len(report.wrong) < MOST_SHOWN:
+                    report.wrong.append(f"# program {number}\n{runnable(program, plan)}\n# {outcome.message}")
+    finally:
+        mt.set_inplace_policy(before)
+    return report
+
+
+def runnable(program: Program, plan: Plan) -> str:
+    """The program as a script; a statement may be refused on the way."""
+    lines, before = ["import minitensor as mt"], None
+    statements = START + program
+    for s, policy in zip(statements, plan.policies(statements), strict=True):
+        if policy != before:
+            lines.append(f'mt.set_inplace_policy("{policy}")')
+        lines.append(s.text)
+        before = policy
+    return "\n".join(lines)

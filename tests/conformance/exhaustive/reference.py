@@ -1,0 +1,422 @@
+"""The exact side: numbers with tangents in the memory cells, and what became of the values that backward needs.
+
+Promises: a tensor is three numpy arrays over the same cells: their numbers in the storage, their values, and their
+tangents (one more dimension: the derivative in the direction of every element of every leaf). A view is a numpy view of
+each. So aliasing is numpy's own: no rule about views, overlaps or families is written here. A detached alias shares the
+first two and has tangents of its own. Nothing is shared with the engine, and every refusal is calculated, not copied:
+from which values the derivative of a statement needs, and from which cells were written afterwards, and how.
+
+A ``World`` has the vocabulary of the engine as far as the alphabet uses it, so one can be put in the engine's place.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+
+from .alphabet import FILE
+
+LEAVES = {"a": slice(0, 4), "b": slice(4, 6)}
+OPENED = slice(6, 10)  # the directions of the one leaf that a program may open on memory that is there
+DIRECTIONS = 10
+
+#: The engine's error says so when it refused by version although nothing that it needs was lost.
+UNHARMED = "None of the bytes that it saved were overwritten"
+OUT = -1
+
+
+# ---- reasons to refuse ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a statement must be refused, and how the engine has to say so."""
+
+    kind: str
+    error: type[Exception]
+    words: str
+
+    def explains(self, error: Exception) -> bool:
+        return isinstance(error, self.error) and self.words in str(error)
+
+    def __str__(self) -> str:
+        return self.words
+
+
+LEAF = Reason("leaf", ValueError, "doesn't stop gradient can't use inplace strategy")
+SHAPE = Reason("shape", ValueError, "shape")
+OWN_INPUT = Reason("own input", ValueError, 'in-place policy "2.5"')
+LOST, MOVED = "(a) saved bytes were overwritten", "(b) only the version moved"
+KINDS = (LEAF.kind, SHAPE.kind, OWN_INPUT.kind, LOST, MOVED)
+
+
+def line_at_hand() -> int:
+    """The line of the statement that is running, as the engine's errors tell it."""
+    frame = sys._getframe(1)
+    while frame.f_code.co_filename != FILE:
+        frame = frame.f_back
+    return frame.f_lineno
+
+
+@dataclass(frozen=True)
+class Write:
+    """A write: the line that asked for it, the cells it took, and whether it kept nothing of what it overwrote."""
+
+    line: int
+    cells: np.ndarray
+    careless: bool
+
+
+class Saved:
+    """What a statement keeps for its derivative: some cells of a storage, at a version. The storage is its writes."""
+
+    def __init__(self, which: str, tensor: Tensor) -> None:
+        self.line, self.which, self.cells, self.writes = line_at_hand(), which, tensor.cells, tensor.writes
+        self.version = len(self.writes)
+
+    @property
+    def harm(self) -> int | None:
+        """The first version since then that a careless write made."""
+        later = range(self.version, len(self.writes))
+        return next((i + 1 for i in later if self.writes[i].careless), None)
+
+    def taken(self, since: int, until: int) -> set[int]:
+        """Which of its cells were overwritten by the writes that made the versions from ``since`` to ``until``."""
+        mine = set(self.cells.ravel().tolist())
+        return mine & {cell for w in self.writes[since - 1 : until] for cell in w.cells.ravel().tolist()}
+
+    @property
+    def kind(self) -> str:
+        return LOST if self.taken(self.harm, len(self.writes)) else MOVED
+
+    @property
+    def preserved(self) -> bool:
+        """Whether all of it had been preserved before the first careless write: then it may be refused or not."""
+        return len(self.taken(self.version + 1, self.harm - 1)) == self.cells.size
+
+    def explains(self, error: Exception) -> bool:
+        """Whether the engine's error is about this saved tensor, and truly says what became of it."""
+        text = str(error)
+        told = re.search(r"saved its (.*) at version (\d+) \(.*?line (\d+)", text)
+        writer = re.search(r"by \w+, which made version (\d+) \(.*?line (\d+)", text)
+        versions = re.search(r"tensor_version:(\d+) != wrapper_version_snapshot:(\d+)", text)
+        if not isinstance(error, RuntimeError) or None in (told, writer, versions):
+            return False
+        if (told[1], int(told[2]), int(told[3])) != (self.which, self.version, self.line):
+            return False
+        if (int(versions[1]), int(versions[2])) != (len(self.writes), self.version):
+            return False
+        made, unharmed = int(writer[1]), UNHARMED in text
+        if not self.version < made <= len(self.writes) or self.writes[made - 1].line != int(writer[2]):
+            return False
+        if not unharmed and not self.taken(made, made):
+            return False
+        return self.preserved or unharmed == (self.kind == MOVED)
+
+    def __str__(self) -> str:
+        said = f" {UNHARMED}." if self.kind == MOVED else ""
+        made = next(m for m in range(self.harm, len(self.writes) + 1) if self.kind == MOVED or self.taken(m, m))
+        return (
+            f"saved its {self.which} at version {self.version} (line {self.line}); written by it_, which made "
+            f"version {made} (line {self.writes[made - 1].line}); tensor_version:{len(self.writes)} != "
+            f"wrapper_version_snapshot:{self.version}.{said}"
+        )
+
+
+class Refused(RuntimeError, ValueError):
+    """Raised where the engine must raise, for one of the ``reasons``. Nothing has been written."""
+
+    def __init__(self, reasons: list[Reason | Saved]) -> None:
+        super().__init__(str(reasons[0]))
+        self.reasons = reasons
+
+
+# ---- what operations mean -------------------------------------------------------------------------------------------
+
+
+def _tanh(v):
+    out = np.tanh(v)
+    return out, 1 - out * out
+
+
+# name: (value and slope, the operand its derivative needs)
+FUNCTIONS = {
+    "sin": (lambda v: (np.sin(v), np.cos(v)), {0}),
+    "tanh": (_tanh, {OUT}),
+    "scale": (lambda v, factor: (v * factor, np.full_like(v, factor)), set()),
+    "fill": (lambda v, value: (np.full_like(v, value), np.zeros_like(v)), set()),
+}
+
+
+def evaluate(name: str, operands: list[Tensor], wants: list[bool], parameters: tuple) -> tuple:
+    """The value, its tangents, and the operands (or ``OUT``) that the derivative needs, given who wants one."""
+    x = operands[0].values
+    if name in FUNCTIONS:
+        function, needs = FUNCTIONS[name]
+        value, slope = function(x, *parameters)
+        return value, slope[..., None] * operands[0].tangents if wants[0] else 0.0, needs if wants[0] else set()
+    y = operands[1].values
+    xt = operands[0].tangents if wants[0] else 0.0
+    yt = operands[1].tangents if wants[1] else 0.0
+    if name == "add":
+        return x + y, xt + yt, set()
+    if name == "copy":
+        return y.copy(), yt + 0.0, set()  # a copy, before the write
+    return x * y, xt * y[..., None] + yt * x[..., None], {other for other in (0, 1) if wants[1 - other]}
+
+
+class Record:
+    """One recorded statement: what it saved, and the records it was computed from."""
+
+    __slots__ = ("parents", "saves")
+
+    def __init__(self, parents: list[Record], saves: list[Saved]) -> None:
+        self.parents, self.saves = parents, saves
+
+
+class Family:
+    """Tensors that share tangents. ``record`` is None while they want no gradient; a leaf's record has no parents."""
+
+    __slots__ = ("record", "is_leaf")
+
+    def __init__(self, record: Record | None = None, is_leaf: bool = False) -> None:
+        self.record, self.is_leaf = record, is_leaf
+
+
+class World:
+    """One run of one program: its modes, and what is known of all its tensors."""
+
+    def __init__(self) -> None:
+        self.policy, self.grad_enabled = "2.6", True
+        self.lenient = False  # whether what may be refused or not is not
+        self.opened = 0  # leaves so far
+        self.tangents: list[np.ndarray] = []  # those of every family
+        self.arrived = np.zeros(DIRECTIONS)  # what backward has left in the leaves
+
+    # ---- vocabulary --------------------------------------------------------------------------------------------------
+
+    def set_inplace_policy(self, name: str) -> None:
+        self.policy = name
+
+    def no_grad(self) -> World:
+        return self
+
+    def __enter__(self) -> None:
+        self.grad_enabled = False
+
+    def __exit__(self, *_) -> None:
+        self.grad_enabled = True
+
+    def to_tensor(self, data, dtype="float64", stop_gradient=True) -> Tensor:
+        tensor = self.fresh(np.array(data, dtype))
+        if not stop_gradient:
+            self.open(tensor, list(LEAVES.values())[self.opened])
+        return tensor
+
+    def grad(self, outputs, inputs, grad_outputs, retain_graph, allow_unused) -> list[Tensor]:
+        """The derivative of the weighted sum of the outputs for all leaves, each with its directions."""
+        derivative = self.differentiate(outputs, grad_outputs)
+        return [self.number(derivative[leaf.directions].reshape(leaf.values.shape)) for leaf in inputs]
+
+    def differentiate(self, outputs: list[Tensor], weights: list[Tensor]) -> np.ndarray:
+        stale = [saved for saved in self.saved_for(outputs) if saved.harm and not (self.lenient and saved.preserved)]
+        if stale:
+            raise Refused(stale)
+        parts = zip(outputs, weights, strict=True)
+        return sum(w.values.ravel() @ x.tangents.reshape(-1, DIRECTIONS) for x, w in parts)
+
+    def saved_for(self, outputs: list[Tensor]) -> list[Saved]:
+        """Everything that the way from the outputs to the leaves passes."""
+        stack = [x.family.record for x in outputs]
+        seen = set(stack)
+        while stack:
+            for parent in stack.pop().parents:
+                if parent not in seen:
+                    seen.add(parent)
+                    stack.append(parent)
+        return [saved for record in seen for saved in record.saves]
+
+    # ---- tensors -----------------------------------------------------------------------------------------------------
+
+    def fresh(self, values: np.ndarray, tangents=0.0) -> Tensor:
+        """A tensor on a storage of its own."""
+        own = np.zeros((*values.shape, DIRECTIONS))
+        own[...] = tangents
+        cells = np.arange(values.size).reshape(values.shape)
+        return Tensor(self, [], self.family(own), cells, values, own)
+
+    def look(self, tensor: Tensor, pick) -> Tensor:
+        """A view: of one family with ``tensor``, unless it is taken under no_grad of what wants a gradient."""
+        seen = Tensor(
+            self, tensor.writes, tensor.family, pick(tensor.cells), pick(tensor.values), pick(tensor.tangents)
+        )
+        return seen if self.grad_enabled or tensor.stop_gradient else self.alias(seen)
+
+    def alias(self, tensor: Tensor) -> Tensor:
+        """A detached alias: the first of another family on the same memory."""
+        tangents = np.zeros(tensor.tangents.shape)
+        return Tensor(self, tensor.writes, self.family(tangents), tensor.cells, tensor.values, tangents)
+
+    def number(self, values: np.ndarray) -> Tensor:
+        """A tensor that nothing is written into and no gradient goes to."""
+        return Tensor(self, [], Family(), None, values, None)
+
+    def family(self, tangents: np.ndarray) -> Family:
+        self.tangents.append(tangents)
+        return Family()
+
+    def open(self, tensor: Tensor, directions: slice) -> None:
+        """Make ``tensor`` a leaf: differentiate by its elements from now on."""
+        if directions is OPENED:
+            for tangents in self.tangents:
+                tangents[..., directions] = 0  # of a leaf that had them before and has lost its name
+            self.arrived[directions] = 0
+        cells = range(directions.start, directions.start + tensor.values.size)
+        for cell, direction in zip(np.ndindex(tensor.values.shape), cells, strict=True):
+            tensor.tangents[(*cell, direction)] = 1
+        tensor.directions = slice(cells.start, cells.stop)
+        tensor.family.record, tensor.family.is_leaf = Record([], []), True
+        self.opened += 1
+
+    # ---- operations --------------------------------------------------------------------------------------------------
+
+    def wants(self, tensor: Tensor) -> bool:
+        return self.grad_enabled and tensor.family.record is not None
+
+    def normal(self, name: str, *operands: Tensor) -> Tensor:
+        wants = [self.wants(x) for x in operands]
+        values, tangents, needs = evaluate(name, operands, wants, ())
+        out = self.fresh(values, tangents)
+        if True in wants:
+            saves = [self.save(i, operands, out) for i in needs]
+            out.family.record = Record([x.family.record for x in operands if self.wants(x)], saves)
+        return out
+
+    def save(self, i: int, operands, out: Tensor) -> Saved:
+        which = "output" if i == OUT else "input" if len(operands) == 1 else ("first input", "second input")[i]
+        return Saved(which, out if i == OUT else operands[i])
+
+    def in_place(self, name: str, target: Tensor, operands: list[Tensor], parameters: tuple = ()) -> Tensor:
+        """Write what ``name`` makes of ``operands`` into ``target``, or refuse before anything is written."""
+        wants = [self.wants(x) for x in operands]
+        values, tangents, needs = evaluate(name, operands, wants, parameters)
+        # Its own write takes these: they are copied first, or this is what policy "2.5" refuses.
+        taken = {i for i in needs if i != OUT and operands[i].overlaps(target)}
+        reasons = self.unwritable(target)
+        reasons += [SHAPE] * (values.ndim > target.values.ndim)  # in this alphabet, all others fit
+        reasons += [OWN_INPUT] * bool(taken and self.policy == "2.5")
+        if reasons:
+            raise Refused(reasons)
+        self.write(target, values, tangents, True in wants)
+        if True in wants:
+            saves = [self.save(i, operands, target) for i in needs - taken]
+            before = [target.family.record] if target.family.record is not None else []
+            target.family.record = Record([*before, *(x.family.record for x in operands[1:] if self.wants(x))], saves)
+        return target
+
+    def unwritable(self, target: Tensor) -> list[Reason]:
+        return [LEAF] * (self.grad_enabled and target.family.is_leaf)
+
+    def write(self, target: Tensor, values, tangents, recorded: bool) -> None:
+        target.writes.append(Write(line_at_hand(), target.cells, self.policy != "copy_on_write"))
+        target.values[...] = values
+        if recorded:
+            target.tangents[...] = tangents
+
+
+class Tensor:
+    """Some cells of a storage: their numbers, values and tangents (see the head of this file), and all its writes."""
+
+    __slots__ = ("world", "writes", "family", "cells", "values", "tangents", "directions")
+
+    def __init__(self, world: World, writes: list[Write], family: Family, cells, values, tangents) -> None:
+        self.world, self.writes, self.family = world, writes, family
+        self.cells, self.values, self.tangents = cells, values, tangents
+
+    def numpy(self) -> np.ndarray:
+        return self.values
+
+    @property
+    def inplace_version(self) -> int:
+        return len(self.writes)
+
+    @property
+    def is_leaf(self) -> bool:
+        return self.family.record is None or hasattr(self, "directions")
+
+    @property
+    def grad(self) -> Tensor:
+        return self.world.number(self.world.arrived[self.directions].reshape(self.values.shape))
+
+    @property
+    def stop_gradient(self) -> bool:
+        return self.family.record is None
+
+    @stop_gradient.setter
+    def stop_gradient(self, stop: bool) -> None:
+        if self.stop_gradient:
+            self.world.open(self, OPENED)
+
+    def overlaps(self, other: Tensor) -> bool:
+        return self.writes is other.writes and np.shares_memory(self.values, other.values)
+
+    # ---- aliases -----------------------------------------------------------------------------------------------------
+
+    def __getitem__(self, index) -> Tensor:
+        return self.world.look(self, lambda array: array[index])
+
+    def t(self) -> Tensor:
+        return self.world.look(self, lambda array: array.swapaxes(0, 1))
+
+    def t_(self) -> Tensor:
+        self.cells, self.values = self.cells.T, self.values.T
+        self.tangents = self.tangents.swapaxes(0, 1)
+        return self
+
+    def detach(self) -> Tensor:
+        return self.world.alias(self)
+
+    # ---- operations --------------------------------------------------------------------------------------------------
+
+    def backward(self, retain_graph: bool) -> None:
+        ones = self.world.number(np.ones(self.values.shape))
+        self.world.arrived += self.world.differentiate([self], [ones])
+
+    def __mul__(self, other: Tensor) -> Tensor:
+        return self.world.normal("multiply", self, other)
+
+    def sin(self) -> Tensor:
+        return self.world.normal("sin", self)
+
+    def tanh(self) -> Tensor:
+        return self.world.normal("tanh", self)
+
+    def add_(self, other: Tensor) -> Tensor:
+        return self.world.in_place("add", self, [self, other])
+
+    def multiply_(self, other: Tensor) -> Tensor:
+        return self.world.in_place("multiply", self, [self, other])
+
+    def sin_(self) -> Tensor:
+        return self.world.in_place("sin", self, [self])
+
+    def tanh_(self) -> Tensor:
+        return self.world.in_place("tanh", self, [self])
+
+    def scale_(self, factor: float) -> Tensor:
+        return self.world.in_place("scale", self, [self], (factor,))
+
+    def fill_(self, value: float) -> Tensor:
+        return self.world.in_place("fill", self, [self], (value,))
+
+    def copy_(self, other: Tensor) -> Tensor:
+        return self.world.in_place("copy", self, [self, other])
+
+    def __setitem__(self, index, other) -> None:
+        target = self[index]
+        if not isinstance(other, Tensor):
+            other = self.world.number(np.array(other))
+        self.world.in_place("copy", target, [target, other])

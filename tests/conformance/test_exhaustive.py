@@ -1,0 +1,92 @@
+"""Every short program: every gradient is right, or the engine refused for a reason and told the truth about it.
+
+``exhaustive`` tells what the programs are and how they are judged. Here 10,000 of them run under every policy, spread
+evenly over all of up to four statements; all of them run with ``python -m tests.conformance.exhaustive --length 4``.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+import minitensor
+from minitensor.modes import POLICIES
+
+from .exhaustive.alphabet import ALPHABET, count, evenly, nth, total
+from .exhaustive.faults import FAULTS
+from .exhaustive.judge import FREE, Judge, Plan, judge_all, table
+from .exhaustive.reference import LEAF, LOST, MOVED, OWN_INPUT, World
+from .programs.compare import replay
+
+LENGTH, PROGRAMS, CHUNK = 4, 10_000, 1_000
+SAVED = {"2.5": {OWN_INPUT.kind, LOST, MOVED}, "2.6": {LOST, MOVED}, "copy_on_write": set()}
+NUMBERS = evenly(PROGRAMS, LENGTH)
+PAIRS = [f"{reads}:{writes}" for reads, writes in itertools.permutations(POLICIES, 2)]
+TURNS = [f"2.6:{','.join(writes)}" for writes in itertools.permutations(POLICIES, 2)]
+
+
+def engine():
+    return minitensor
+
+
+def judged(plan: str, numbers: list[int]):
+    report = judge_all(engine, Plan.of(plan), numbers, LENGTH)
+    print(table({plan: report}))
+    assert not report.wrong, "\n\n".join(report.wrong)
+    return report
+
+
+@pytest.mark.parametrize("first", range(0, PROGRAMS, CHUNK))
+@pytest.mark.parametrize("policy", POLICIES)
+def test_short_programs_are_right_or_refused_with_the_right_reason(policy, first):
+    report = judged(policy, NUMBERS[first : first + CHUNK])
+    assert set(report.refusals) <= {*FREE, *SAVED[policy]}
+    assert report.verdicts["right"] >= 0.3 * CHUNK
+
+
+def test_every_kind_of_refusal_is_met():
+    """Those that have to do with a saved value, and the protection of leaves; "2.5" meets them all."""
+    met = judged("2.5", NUMBERS[::4]).refusals
+    assert all(met[kind] for kind in (LEAF.kind, OWN_INPUT.kind, LOST, MOVED))
+
+
+@pytest.mark.parametrize("plan", PAIRS)
+def test_the_policy_in_force_at_the_write_decides(plan):
+    """Saved under one policy, written under another: each program fares as if the other had always been in force."""
+    reads, writes = plan.split(":")
+    numbers = NUMBERS[7::10]
+    always, found = judged(writes, numbers), judged(plan, numbers)
+    assert (always.verdicts, always.refusals) == (found.verdicts, found.refusals)
+
+
+@pytest.mark.parametrize("plan", TURNS)
+def test_writes_under_policies_in_turns(plan):
+    judged(plan, NUMBERS[3::10])
+
+
+# ---- is the test itself worth anything? ------------------------------------------------------------------------------
+
+
+def test_programs_are_numbered_without_gaps_and_all_differ():
+    every = [tuple(s.text for s in nth(number, 3)) for number in range(total(3))]
+    assert len(set(every)) == len(every) == count(1) + count(2) + count(3)
+    assert total(LENGTH) >= 100_000
+    assert {text for texts in every for text in texts} == {s.text for s in ALPHABET}
+    with pytest.raises(IndexError):
+        nth(total(3), 3)
+
+
+def test_a_program_names_nothing_that_is_not_bound():
+    judge = Judge(World, Plan.of("2.6"))
+    for number in range(0, total(3), 7):
+        assert judge.run(nth(number, 3)).verdict in ("right", "refused")
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
+def test_the_judge_notices_a_planted_fault(fault):
+    judge = Judge(fault, Plan.of(fault.plan))
+    for number in evenly(2000, LENGTH):
+        if judge.run(nth(number, LENGTH)).kind == fault.noticed_by:
+            return
+    pytest.fail(f"no program noticed: {fault.__doc__}")

@@ -1,0 +1,446 @@
+"""Snapshots and the log they are made from: our JSON, and the file that PyTorch's memory viewer opens."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import pickle
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from minitensor.device.allocator import Block, CachingAllocator
+from minitensor.device.memory_error import OutOfMemoryError
+from minitensor.device.memory_log import MemoryEvent, MemoryLog
+from minitensor.device.snapshot import dump_snapshot, snapshot, torch_snapshot
+from tests.engine.device.viewer_rules import expect_openable
+
+KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+SEED = os.environ.get("MINITENSOR_SEED", "in place")
+
+
+def training_step(log: MemoryLog) -> dict[str, Block]:
+    """What a step of a small network does to memory. Returns the blocks that stay."""
+    made: dict[str, Block] = {}
+
+    def take(name: str, nbytes: int, op: str, line: int, category: str = "") -> None:
+        made[name] = log.allocate(nbytes, name, op, "train.py", line, category, time_us=1_000_000 + len(log.events))
+
+    def drop(name: str, op: str, line: int) -> None:
+        log.free(made.pop(name), op, "train.py", line, time_us=1_000_000 + len(log.events))
+
+    take("w", 4 * MIB, "randn", 3, "parameter")
+    take("b", 1000, "zeros", 4, "parameter")
+    take("x", 12 * MIB, "randn", 6)
+    take("h", 11 * MIB + MIB // 2, "matmul", 7, "activation")
+    take("y", 11 * MIB + MIB // 2, "relu", 8, "activation")
+    take("loss", 4, "sum", 9)
+    drop("h", "backward", 10)
+    take("w.grad", 4 * MIB, "backward", 10, "gradient")
+    take("b.grad", 1000, "backward", 10, "gradient")
+    drop("y", "backward", 10)
+    drop("loss", "del", 11)
+    log.empty_cache(time_us=1_000_100)
+    return made
+
+
+def random_log(seed: str, limit: int = 100_000, capacity: int = 64 * MIB, profile: str = "torch") -> MemoryLog:
+    draw = random.Random(seed)
+    log = MemoryLog(CachingAllocator(capacity, profile), limit)
+    held: list[Block] = []
+    for number in range(300):
+        if held and draw.random() < 0.45:
+            log.free(held.pop(draw.randrange(len(held))), "del", "loop.py", number)
+        elif draw.random() < 0.05:
+            log.empty_cache()
+        else:
+            try:
+                nbytes = int(2 ** draw.uniform(0, 24))
+                held.append(log.allocate(nbytes, f"t{number}", "add", "loop.py", number))
+            except OutOfMemoryError:
+                continue
+    return log
+
+
+def written(tmp_path: Path, log: MemoryLog) -> bytes:
+    path = tmp_path / "memory.pickle"
+    dump_snapshot(path, log.allocator, log.events, log.live)
+    return path.read_bytes()
+
+
+# ---------- the log ----------
+
+
+def test_the_log_keeps_what_happened_in_order():
+    log = MemoryLog(CachingAllocator(GIB, "torch"))
+    block = log.allocate(1000, "x", "ones", "cell.py", 3, "activation", time_us=5)
+    log.free(block, "del", "cell.py", 4, time_us=9)
+    log.empty_cache(time_us=12)
+    at = block.address
+    assert list(log.events) == [
+        MemoryEvent("segment_alloc", at, 2 * MIB, 2 * MIB, time_us=5),
+        MemoryEvent("alloc", at, 1024, 1000, "x", "ones", "cell.py", 3, 5, "activation"),
+        MemoryEvent("free", at, 1024, 1000, "x", "del", "cell.py", 4, 9, "activation"),
+        MemoryEvent("segment_free", at, 2 * MIB, 2 * MIB, time_us=12),
+    ]
+    assert log.live == {} and (log.recorded, log.dropped) == (4, 0)
+
+
+def test_the_log_tells_what_was_given_back_before_memory_ran_out():
+    log = MemoryLog(CachingAllocator(64 * MIB, "torch"), clock=lambda: 7)
+    log.free(log.allocate(30 * MIB, "x"))
+    log.allocate(30 * MIB, "y")
+    log.free(log.allocate(32 * MIB, "z"))
+    log.events.clear()
+    with pytest.raises(OutOfMemoryError):
+        log.allocate(36 * MIB - 1, "big", "matmul", "train.py", 9)
+    assert [event.kind for event in log.events] == ["segment_free", "oom"]
+    assert log.events[-1] == MemoryEvent(
+        "oom", 0, 36 * MIB, 36 * MIB - 1, "big", "matmul", "train.py", 9, 7, device_free=34 * MIB
+    )
+    assert [made.name for made in log.live.values()] == ["y"]
+
+
+def test_the_log_is_bounded_and_says_what_it_dropped():
+    log = MemoryLog(CachingAllocator(GIB, "torch"), limit=10)
+    for _ in range(50):
+        log.free(log.allocate(1000))
+    assert (len(log.events), log.recorded, log.dropped) == (10, 101, 91)
+    with pytest.raises(ValueError, match="at least 1 event, not 0"):
+        MemoryLog(CachingAllocator(GIB), limit=0)
+
+
+def test_nothing_is_logged_of_nothing_and_of_what_failed():
+    log = MemoryLog(CachingAllocator(GIB, "torch"))
+    block = log.allocate(0, "empty")
+    log.free(block)
+    with pytest.raises(TypeError):
+        log.allocate(1.5)
+    with pytest.raises(ValueError):
+        log.free(CachingAllocator(GIB).allocate(3))
+    assert (log.recorded, log.live) == (0, {})
+
+
+def test_a_closed_log_follows_no_segments():
+    log = MemoryLog(CachingAllocator(GIB, "torch"))
+    log.close()
+    log.allocator.allocate(5)
+    assert log.recorded == 0
+
+
+# ---------- our own snapshot ----------
+
+
+def test_our_snapshot_is_json_and_tells_who_holds_what():
+    log = MemoryLog(CachingAllocator(GIB, "torch"))
+    held = training_step(log)
+    told = snapshot(log.allocator, log.events, log.live)
+    assert json.loads(json.dumps(told, allow_nan=False)) == told
+    assert (told["profile"], told["capacity"]) == ("torch", GIB)
+    assert told["counters"]["allocated"] == log.allocator.allocated
+    used = [block for segment in told["segments"] for block in segment["blocks"] if block["in_use"]]
+    assert sum(block["size"] for block in used) == told["counters"]["allocated"]
+    assert {block["name"]: (block["address"], block["requested"]) for block in used} == {
+        name: (block.address, block.requested) for name, block in held.items()
+    }
+    w = next(block for block in used if block["name"] == "w")
+    assert (w["op"], w["file"], w["line"], w["category"]) == ("randn", "train.py", 3, "parameter")
+    assert [event["kind"] for event in told["events"]] == [event.kind for event in log.events]
+
+
+def test_our_snapshot_holds_plain_numbers_whatever_was_recorded():
+    allocator = CachingAllocator(GIB, "torch")
+    block = allocator.allocate(np.int64(1000))
+    event = MemoryEvent(
+        "alloc", np.int64(block.address), np.int32(1024), np.int64(1000), np.str_("x"), "ones", "a.py", np.int16(3)
+    )
+    json.dumps(snapshot(allocator, [event]))
+
+
+def test_a_name_survives_its_event():
+    log = MemoryLog(CachingAllocator(GIB, "torch"), limit=3)
+    kept = log.allocate(700, "kept", "ones", "a.py", 1)
+    for _ in range(5):
+        log.free(log.allocate(5))
+    assert all(event.name != "kept" for event in log.events)
+    told = snapshot(log.allocator, log.events, log.live)
+    names = {block["address"]: block.get("name") for segment in told["segments"] for block in segment["blocks"]}
+    assert names[kept.address] == "kept"
+
+
+def test_events_that_do_not_end_in_the_present_state_are_refused(tmp_path):
+    log = MemoryLog(CachingAllocator(GIB, "torch"))
+    block = log.allocate(1000, "x")
+    events = list(log.events)
+    log.free(block)
+    path = tmp_path / "memory.pickle"
+    path.write_bytes(b"something else")
+    with pytest.raises(ValueError, match=rf"do not end in the present state .* {block.address:#x}"):
+        dump_snapshot(path, log.allocator, events)
+    assert path.read_bytes() == b"something else"
+    unlogged = log.allocator.allocate(1000)
+    with pytest.raises(ValueError, match=f"{unlogged.address:#x}"):
+        snapshot(log.allocator, log.events)  # the log says that this address is free
+    other = log.allocator.allocate(5)
+    with pytest.raises(ValueError, match=f"{other.address:#x}"):
+        snapshot(log.allocator, [event for event in log.events if event.kind == "segment_alloc"] + [events[-1]])
+
+
+# ---------- the file for PyTorch's viewer ----------
+
+
+def test_a_training_step_can_be_opened(tmp_path):
+    log = MemoryLog(CachingAllocator(GIB, "torch"))
+    held = training_step(log)
+    data = expect_openable(written(tmp_path, log))
+    (trace,) = data["device_traces"]
+    assert [event["action"] for event in trace].count("alloc") == 8
+    assert [event["action"] for event in trace].count("free_completed") == 3
+    blocks = [block for segment in data["segments"] for block in segment["blocks"]]
+    used = [block for block in blocks if block["state"] == "active_allocated"]
+    assert sum(block["size"] for block in used) == log.allocator.allocated
+    assert {block["frames"][0]["name"] for block in used} == {
+        "w = randn",
+        "b = zeros",
+        "x = randn",
+        "w.grad = backward",
+        "b.grad = backward",
+    }
+    assert len(used) == len(held)
+    h = next(event for event in trace if event["frames"] and event["frames"][0]["name"] == "h = matmul")
+    assert h["frames"] == [{"filename": "train.py", "line": 7, "name": "h = matmul"}]
+    assert (h["size"], h["category"]) == (11 * MIB + MIB // 2, "activation")
+
+
+@pytest.mark.parametrize("profile", ["torch", "paddle", "torch/32"])
+@pytest.mark.parametrize("limit", [1, 7, 60, 100_000])
+def test_any_program_can_be_opened_however_little_of_it_was_kept(tmp_path, profile, limit):
+    for number in range(3):
+        log = random_log(f"{SEED} {profile} {number}", limit, profile=profile)
+        content = written(tmp_path, log)
+        assert expect_openable(content) == torch_snapshot(log.allocator, log.events, log.live)
+
+
+def test_running_out_is_in_the_file(tmp_path):
+    log = MemoryLog(CachingAllocator(64 * MIB, "torch"))
+    log.allocate(40 * MIB, "x")
+    with pytest.raises(OutOfMemoryError):
+        log.allocate(30 * MIB, "y", "matmul", "train.py", 4)
+    trace = expect_openable(written(tmp_path, log))["device_traces"][0]
+    oom = next(event for event in trace if event["action"] == "oom")
+    assert (oom["size"], oom["device_free"], oom["frames"][0]["name"]) == (30 * MIB, 24 * MIB, "y = matmul")
+
+
+def test_an_empty_device_can_be_opened(tmp_path):
+    data = expect_openable(written(tmp_path, MemoryLog(CachingAllocator(GIB))))
+    assert data["segments"] == [] and [event["action"] for event in data["device_traces"][0]] == ["snapshot"]
+
+
+def test_without_categories_there_are_none_and_with_one_there_is_unknown(tmp_path):
+    log = MemoryLog(CachingAllocator(GIB))
+    log.close()  # no segment events: the one event below has a category, and no other could be unknown
+    block = log.allocate(5, "x")
+    assert not any("category" in event for event in expect_openable(written(tmp_path, log))["device_traces"][0])
+    log.free(block)
+    log.events.clear()
+    log.allocate(5, "x", category="parameter")
+    expect_openable(written(tmp_path, log))
+
+
+def test_kinds_that_the_viewer_does_not_know_are_left_out(tmp_path):
+    log = MemoryLog(CachingAllocator(GIB))
+    block = log.allocate(5, "x")
+    log.events.append(MemoryEvent("write", block.address, 512, 5, "x", "add_", "a.py", 3))
+    trace = expect_openable(written(tmp_path, log))["device_traces"][0]
+    assert [event["action"] for event in trace] == ["segment_alloc", "alloc", "snapshot"]
+    assert [event["kind"] for event in snapshot(log.allocator, log.events)["events"]][-1] == "write"
+
+
+def test_numpy_numbers_and_strings_are_written_as_plain_ones(tmp_path):
+    allocator = CachingAllocator(GIB)
+    block = allocator.allocate(5)
+    event = MemoryEvent(
+        np.str_("alloc"),
+        np.int64(block.address),
+        np.int64(512),
+        np.int64(5),
+        np.str_("x"),
+        np.str_("add"),
+        "",
+        np.int8(3),
+    )
+    path = tmp_path / "memory.pickle"
+    dump_snapshot(path, allocator, [event])
+    expect_openable(path.read_bytes())
+
+
+@pytest.mark.parametrize(
+    "name, file", [("x_start", "a.py"), ("x", "/home/me/Registered/a.py"), ("PyEval_x", "ceval.c")]
+)
+def test_no_name_is_one_that_the_viewer_hides(name, file):
+    log = MemoryLog(CachingAllocator(GIB))
+    log.allocate(5, name, "add", file, 3)
+    (frame,) = torch_snapshot(log.allocator, log.events)["device_traces"][0][1]["frames"]
+    for word in ("_start", "PyEval_"):
+        assert word not in frame["name"]
+    for word in ("/Register", "ceval.c"):
+        assert word not in frame["filename"]
+    assert frame["name"].replace("\u200b", "") == f"{name} = add", "it still reads the same"
+    assert frame["filename"].replace("\u200b", "") == file
+
+
+# ---------- the checker is worth something ----------
+
+
+def mutation(change: Callable[[dict[str, Any]], Any]) -> Callable[[dict[str, Any]], Any]:
+    MUTATIONS.append(change)
+    return change
+
+
+MUTATIONS: list[Callable[[dict[str, Any]], Any]] = []
+
+
+@mutation
+def a_numpy_number(data):
+    data["segments"][0]["total_size"] = np.int64(data["segments"][0]["total_size"])
+
+
+@mutation
+def a_hole(data):
+    data["segments"][0]["blocks"][-1]["size"] -= 512
+
+
+@mutation
+def a_block_too_many(data):
+    data["segments"][0]["blocks"].append(dict(data["segments"][0]["blocks"][-1]))
+
+
+@mutation
+def a_state_that_does_not_exist(data):
+    data["segments"][0]["blocks"][0]["state"] = "active"
+
+
+@mutation
+def no_allocated_size(data):
+    del data["segments"][0]["allocated_size"]
+
+
+@mutation
+def categories_without_unknown(data):
+    for event in data["device_traces"][0]:
+        event["category"] = "parameter"
+
+
+@mutation
+def a_free_that_is_not_completed(data):
+    data["device_traces"][0] = [event for event in data["device_traces"][0] if event["action"] != "free_completed"]
+
+
+@mutation
+def a_free_that_was_not_requested(data):
+    data["device_traces"][0] = [event for event in data["device_traces"][0] if event["action"] != "free_requested"]
+
+
+@mutation
+def an_allocation_that_left_nothing(data):
+    data["device_traces"][0].append(dict(next(e for e in data["device_traces"][0] if e["action"] == "alloc"), addr=8))
+
+
+@mutation
+def a_segment_after_its_blocks(data):
+    trace = data["device_traces"][0]
+    trace.append(trace.pop(0))
+
+
+@mutation
+def an_event_without_an_address(data):
+    del data["device_traces"][0][0]["addr"]
+
+
+@mutation
+def a_frame_without_a_line(data):
+    del next(event for event in data["device_traces"][0] if event["frames"])["frames"][0]["line"]
+
+
+@mutation
+def an_address_beyond_javascript(data):
+    data["device_traces"][0][0]["addr"] = 2**60
+
+
+@mutation
+def a_set(data):
+    data["extra"] = {1, 2}
+
+
+@pytest.mark.parametrize("change", MUTATIONS, ids=lambda change: change.__name__)
+def test_a_file_that_breaks_a_rule_is_caught(change):
+    log = MemoryLog(CachingAllocator(GIB, "torch"))
+    training_step(log)
+    data = pickle.loads(pickle.dumps(torch_snapshot(log.allocator, log.events)))
+    expect_openable(pickle.dumps(data, protocol=4))
+    change(data)
+    with pytest.raises((AssertionError, LookupError)):
+        expect_openable(pickle.dumps(data, protocol=4))
+
+
+@pytest.mark.parametrize("protocol", [0, 1, 5])
+def test_another_protocol_is_caught(protocol):
+    data = torch_snapshot(CachingAllocator(GIB), ())
+    with pytest.raises(AssertionError):
+        expect_openable(pickle.dumps(data, protocol=protocol))
+
+
+# ---------- PyTorch's own command line ----------
+
+
+@pytest.fixture(scope="module")
+def torch_python() -> str:
+    """A Python that has torch: this one, or the one that MINITENSOR_TORCH_PYTHON names."""
+    named = os.environ.get("MINITENSOR_TORCH_PYTHON")
+    if named:
+        return named
+    if importlib.util.find_spec("torch") is None:
+        pytest.skip("torch is not installed here (MINITENSOR_TORCH_PYTHON names a Python that has it)")
+    return sys.executable
+
+
+def memory_viz(python: str, *arguments: str, cwd: Path) -> str:
+    command = [python, "-m", "torch.cuda._memory_viz", *arguments]
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_pytorchs_command_line_reads_a_training_step(torch_python, tmp_path):
+    log = MemoryLog(CachingAllocator(GIB, "torch"))
+    training_step(log)
+    written(tmp_path, log)
+    stats = memory_viz(torch_python, "stats", "memory.pickle", cwd=tmp_path)
+    assert f"segments: {len(log.allocator.segments())}" in stats
+    assert f"total_reserved: {log.allocator.reserved / MIB:.1f}MiB" in stats
+    assert f"total_allocated: {log.allocator.requested / MIB:.1f}MiB" in stats
+    trace = memory_viz(torch_python, "trace", "memory.pickle", cwd=tmp_path)
+    assert trace.count(" = cudaMalloc(") == 6 and trace.count("cudaFree(") == 2
+    assert trace.count("# free completed for") == 3 and "[0:11.5MiB]" in trace
+    memory_viz(torch_python, "trace_plot", "memory.pickle", "-o", "timeline.html", cwd=tmp_path)
+    memory_viz(torch_python, "segment_plot", "memory.pickle", "-o", "segments.html", cwd=tmp_path)
+    assert all((tmp_path / page).stat().st_size > 1000 for page in ("timeline.html", "segments.html"))
+
+
+def test_pytorchs_command_line_reads_running_out_under_any_profile(torch_python, tmp_path):
+    for profile in ("torch", "paddle"):
+        log = random_log(f"{SEED} command line {profile}", limit=80, profile=profile)
+        with pytest.raises(OutOfMemoryError):
+            log.allocate(100 * MIB, "big", "matmul", "train.py", 4)
+        written(tmp_path, log)
+        memory_viz(torch_python, "stats", "memory.pickle", cwd=tmp_path)
+        trace = memory_viz(torch_python, "trace", "memory.pickle", cwd=tmp_path)
+        free = (log.allocator.capacity - log.allocator.reserved) / MIB
+        assert f"raise OutOfMemoryError # 100.0MiB requested, {free:.1f}MiB free in CUDA" in trace
