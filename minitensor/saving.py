@@ -257,7 +257,9 @@ def before_write(storage: Storage, array: np.ndarray, own: Saved | None = None, 
             written = Cells.picked(array, index)
             savers = [(node, k) for node, k in savers if _needed(node.saved[k], written, array.itemsize).any()]
         return Plan(savers, None, False) if savers else None
-    return Plan(savers, _preserved(savers, storage, array, own, index) if savers else None, True)
+    # Nothing is preserved for a saver that an earlier write under another policy has made stale.
+    right = [(node, k) for node, k in savers if is_right(node.saved[k])]
+    return Plan(savers, _preserved(right, storage, array, own, index) if right else None, True)
 
 
 def after_write(plan: Plan, storage: Storage, op: str, code: CodeType, instruction: int) -> None:
@@ -269,7 +271,8 @@ def after_write(plan: Plan, storage: Storage, op: str, code: CodeType, instructi
     for node, k in plan.savers:
         saved = node.saved[k]
         entries = list(node.saved)
-        entries[k] = _preserved_in(saved, plan.patch) if plan.keeps else _lost(saved, version, op, code, instruction)
+        keeps = plan.keeps and is_right(saved)
+        entries[k] = _preserved_in(saved, plan.patch) if keeps else _lost(saved, version, op, code, instruction)
         node.saved = tuple(entries)
     if plan.savers and watch.listener is not None:
         watch.listener("taken", storage, plan.savers, plan.patch)
@@ -293,7 +296,7 @@ def _preserved_in(saved: Saved, patch: Patch | None) -> Saved:
 
 
 def _at_risk(storage: Storage, array: np.ndarray) -> list[tuple[Node, int]]:
-    """Who has saved bytes of ``array`` that are right still. The dead are dropped from the list on the way."""
+    """Who has saved bytes of ``array`` that are not lost yet. The dead are dropped from the list on the way."""
     found = []
     living = {}
     for link in storage.savers:
@@ -304,7 +307,7 @@ def _at_risk(storage: Storage, array: np.ndarray) -> list[tuple[Node, int]]:
         for k, entry in enumerate(node.saved):
             if type(entry) is tuple and len(entry) == 3 and entry[1] is storage:
                 stays = True
-                if is_right(entry) and _touch(entry[0], array):
+                if type(entry[2]) is not Lost and _touch(entry[0], array):
                     found.append((node, k))
         if stays:
             living[link] = None

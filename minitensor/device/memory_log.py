@@ -60,11 +60,16 @@ class MemoryLog:
         events: the last events, the oldest first.
         live: the ``"alloc"`` event of every block in use that was allocated through the log, by address.
         recorded: how many events there have been.
+
+    Raises:
+        ValueError: ``limit`` is less than 1, or ``allocator`` has a log that was not closed.
     """
 
     def __init__(self, allocator: CachingAllocator, limit: int = 100_000, clock: Callable[[], int] = now_us) -> None:
         if limit < 1:
             raise ValueError(f"limit: a log keeps at least 1 event, not {limit}.")
+        if allocator.on_segment is not None:
+            raise ValueError("allocator: somebody follows its segments already; close that log first.")
         self.allocator = allocator
         self.events: deque[MemoryEvent] = deque(maxlen=limit)
         self.live: dict[int, MemoryEvent] = {}
@@ -126,7 +131,7 @@ class MemoryLog:
         return self.allocator.empty_cache()
 
     def close(self) -> None:
-        """Stop following the allocator's segments. The events stay."""
+        """Stop following the allocator's segments; the events stay. The two no longer refer to each other then."""
         self.allocator.on_segment = None
 
     def _segment(self, kind: str, address: int, size: int) -> None:

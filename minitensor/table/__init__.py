@@ -15,10 +15,24 @@ Broadcasting is not the rules' business: a gradient is summed to the shape of it
 The names of functions in a rule are operations of the table, or helpers: see :mod:`minitensor.rules`.
 """
 
-from minitensor.table import arithmetic, choosing, comparing, constants, functions, matrices, reducing, rounding
+from minitensor.table import (
+    activations,
+    arithmetic,
+    choosing,
+    comparing,
+    constants,
+    functions,
+    integers,
+    matrices,
+    reducing,
+    rounding,
+    scans,
+    special,
+)
 from minitensor.table.rows import ROWS, Row, op
 
 __all__ = [
     *("ROWS", "Row", "op"),
-    *("arithmetic", "choosing", "comparing", "constants", "functions", "matrices", "reducing", "rounding"),
+    *("activations", "arithmetic", "choosing", "comparing", "constants", "functions"),
+    *("integers", "matrices", "reducing", "rounding", "scans", "special"),
 ]

@@ -1,15 +1,61 @@
-"""Functions of one number: exponential, trigonometric, hyperbolic and those that networks use."""
+"""Functions of one number or two: powers of e, logarithms, trigonometric and hyperbolic functions, and some others."""
 
 import numpy as np
 
-from minitensor.kernels import elementwise as kernels
+from minitensor.kernels import elementwise, functions
 from minitensor.table.rows import op
 
+# ---------- powers of e, and logarithms ----------
+
 op("exp", np.exp, "x", "e to the power of x.", floats=True, x="g * out")
+op("expm1", np.expm1, "x", "exp(x) - 1, exact near 0.", floats=True, x="g * (out + 1)")
 op("log", np.log, "x", "Natural logarithm.", floats=True, x="g / x")
+op("log2", np.log2, "x", "Logarithm to base 2.", floats=True, x="g / (x * 0.6931471805599453)")  # log(2)
+op("log10", np.log10, "x", "Logarithm to base 10.", floats=True, x="g / (x * 2.302585092994046)")  # log(10)
+op("log1p", np.log1p, "x", "log(1 + x), exact near 0.", floats=True, x="g / (1 + x)")
+op("sigmoid", elementwise.sigmoid, "x", "1 / (1 + exp(-x)).", floats=True, x="g * out * (1 - out)", spaces="TmF")
+op("logit", functions.logit, "x", "log(x / (1 - x)), the inverse of sigmoid; with eps, x is first brought between eps "
+   "and 1 - eps, and the gradient is 0 outside.", arguments=("eps=None",), prepare=functions.logit_arguments,
+   floats=True, x="where(x < eps, 0, where(x > 1 - eps, 0, g / (x * (1 - x))))")  # fmt: skip
+
+# ---------- trigonometric functions ----------
+
 op("sin", np.sin, "x", "Sine.", floats=True, x="g * cos(x)")
 op("cos", np.cos, "x", "Cosine.", floats=True, x="-g * sin(x)")
+op("tan", np.tan, "x", "Tangent.", floats=True, x="g * (1 + out * out)")
+op("asin", np.arcsin, "x", "Inverse sine.", floats=True, x="g * rsqrt(1 - x * x)")
+op("acos", np.arccos, "x", "Inverse cosine.", floats=True, x="-g * rsqrt(1 - x * x)")
+op("atan", np.arctan, "x", "Inverse tangent.", floats=True, x="g / (1 + x * x)")
+op("sinc", functions.sinc, "x", "sin(pi x) / (pi x), and 1 at 0.", floats=True, x="g * sinc_slope(x)")
+
+# ---------- hyperbolic functions ----------
+
+op("sinh", np.sinh, "x", "Hyperbolic sine.", floats=True, x="g * cosh(x)")
+op("cosh", np.cosh, "x", "Hyperbolic cosine.", floats=True, x="g * sinh(x)")
 op("tanh", np.tanh, "x", "Hyperbolic tangent.", floats=True, x="g * (1 - out * out)", spaces="TmF")
-op("sigmoid", kernels.sigmoid, "x", "1 / (1 + exp(-x)).", floats=True, x="g * out * (1 - out)", spaces="TmF")
-op("relu", kernels.relu, "x", "x where it is positive, else 0; its slope at 0 is taken as 0.",
-   x="where(out > 0, g, 0)", spaces="TmF")  # fmt: skip
+op("asinh", np.arcsinh, "x", "Inverse hyperbolic sine.", floats=True, x="g / cosh(out)")
+op("acosh", np.arccosh, "x", "Inverse hyperbolic cosine.", floats=True, x="g / sinh(out)")
+op("atanh", np.arctanh, "x", "Inverse hyperbolic tangent.", floats=True, x="g * square(cosh(out))")
+
+# ---------- of two numbers ----------
+
+op("hypot", np.hypot, "x y", "sqrt(x * x + y * y), without overflow on the way; the slopes at (0, 0) are taken as 0.",
+   floats=True, x="g * (x / where(out == 0, 1, out))", y="g * (y / where(out == 0, 1, out))")  # fmt: skip
+op("copysign", np.copysign, "x y", "The size of x with the sign of y, which gets gradient 0; the slope at x = 0 is "
+   "taken as 0.", floats=True,
+   marks={"kept": "copysign(sign(x), y) * sign(x) > 0", "turned": "copysign(sign(x), y) * sign(x) < 0"},
+   x="where(kept, g, where(turned, -g, 0))", y="zeros_like(g)")  # fmt: skip
+op("ldexp", functions.ldexp, "x y", "x * 2 ** y.", floats=True,
+   x="ldexp(g, y)", y="g * out * 0.6931471805599453")  # fmt: skip
+op("lerp", functions.lerp, "x y weight", "x + weight * (y - x): x for weight 0, y for weight 1, between them between.",
+   floats=True, x="g * (1 - weight)", y="g * weight", weight="g * (y - x)")  # fmt: skip
+
+# ---------- nan and inf ----------
+
+op("isfinite", np.isfinite, "x", "Where x is neither nan nor infinite; a bool tensor.", steps=True, in_place=False)
+op("isinf", np.isinf, "x", "Where x is inf or -inf; a bool tensor.", steps=True, in_place=False)
+op("isnan", np.isnan, "x", "Where x is nan; a bool tensor.", steps=True, in_place=False)
+op("nan_to_num", functions.nan_to_num, "x", "x with nan for nan, posinf for inf and neginf for -inf (by default the "
+   "largest and lowest numbers of the dtype); what is replaced gets gradient 0.",
+   arguments=("nan=0.0", "posinf=None", "neginf=None"), prepare=functions.nan_to_num_arguments,
+   marks={"finite": "isfinite(x)"}, x="where(finite, g, 0)")  # fmt: skip

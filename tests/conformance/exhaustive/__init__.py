@@ -6,7 +6,8 @@ a program is known by its number. The same text runs twice, with ``mt`` bound to
 bound to the reference of this folder, which keeps tangents in the memory cells instead of a graph.
 
     alphabet.py   the statements, and how programs are counted and numbered
-    reference.py  numbers with tangents on numpy views; which values backward needs, and what became of them
+    reference.py  numbers with tangents on numpy views, and which values backward needs
+    saved.py      what became of those values, and so what must be refused, and in which words
     judge.py      runs a program on both sides under a plan of policies and gives the verdict
     faults.py     references with one planted mistake each: what the judge must notice
     __main__.py   python -m tests.conformance.exhaustive --length 4 --policy 2.6 --limit 100000

@@ -75,7 +75,7 @@ FILE = "<program>"
 
 @dataclass(frozen=True)
 class Statement:
-    """One statement: its text, the names it needs and binds, whether it writes into memory that is there already.
+    """One statement (the opening counts as one): its text, the names it needs and binds, whether it writes into memory that is there already.
 
     ``line`` is its line number in tracebacks and in the engine's errors: they name the statement, not the program.
     """
@@ -96,17 +96,15 @@ def statement(text: str, line: int, writes: bool) -> Statement:
     return Statement(text, line, needs, binds, writes, code)
 
 
-START = tuple(statement(text, line, False) for line, text in enumerate(OPENING, 1))
+START = statement("\n".join(OPENING), 1, False)
 ALPHABET = tuple(
     statement(text, line, text in WRITES) for line, text in enumerate((*VIEWS, *READS, *WRITES), len(OPENING) + 1)
 )
-BOUND = frozenset().union(*(opening.binds for opening in START))
-
 Program = tuple[Statement, ...]
 
 
 @cache
-def count(length: int, bound: frozenset[str] = BOUND) -> int:
+def count(length: int, bound: frozenset[str] = START.binds) -> int:
     """How many programs have ``length`` statements after those that bound the names ``bound``."""
     if length == 0:
         return 1
@@ -115,7 +113,7 @@ def count(length: int, bound: frozenset[str] = BOUND) -> int:
 
 def program(number: int, length: int) -> Program:
     """The program of that number among those of ``length`` statements, in the order of the alphabet."""
-    chosen, bound = [], BOUND
+    chosen, bound = [], START.binds
     for left in reversed(range(length)):
         for s in ALPHABET:
             if not s.needs <= bound:

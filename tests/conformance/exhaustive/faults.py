@@ -6,7 +6,8 @@ cause, and ``plan`` the policies under which; a judge that misses one of them wo
 
 from __future__ import annotations
 
-from .reference import LEAF, UNHARMED, Refused, Tensor, World
+from .reference import Tensor, World
+from .saved import LEAF, UNHARMED, Refused
 
 
 class ViewsShareNoHistory(World):
@@ -26,7 +27,7 @@ class DetachKeepsTheFamily(World):
     plan, noticed_by = "2.6", "stop_gradient"
 
     def alias(self, tensor):
-        return Tensor(self, tensor.writes, tensor.family, tensor.cells, tensor.values, tensor.tangents)
+        return Tensor(self, tensor.storage, tensor.family, tensor.cells, tensor.values, tensor.tangents)
 
 
 class NoGradWritesAreRecorded(World):
@@ -58,7 +59,7 @@ class FillingIsNoWrite(World):
     def in_place(self, name, target, operands, parameters=()):
         super().in_place(name, target, operands, parameters)
         if name == "fill":
-            target.writes.pop()
+            target.storage.writes.pop()
         return target
 
 

@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from itertools import cycle
 
 import numpy as np
 
-from ..programs.compare import allocated
 from .alphabet import START, Program, nth
-from .reference import KINDS, LEAF, SHAPE, Refused, World
+from .reference import World
+from .saved import KINDS, LEAF, SHAPE, Refused
 
 TOLERANCE = 1e-9
 MOST_SHOWN = 5
@@ -50,8 +51,8 @@ class Plan:
 
     def policies(self, program: Program) -> list[str]:
         """The policy for each statement."""
-        turns = iter(range(len(program)))
-        return [self.writes[next(turns) % len(self.writes)] if s.writes else self.reads for s in program]
+        turns = cycle(self.writes)
+        return [next(turns) if s.writes else self.reads for s in program]
 
 
 class Wrong(Exception):
@@ -77,6 +78,8 @@ class Judge:
 
     def __init__(self, engine: Callable, plan: Plan) -> None:
         self.engine, self.plan = engine, plan
+        cpu = getattr(getattr(engine(), "device", None), "cpu", None)
+        self.held = cpu.memory_allocated if cpu else lambda: 0  # a stand-in does not count bytes
         self.weights = [self._weights(World()), self._weights(engine())]
 
     @staticmethod
@@ -89,9 +92,8 @@ class Judge:
         return made
 
     def run(self, program: Program) -> Outcome:
-        outcome, mt = Outcome(), self.engine()
-        before = allocated(mt)
-        sides = {"mt": World()}, {"mt": mt}
+        outcome, before = Outcome(), self.held()
+        sides = {"mt": World()}, {"mt": self.engine()}
         try:
             self._perform(program, sides, outcome.refusals)
         except Wrong as wrong:
@@ -100,17 +102,23 @@ class Judge:
         if any(kind not in FREE for kind in outcome.refusals):
             outcome.verdict = "refused"
         sides[1].clear()
-        if allocated(mt) != before:
+        if self.held() != before:
             outcome.verdict, outcome.kind = "wrong", "memory"
-            outcome.message = f"{allocated(mt) - before} bytes are still allocated after the last name is gone"
+            outcome.message = f"{self.held() - before} bytes are still allocated after the last name is gone"
         return outcome
 
     def _perform(self, program: Program, sides: tuple[dict, dict], refusals: list[str]) -> None:
-        statements = START + program
+        world, engine, in_force = sides[0]["mt"], sides[1]["mt"], None
+        statements = (START, *program)
         for s, policy in zip(statements, self.plan.policies(statements), strict=True):
-            for side in sides:
-                side["mt"].set_inplace_policy(policy)
+            if policy != in_force:
+                world.set_inplace_policy(policy)
+                engine.set_inplace_policy(policy)
+                in_force = policy
+            held = self.held()
             _both(lambda side, code=s.code: exec(code, side), sides, refusals)
+            if s.writes and self.held() - held > world.may_hold:
+                raise Wrong("memory", f"`{s.text}` keeps {self.held() - held} bytes, and needs {world.may_hold}")
         names = _compared(*sides)
         leaves = [name for name in names if hasattr(sides[0][name], "directions")]
         results = [name for name in names if name not in leaves and not sides[0][name].stop_gradient]
@@ -209,7 +217,6 @@ class Report:
         self.wrong = (self.wrong + other.wrong)[:MOST_SHOWN]
 
 
-
 def table(reports: dict[str, Report]) -> str:
     """One column for each plan: programs by verdict, then refusals by kind (a program may meet several)."""
     plans = list(reports)
@@ -247,7 +254,7 @@ def judge_all(engine: Callable, plan: Plan, numbers: Iterable[int], length: int)
 def runnable(program: Program, plan: Plan) -> str:
     """The program as a script; a statement may be refused on the way."""
     lines, before = ["import minitensor as mt"], None
-    statements = START + program
+    statements = (START, *program)
     for s, policy in zip(statements, plan.policies(statements), strict=True):
         if policy != before:
             lines.append(f'mt.set_inplace_policy("{policy}")')

@@ -11,127 +11,16 @@ A ``World`` has the vocabulary of the engine as far as the alphabet uses it, so 
 
 from __future__ import annotations
 
-import re
-import sys
-from dataclasses import dataclass
-
 import numpy as np
 
-from .alphabet import FILE
+from .saved import LEAF, OWN_INPUT, SHAPE, Reason, Refused, Saved, Storage, Write, line_at_hand
 
 LEAVES = {"a": slice(0, 4), "b": slice(4, 6)}
 OPENED = slice(6, 10)  # the directions of the one leaf that a program may open on memory that is there
 DIRECTIONS = 10
+IDENTITY = {shape: np.eye(int(np.prod(shape))).reshape(*shape, -1) for shape in ((2,), (2, 2))}
 
-#: The engine's error says so when it refused by version although nothing that it needs was lost.
-UNHARMED = "None of the bytes that it saved were overwritten"
-OUT = -1
-
-
-# ---- reasons to refuse ----------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Reason:
-    """Why a statement must be refused, and how the engine has to say so."""
-
-    kind: str
-    error: type[Exception]
-    words: str
-
-    def explains(self, error: Exception) -> bool:
-        return isinstance(error, self.error) and self.words in str(error)
-
-    def __str__(self) -> str:
-        return self.words
-
-
-LEAF = Reason("leaf", ValueError, "doesn't stop gradient can't use inplace strategy")
-SHAPE = Reason("shape", ValueError, "shape")
-OWN_INPUT = Reason("own input", ValueError, 'in-place policy "2.5"')
-LOST, MOVED = "(a) saved bytes were overwritten", "(b) only the version moved"
-KINDS = (LEAF.kind, SHAPE.kind, OWN_INPUT.kind, LOST, MOVED)
-
-
-def line_at_hand() -> int:
-    """The line of the statement that is running, as the engine's errors tell it."""
-    frame = sys._getframe(1)
-    while frame.f_code.co_filename != FILE:
-        frame = frame.f_back
-    return frame.f_lineno
-
-
-@dataclass(frozen=True)
-class Write:
-    """A write: the line that asked for it, the cells it took, and whether it kept nothing of what it overwrote."""
-
-    line: int
-    cells: np.ndarray
-    careless: bool
-
-
-class Saved:
-    """What a statement keeps for its derivative: some cells of a storage, at a version. The storage is its writes."""
-
-    def __init__(self, which: str, tensor: Tensor) -> None:
-        self.line, self.which, self.cells, self.writes = line_at_hand(), which, tensor.cells, tensor.writes
-        self.version = len(self.writes)
-
-    @property
-    def harm(self) -> int | None:
-        """The first version since then that a careless write made."""
-        later = range(self.version, len(self.writes))
-        return next((i + 1 for i in later if self.writes[i].careless), None)
-
-    def taken(self, since: int, until: int) -> set[int]:
-        """Which of its cells were overwritten by the writes that made the versions from ``since`` to ``until``."""
-        mine = set(self.cells.ravel().tolist())
-        return mine & {cell for w in self.writes[since - 1 : until] for cell in w.cells.ravel().tolist()}
-
-    @property
-    def kind(self) -> str:
-        return LOST if self.taken(self.harm, len(self.writes)) else MOVED
-
-    @property
-    def preserved(self) -> bool:
-        """Whether all of it had been preserved before the first careless write: then it may be refused or not."""
-        return len(self.taken(self.version + 1, self.harm - 1)) == self.cells.size
-
-    def explains(self, error: Exception) -> bool:
-        """Whether the engine's error is about this saved tensor, and truly says what became of it."""
-        text = str(error)
-        told = re.search(r"saved its (.*) at version (\d+) \(.*?line (\d+)", text)
-        writer = re.search(r"by \w+, which made version (\d+) \(.*?line (\d+)", text)
-        versions = re.search(r"tensor_version:(\d+) != wrapper_version_snapshot:(\d+)", text)
-        if not isinstance(error, RuntimeError) or None in (told, writer, versions):
-            return False
-        if (told[1], int(told[2]), int(told[3])) != (self.which, self.version, self.line):
-            return False
-        if (int(versions[1]), int(versions[2])) != (len(self.writes), self.version):
-            return False
-        made, unharmed = int(writer[1]), UNHARMED in text
-        if not self.version < made <= len(self.writes) or self.writes[made - 1].line != int(writer[2]):
-            return False
-        if not unharmed and not self.taken(made, made):
-            return False
-        return self.preserved or unharmed == (self.kind == MOVED)
-
-    def __str__(self) -> str:
-        said = f" {UNHARMED}." if self.kind == MOVED else ""
-        made = next(m for m in range(self.harm, len(self.writes) + 1) if self.kind == MOVED or self.taken(m, m))
-        return (
-            f"saved its {self.which} at version {self.version} (line {self.line}); written by it_, which made "
-            f"version {made} (line {self.writes[made - 1].line}); tensor_version:{len(self.writes)} != "
-            f"wrapper_version_snapshot:{self.version}.{said}"
-        )
-
-
-class Refused(RuntimeError, ValueError):
-    """Raised where the engine must raise, for one of the ``reasons``. Nothing has been written."""
-
-    def __init__(self, reasons: list[Reason | Saved]) -> None:
-        super().__init__(str(reasons[0]))
-        self.reasons = reasons
+OUT = -1  # among the operands that a derivative needs: the result
 
 
 # ---- what operations mean -------------------------------------------------------------------------------------------
@@ -147,7 +36,7 @@ FUNCTIONS = {
     "sin": (lambda v: (np.sin(v), np.cos(v)), {0}),
     "tanh": (_tanh, {OUT}),
     "scale": (lambda v, factor: (v * factor, np.full_like(v, factor)), set()),
-    "fill": (lambda v, value: (np.full_like(v, value), np.zeros_like(v)), set()),
+    "fill": (lambda v, number: (np.full_like(v, number), np.zeros_like(v)), set()),
 }
 
 
@@ -192,6 +81,7 @@ class World:
     def __init__(self) -> None:
         self.policy, self.grad_enabled = "2.6", True
         self.lenient = False  # whether what may be refused or not is not
+        self.may_hold = 0  # bytes that the statement at hand may allocate and keep
         self.opened = 0  # leaves so far
         self.tangents: list[np.ndarray] = []  # those of every family
         self.arrived = np.zeros(DIRECTIONS)  # what backward has left in the leaves
@@ -246,23 +136,23 @@ class World:
         own = np.zeros((*values.shape, DIRECTIONS))
         own[...] = tangents
         cells = np.arange(values.size).reshape(values.shape)
-        return Tensor(self, [], self.family(own), cells, values, own)
+        return Tensor(self, Storage(), self.family(own), cells, values, own)
 
     def look(self, tensor: Tensor, pick) -> Tensor:
         """A view: of one family with ``tensor``, unless it is taken under no_grad of what wants a gradient."""
         seen = Tensor(
-            self, tensor.writes, tensor.family, pick(tensor.cells), pick(tensor.values), pick(tensor.tangents)
+            self, tensor.storage, tensor.family, pick(tensor.cells), pick(tensor.values), pick(tensor.tangents)
         )
         return seen if self.grad_enabled or tensor.stop_gradient else self.alias(seen)
 
     def alias(self, tensor: Tensor) -> Tensor:
         """A detached alias: the first of another family on the same memory."""
         tangents = np.zeros(tensor.tangents.shape)
-        return Tensor(self, tensor.writes, self.family(tangents), tensor.cells, tensor.values, tangents)
+        return Tensor(self, tensor.storage, self.family(tangents), tensor.cells, tensor.values, tangents)
 
     def number(self, values: np.ndarray) -> Tensor:
         """A tensor that nothing is written into and no gradient goes to."""
-        return Tensor(self, [], Family(), None, values, None)
+        return Tensor(self, Storage(), Family(), None, values, None)
 
     def family(self, tangents: np.ndarray) -> Family:
         self.tangents.append(tangents)
@@ -275,8 +165,7 @@ class World:
                 tangents[..., directions] = 0  # of a leaf that had them before and has lost its name
             self.arrived[directions] = 0
         cells = range(directions.start, directions.start + tensor.values.size)
-        for cell, direction in zip(np.ndindex(tensor.values.shape), cells, strict=True):
-            tensor.tangents[(*cell, direction)] = 1
+        tensor.tangents[..., cells.start : cells.stop] = IDENTITY[tensor.values.shape]
         tensor.directions = slice(cells.start, cells.stop)
         tensor.family.record, tensor.family.is_leaf = Record([], []), True
         self.opened += 1
@@ -310,6 +199,11 @@ class World:
         reasons += [OWN_INPUT] * bool(taken and self.policy == "2.5")
         if reasons:
             raise Refused(reasons)
+        self.may_hold = sum(operands[i].values.nbytes for i in taken)
+        if self.policy == "copy_on_write" and 0 not in taken:  # else the copy of its input serves all
+            # What is preserved, and where it was (four bytes each); at most what the write covers.
+            needed = target.storage.needed(target.cells) * (target.values.itemsize + 4)
+            self.may_hold += min(needed, target.values.nbytes)
         self.write(target, values, tangents, True in wants)
         if True in wants:
             saves = [self.save(i, operands, target) for i in needs - taken]
@@ -321,19 +215,19 @@ class World:
         return [LEAF] * (self.grad_enabled and target.family.is_leaf)
 
     def write(self, target: Tensor, values, tangents, recorded: bool) -> None:
-        target.writes.append(Write(line_at_hand(), target.cells, self.policy != "copy_on_write"))
+        target.storage.writes.append(Write(line_at_hand(), target.cells, self.policy != "copy_on_write"))
         target.values[...] = values
         if recorded:
             target.tangents[...] = tangents
 
 
 class Tensor:
-    """Some cells of a storage: their numbers, values and tangents (see the head of this file), and all its writes."""
+    """Some cells of a storage: their numbers, values and tangents (see the head of this file)."""
 
-    __slots__ = ("world", "writes", "family", "cells", "values", "tangents", "directions")
+    __slots__ = ("world", "storage", "family", "cells", "values", "tangents", "directions")
 
-    def __init__(self, world: World, writes: list[Write], family: Family, cells, values, tangents) -> None:
-        self.world, self.writes, self.family = world, writes, family
+    def __init__(self, world: World, storage: Storage, family: Family, cells, values, tangents) -> None:
+        self.world, self.storage, self.family = world, storage, family
         self.cells, self.values, self.tangents = cells, values, tangents
 
     def numpy(self) -> np.ndarray:
@@ -341,7 +235,7 @@ class Tensor:
 
     @property
     def inplace_version(self) -> int:
-        return len(self.writes)
+        return len(self.storage.writes)
 
     @property
     def is_leaf(self) -> bool:
@@ -361,7 +255,7 @@ class Tensor:
             self.world.open(self, OPENED)
 
     def overlaps(self, other: Tensor) -> bool:
-        return self.writes is other.writes and np.shares_memory(self.values, other.values)
+        return self.storage is other.storage and np.shares_memory(self.values, other.values)
 
     # ---- aliases -----------------------------------------------------------------------------------------------------
 

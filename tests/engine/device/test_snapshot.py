@@ -2,71 +2,22 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
-import pickle
-import random
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from minitensor.device.allocator import Block, CachingAllocator
+from minitensor.device.allocator import CachingAllocator
 from minitensor.device.memory_error import OutOfMemoryError
 from minitensor.device.memory_log import MemoryEvent, MemoryLog
 from minitensor.device.snapshot import dump_snapshot, snapshot, torch_snapshot
+from tests.engine.device.logged import random_log, training_step
 from tests.engine.device.viewer_rules import expect_openable
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 SEED = os.environ.get("MINITENSOR_SEED", "in place")
-
-
-def training_step(log: MemoryLog) -> dict[str, Block]:
-    """What a step of a small network does to memory. Returns the blocks that stay."""
-    made: dict[str, Block] = {}
-
-    def take(name: str, nbytes: int, op: str, line: int, category: str = "") -> None:
-        made[name] = log.allocate(nbytes, name, op, "train.py", line, category, time_us=1_000_000 + len(log.events))
-
-    def drop(name: str, op: str, line: int) -> None:
-        log.free(made.pop(name), op, "train.py", line, time_us=1_000_000 + len(log.events))
-
-    take("w", 4 * MIB, "randn", 3, "parameter")
-    take("b", 1000, "zeros", 4, "parameter")
-    take("x", 12 * MIB, "randn", 6)
-    take("h", 11 * MIB + MIB // 2, "matmul", 7, "activation")
-    take("y", 11 * MIB + MIB // 2, "relu", 8, "activation")
-    take("loss", 4, "sum", 9)
-    drop("h", "backward", 10)
-    take("w.grad", 4 * MIB, "backward", 10, "gradient")
-    take("b.grad", 1000, "backward", 10, "gradient")
-    drop("y", "backward", 10)
-    drop("loss", "del", 11)
-    log.empty_cache(time_us=1_000_100)
-    return made
-
-
-def random_log(seed: str, limit: int = 100_000, capacity: int = 64 * MIB, profile: str = "torch") -> MemoryLog:
-    draw = random.Random(seed)
-    log = MemoryLog(CachingAllocator(capacity, profile), limit)
-    held: list[Block] = []
-    for number in range(300):
-        if held and draw.random() < 0.45:
-            log.free(held.pop(draw.randrange(len(held))), "del", "loop.py", number)
-        elif draw.random() < 0.05:
-            log.empty_cache()
-        else:
-            try:
-                nbytes = int(2 ** draw.uniform(0, 24))
-                held.append(log.allocate(nbytes, f"t{number}", "add", "loop.py", number))
-            except OutOfMemoryError:
-                continue
-    return log
 
 
 def written(tmp_path: Path, log: MemoryLog) -> bytes:
@@ -126,6 +77,16 @@ def test_nothing_is_logged_of_nothing_and_of_what_failed():
     with pytest.raises(ValueError):
         log.free(CachingAllocator(GIB).allocate(3))
     assert (log.recorded, log.live) == (0, {})
+
+
+def test_an_allocator_has_one_log_at_a_time():
+    allocator = CachingAllocator(GIB, "torch")
+    first = MemoryLog(allocator)
+    with pytest.raises(ValueError, match="close that log first"):
+        MemoryLog(allocator)
+    first.close()
+    MemoryLog(allocator).allocate(5)
+    assert first.recorded == 0
 
 
 def test_a_closed_log_follows_no_segments():
@@ -294,153 +255,3 @@ def test_no_name_is_one_that_the_viewer_hides(name, file):
         assert word not in frame["filename"]
     assert frame["name"].replace("\u200b", "") == f"{name} = add", "it still reads the same"
     assert frame["filename"].replace("\u200b", "") == file
-
-
-# ---------- the checker is worth something ----------
-
-
-def mutation(change: Callable[[dict[str, Any]], Any]) -> Callable[[dict[str, Any]], Any]:
-    MUTATIONS.append(change)
-    return change
-
-
-MUTATIONS: list[Callable[[dict[str, Any]], Any]] = []
-
-
-@mutation
-def a_numpy_number(data):
-    data["segments"][0]["total_size"] = np.int64(data["segments"][0]["total_size"])
-
-
-@mutation
-def a_hole(data):
-    data["segments"][0]["blocks"][-1]["size"] -= 512
-
-
-@mutation
-def a_block_too_many(data):
-    data["segments"][0]["blocks"].append(dict(data["segments"][0]["blocks"][-1]))
-
-
-@mutation
-def a_state_that_does_not_exist(data):
-    data["segments"][0]["blocks"][0]["state"] = "active"
-
-
-@mutation
-def no_allocated_size(data):
-    del data["segments"][0]["allocated_size"]
-
-
-@mutation
-def categories_without_unknown(data):
-    for event in data["device_traces"][0]:
-        event["category"] = "parameter"
-
-
-@mutation
-def a_free_that_is_not_completed(data):
-    data["device_traces"][0] = [event for event in data["device_traces"][0] if event["action"] != "free_completed"]
-
-
-@mutation
-def a_free_that_was_not_requested(data):
-    data["device_traces"][0] = [event for event in data["device_traces"][0] if event["action"] != "free_requested"]
-
-
-@mutation
-def an_allocation_that_left_nothing(data):
-    data["device_traces"][0].append(dict(next(e for e in data["device_traces"][0] if e["action"] == "alloc"), addr=8))
-
-
-@mutation
-def a_segment_after_its_blocks(data):
-    trace = data["device_traces"][0]
-    trace.append(trace.pop(0))
-
-
-@mutation
-def an_event_without_an_address(data):
-    del data["device_traces"][0][0]["addr"]
-
-
-@mutation
-def a_frame_without_a_line(data):
-    del next(event for event in data["device_traces"][0] if event["frames"])["frames"][0]["line"]
-
-
-@mutation
-def an_address_beyond_javascript(data):
-    data["device_traces"][0][0]["addr"] = 2**60
-
-
-@mutation
-def a_set(data):
-    data["extra"] = {1, 2}
-
-
-@pytest.mark.parametrize("change", MUTATIONS, ids=lambda change: change.__name__)
-def test_a_file_that_breaks_a_rule_is_caught(change):
-    log = MemoryLog(CachingAllocator(GIB, "torch"))
-    training_step(log)
-    data = pickle.loads(pickle.dumps(torch_snapshot(log.allocator, log.events)))
-    expect_openable(pickle.dumps(data, protocol=4))
-    change(data)
-    with pytest.raises((AssertionError, LookupError)):
-        expect_openable(pickle.dumps(data, protocol=4))
-
-
-@pytest.mark.parametrize("protocol", [0, 1, 5])
-def test_another_protocol_is_caught(protocol):
-    data = torch_snapshot(CachingAllocator(GIB), ())
-    with pytest.raises(AssertionError):
-        expect_openable(pickle.dumps(data, protocol=protocol))
-
-
-# ---------- PyTorch's own command line ----------
-
-
-@pytest.fixture(scope="module")
-def torch_python() -> str:
-    """A Python that has torch: this one, or the one that MINITENSOR_TORCH_PYTHON names."""
-    named = os.environ.get("MINITENSOR_TORCH_PYTHON")
-    if named:
-        return named
-    if importlib.util.find_spec("torch") is None:
-        pytest.skip("torch is not installed here (MINITENSOR_TORCH_PYTHON names a Python that has it)")
-    return sys.executable
-
-
-def memory_viz(python: str, *arguments: str, cwd: Path) -> str:
-    command = [python, "-m", "torch.cuda._memory_viz", *arguments]
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def test_pytorchs_command_line_reads_a_training_step(torch_python, tmp_path):
-    log = MemoryLog(CachingAllocator(GIB, "torch"))
-    training_step(log)
-    written(tmp_path, log)
-    stats = memory_viz(torch_python, "stats", "memory.pickle", cwd=tmp_path)
-    assert f"segments: {len(log.allocator.segments())}" in stats
-    assert f"total_reserved: {log.allocator.reserved / MIB:.1f}MiB" in stats
-    assert f"total_allocated: {log.allocator.requested / MIB:.1f}MiB" in stats
-    trace = memory_viz(torch_python, "trace", "memory.pickle", cwd=tmp_path)
-    assert trace.count(" = cudaMalloc(") == 6 and trace.count("cudaFree(") == 2
-    assert trace.count("# free completed for") == 3 and "[0:11.5MiB]" in trace
-    memory_viz(torch_python, "trace_plot", "memory.pickle", "-o", "timeline.html", cwd=tmp_path)
-    memory_viz(torch_python, "segment_plot", "memory.pickle", "-o", "segments.html", cwd=tmp_path)
-    assert all((tmp_path / page).stat().st_size > 1000 for page in ("timeline.html", "segments.html"))
-
-
-def test_pytorchs_command_line_reads_running_out_under_any_profile(torch_python, tmp_path):
-    for profile in ("torch", "paddle"):
-        log = random_log(f"{SEED} command line {profile}", limit=80, profile=profile)
-        with pytest.raises(OutOfMemoryError):
-            log.allocate(100 * MIB, "big", "matmul", "train.py", 4)
-        written(tmp_path, log)
-        memory_viz(torch_python, "stats", "memory.pickle", cwd=tmp_path)
-        trace = memory_viz(torch_python, "trace", "memory.pickle", cwd=tmp_path)
-        free = (log.allocator.capacity - log.allocator.reserved) / MIB
-        assert f"raise OutOfMemoryError # 100.0MiB requested, {free:.1f}MiB free in CUDA" in trace

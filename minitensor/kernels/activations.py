@@ -1,0 +1,110 @@
+"""Forward functions that networks use."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minitensor.kernels.functions import floating, room
+from minitensor.kernels.numbers import number
+from minitensor.kernels.scans import axis_argument, with_a_dimension
+
+Array = np.ndarray
+
+
+def _not_negative(op: str, name: str, given: Any) -> float:
+    """A number whose sign lets the result show on which side of 0 its input was."""
+    checked = number(op, name, given)
+    if not checked >= 0:
+        raise ValueError(
+            f"{op}: {name} must not be negative, but is {checked}: the gradient is taken from the result, which then "
+            f"does not tell whether the input was above 0"
+        )
+    return checked
+
+
+def elu_arguments(alpha: Any) -> tuple[Any, ...]:
+    """A number that is not negative."""
+    return (_not_negative("elu", "alpha", alpha),)
+
+
+def elu(a: Array, alpha: float, out: Array | None = None) -> Array:
+    """``a`` where it is positive, else ``alpha * (exp(a) - 1)``."""
+    a = floating(a, out)
+    below = a <= 0
+    if out is None:
+        out = a.copy()
+    with np.errstate(all="ignore"):
+        np.expm1(out, out=out, where=below)
+        return np.multiply(out, alpha, out=out, where=below)
+
+
+def leaky_relu_arguments(negative_slope: Any) -> tuple[Any, ...]:
+    """A number that is not negative."""
+    return (_not_negative("leaky_relu", "negative_slope", negative_slope),)
+
+
+def leaky_relu(a: Array, negative_slope: float, out: Array | None = None) -> Array:
+    """``a`` where it is positive, else ``negative_slope * a``."""
+    a = floating(a, out)
+    below = a <= 0
+    if out is None:
+        out = a.copy()
+    with np.errstate(all="ignore"):
+        return np.multiply(out, negative_slope, out=out, where=below)
+
+
+def thresholded_relu_arguments(threshold: Any, value: Any) -> tuple[Any, ...]:
+    """Two numbers."""
+    return number("thresholded_relu", "threshold", threshold), number("thresholded_relu", "value", value)
+
+
+def thresholded_relu(a: Array, threshold: float, value: float, out: Array | None = None) -> Array:
+    """``a`` where it is above ``threshold``, else ``value``."""
+    a = floating(a, out)
+    with np.errstate(all="ignore"):
+        value, below = a.dtype.type(value), ~(a > threshold)
+    if out is None:
+        out = a.copy()
+    np.copyto(out, value, where=below)
+    return out
+
+
+def hardtanh_arguments(min: Any, max: Any) -> tuple[Any, ...]:
+    """Two numbers, the lower first."""
+    low, high = number("hardtanh", "min", min), number("hardtanh", "max", max)
+    if not low <= high:
+        raise ValueError(f"hardtanh: min must not be above max, but they are {low} and {high}")
+    return low, high
+
+
+def hardtanh(a: Array, min: float, max: float, out: Array | None = None) -> Array:
+    """``a``, but not below ``min`` nor above ``max``."""
+    a = floating(a, out)
+    with np.errstate(all="ignore"):
+        return np.clip(a, a.dtype.type(min), a.dtype.type(max), out=out)
+
+
+def relu6(a: Array, out: Array | None = None) -> Array:
+    """``a``, but not below 0 nor above 6."""
+    return hardtanh(a, 0, 6, out)
+
+
+def softmax_arguments(axis: Any) -> tuple[Any, ...]:
+    """An integer."""
+    return (axis_argument("softmax", axis),)
+
+
+@with_a_dimension
+def softmax(a: Array, axis: int, out: Array | None = None) -> Array:
+    """``exp(a)`` over its sum along ``axis``; the largest element is subtracted first, so nothing overflows."""
+    a = floating(a, out)
+    out = room(a, out)
+    if a.size == 0:
+        np.sum(a, axis=axis)  # refuses an axis that is not there
+        return out
+    with np.errstate(all="ignore"):
+        np.subtract(a, np.max(a, axis=axis, keepdims=True), out=out)
+        np.exp(out, out=out)
+        return np.divide(out, np.sum(out, axis=axis, keepdims=True), out=out)

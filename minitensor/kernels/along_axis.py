@@ -1,0 +1,225 @@
+"""Reading and writing single elements along an axis: the index has as many dimensions as the array.
+
+With ``broadcast`` the index is spread over the other dimensions of the array; without, it covers as much of them as it
+has itself. The elements that an index names are told as flat positions, counted in the order of the index's elements.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minitensor.dtypes import FLOATS
+from minitensor.kernels.indexed import added_at, apart, checked, from_front, whole
+
+Array = np.ndarray
+
+
+def take_arguments(axis: Any, broadcast: Any) -> tuple[Any, ...]:
+    """An axis and a bool."""
+    return whole("axis", axis), bool(broadcast)
+
+
+def reduce_arguments(axis: Any, include_self: Any, broadcast: Any) -> tuple[Any, ...]:
+    """An axis and two bools."""
+    return whole("axis", axis), bool(include_self), bool(broadcast)
+
+
+def dim_argument(dim: Any) -> tuple[Any, ...]:
+    """One dimension."""
+    return (whole("dim", dim),)
+
+
+def spread_index(index: Array, shape: tuple[int, ...], axis: int, broadcast: bool) -> Array:
+    """The index, spread over the other dimensions of ``shape`` if ``broadcast``, checked and counted from the front.
+
+    Raises:
+        IndexError, ValueError: when there is no such axis or element, or the shapes do not fit.
+    """
+    if index.ndim != len(shape):
+        raise ValueError(
+            f"the index has as many dimensions as the tensor; their shapes are {list(index.shape)} and {list(shape)}"
+        )
+    axis = from_front(axis, len(shape))
+    covered = (*shape[:axis], index.shape[axis], *shape[axis + 1 :])
+    if broadcast:
+        try:
+            index = np.broadcast_to(index, covered)
+        except ValueError:
+            raise ValueError(
+                f"an index of shape {list(index.shape)} can not be spread to {list(covered)}: but for axis {axis} its "
+                f"lengths are 1 or those of the tensor"
+            ) from None
+    elif any(have > most for have, most in zip(index.shape, covered, strict=True)):
+        raise ValueError(
+            f"an index of shape {list(index.shape)} does not fit into a tensor of shape {list(shape)}: but for axis "
+            f"{axis} no length may be larger"
+        )
+    return checked(index, shape[axis], axis)
+
+
+def positions(index: Array, shape: tuple[int, ...], axis: int, broadcast: bool) -> tuple[Array, tuple[int, ...]]:
+    """The flat positions in ``shape`` that ``index`` names, in one dimension; and the shape of the spread index."""
+    index = spread_index(index, shape, axis, broadcast)
+    axis = from_front(axis, len(shape))
+    flat = np.zeros_like(index)
+    step = 1
+    for d in range(len(shape) - 1, -1, -1):
+        along = [1] * len(shape)
+        along[d] = -1
+        flat += (index if d == axis else np.arange(index.shape[d], like=index).reshape(along)) * step
+        step *= shape[d]
+    return flat.reshape(-1), index.shape
+
+
+def lined_up(values: Array, wanted: tuple[int, ...], broadcast: bool) -> Array:
+    """``values`` for an index of shape ``wanted``: spread to it, or without ``broadcast`` as much as it covers."""
+    if not broadcast and values.ndim == len(wanted) and values.size != 1:
+        if any(have < need for have, need in zip(values.shape, wanted, strict=True)):
+            raise ValueError(f"values of shape {list(values.shape)} are fewer than the index of shape {list(wanted)}")
+        return values[tuple(slice(0, n) for n in wanted)]
+    try:
+        return np.broadcast_to(values, wanted)
+    except ValueError:
+        raise ValueError(
+            f"values of shape {list(values.shape)} can not be spread to the index of shape {list(wanted)}"
+        ) from None
+
+
+def cells(array: Array, flat: Array) -> tuple[Array, Any]:
+    """An array and an index into it, that together stand for the flat positions of ``array``."""
+    if array.flags.c_contiguous:
+        return array.reshape(-1), flat
+    return array, (np.unravel_index(flat, array.shape) if flat.size else np.zeros_like(flat))
+
+
+def take_along_axis(a: Array, index: Array, axis: int, broadcast: bool) -> Array:
+    """The elements of ``a`` that ``index`` names along ``axis``, in the shape of the index."""
+    a = spread_array(a, index, axis) if broadcast and a.ndim == index.ndim else a
+    flat, shape = positions(index, a.shape, axis, broadcast)
+    return taken(a, flat).reshape(shape)
+
+
+def spread_array(a: Array, index: Array, axis: int) -> Array:
+    """``a`` with dimensions of length 1 spread over the index, as reading with ``broadcast`` does."""
+    axis = from_front(axis, a.ndim)
+    wanted = [n if n != 1 else m for n, m in zip(a.shape, index.shape, strict=True)]
+    wanted[axis] = a.shape[axis]
+    return np.broadcast_to(a, tuple(wanted))
+
+
+def taken(a: Array, flat: Array) -> Array:
+    """The elements at flat positions, in one dimension."""
+    where, at = cells(a, flat)
+    return where[at].reshape(-1) if flat.size else np.zeros_like(a, shape=(0,))
+
+
+def _start(a: Array, index: Array, values: Array, axis: int, broadcast: bool, out: Array | None) -> Any:
+    """What every write begins with: the target, the flat positions, the values in one dimension."""
+    flat, shape = positions(index, a.shape, axis, broadcast)
+    values = lined_up(values, shape, broadcast)
+    target = np.array(a, order="C") if out is None else out
+    if not target.flags.writeable:
+        raise ValueError("assignment destination is read-only")
+    return target, flat, apart(values, target).reshape(-1)
+
+
+def put_along_axis(
+    a: Array, index: Array, values: Array, axis: int, broadcast: bool, out: Array | None = None
+) -> Array:
+    """``a``, with ``values`` at the elements that ``index`` names; the last stays where one is named twice."""
+    out, flat, values = _start(a, index, values, axis, broadcast, out)
+    where, at = cells(out, flat)
+    if flat.size:
+        where[at] = values
+    return out
+
+
+def _accumulated(ufunc: Any, start: Any, out: Array, flat: Array, values: Array, include_self: bool) -> Array:
+    if not flat.size:
+        return out
+    where, at = cells(out, flat)
+    with np.errstate(all="ignore"):
+        if not include_self:
+            where[at] = start
+        if ufunc is np.add:
+            added_at(where, at, values)
+        else:
+            ufunc.at(where, at, values)
+    return out
+
+
+def put_along_axis_add(
+    a: Array, index: Array, values: Array, axis: int, include_self: bool, broadcast: bool, out: Array | None = None
+) -> Array:
+    """``a``, with ``values`` added at the elements that ``index`` names."""
+    out, flat, values = _start(a, index, values, axis, broadcast, out)
+    return _accumulated(np.add, 0, out, flat, values, include_self)
+
+
+def put_along_axis_multiply(
+    a: Array, index: Array, values: Array, axis: int, include_self: bool, broadcast: bool, out: Array | None = None
+) -> Array:
+    """``a``, with the elements that ``index`` names multiplied by ``values``."""
+    out, flat, values = _start(a, index, values, axis, broadcast, out)
+    return _accumulated(np.multiply, 1, out, flat, values, include_self)
+
+
+def _bound(dtype: np.dtype, lowest: bool) -> Any:
+    """What every element of ``dtype`` is at least, or at most."""
+    if dtype in FLOATS:
+        return -np.inf if lowest else np.inf
+    if dtype == np.bool_:
+        return not lowest
+    return np.iinfo(dtype).min if lowest else np.iinfo(dtype).max
+
+
+def put_along_axis_amax(
+    a: Array, index: Array, values: Array, axis: int, include_self: bool, broadcast: bool, out: Array | None = None
+) -> Array:
+    """``a``, with the largest of ``values`` (and of itself) at the elements that ``index`` names."""
+    out, flat, values = _start(a, index, values, axis, broadcast, out)
+    return _accumulated(np.maximum, _bound(out.dtype, True), out, flat, values, include_self)
+
+
+def put_along_axis_amin(
+    a: Array, index: Array, values: Array, axis: int, include_self: bool, broadcast: bool, out: Array | None = None
+) -> Array:
+    """``a``, with the smallest of ``values`` (and of itself) at the elements that ``index`` names."""
+    out, flat, values = _start(a, index, values, axis, broadcast, out)
+    return _accumulated(np.minimum, _bound(out.dtype, False), out, flat, values, include_self)
+
+
+def counts(flat: Array, include_self: bool) -> tuple[Array, Array]:
+    """Every flat position that is named, once; and how many values meet there."""
+    named, times = np.unique(flat, return_counts=True)
+    return named, times + int(include_self)
+
+
+def put_along_axis_mean(
+    a: Array, index: Array, values: Array, axis: int, include_self: bool, broadcast: bool, out: Array | None = None
+) -> Array:
+    """``a``, with the mean of ``values`` (and of itself) at the elements that ``index`` names; integers as float32."""
+    if a.dtype not in FLOATS:
+        if out is not None:
+            raise TypeError(f"a mean is not of dtype {out.dtype.name}, and the dtype never changes in place")
+        a, values = a.astype(np.float32), values.astype(np.float32)
+    out, flat, values = _start(a, index, values, axis, broadcast, out)
+    _accumulated(np.add, 0, out, flat, values, include_self)
+    if flat.size:
+        named, times = counts(flat, include_self)
+        where, at = cells(out, named)
+        with np.errstate(all="ignore"):
+            where[at] = where[at] / times.astype(out.dtype)
+    return out
+
+
+def scatter_add(a: Array, index: Array, src: Array, dim: int, out: Array | None = None) -> Array:
+    """``a``, with as much of ``src`` as the index covers added at the elements that it names."""
+    if src.ndim != index.ndim:
+        raise ValueError(
+            f"index and src have as many dimensions as each other; their shapes are {list(index.shape)} and "
+            f"{list(src.shape)}"
+        )
+    return put_along_axis_add(a, index, src, dim, True, False, out)

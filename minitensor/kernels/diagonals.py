@@ -1,0 +1,115 @@
+"""Diagonals of matrices, and what lies on one side of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minitensor.kernels.indexed import apart, from_front, whole
+from minitensor.kernels.numbers import number, stored
+
+Array = np.ndarray
+
+
+# ---------- triangles ----------
+
+
+def diagonal_argument(diagonal: Any) -> tuple[Any, ...]:
+    """One integer."""
+    return (whole("diagonal", diagonal),)
+
+
+def _above(a: Array, diagonal: int) -> Array:
+    """Where, in the last two dimensions of ``a``, the column is above ``diagonal``."""
+    if a.ndim < 2:
+        raise ValueError(f"a matrix has at least two dimensions; the shape is {list(a.shape)}")
+    rows, columns = (np.arange(n, like=a) for n in a.shape[-2:])
+    return columns > rows[:, None] + diagonal
+
+
+def _without(a: Array, dropped: Array, out: Array | None) -> Array:
+    if out is None:
+        return np.where(dropped, a.dtype.type(0), a)
+    np.copyto(out, 0, where=dropped)
+    return out
+
+
+def tril(a: Array, diagonal: int, out: Array | None = None) -> Array:
+    """``a``, with 0 above the diagonal."""
+    return _without(a, _above(a, diagonal), out)
+
+
+def triu(a: Array, diagonal: int, out: Array | None = None) -> Array:
+    """``a``, with 0 below the diagonal."""
+    return _without(a, ~_above(a, diagonal - 1), out)
+
+
+# ---------- filling a diagonal ----------
+
+
+def fill_diagonal_arguments(value: Any, offset: Any, wrap: Any) -> tuple[Any, ...]:
+    """A number, an integer and a bool."""
+    return number("fill_diagonal", "value", value), whole("offset", offset), bool(wrap)
+
+
+def _main_diagonal(shape: tuple[int, ...], offset: int, wrap: bool) -> tuple[Array, ...]:
+    """The cells of the main diagonal, each moved ``offset`` columns along its row; those that leave it drop out."""
+    if len(shape) < 2:
+        raise ValueError(f"a diagonal needs at least two dimensions; the shape is {list(shape)}")
+    if len(shape) > 2 and len(set(shape)) > 1:
+        raise ValueError(f"with more than two dimensions all must be equally long; the shape is {list(shape)}")
+    columns = shape[-1]
+    if len(shape) == 2:
+        rows = np.arange(shape[0])
+        # Wrapped, the diagonal begins anew after leaving one row out.
+        column = rows % (columns + 1) if wrap else rows
+        keep = (column < columns) & (0 <= column + offset) & (column + offset < columns)
+        return rows[keep], column[keep] + offset
+    along = np.arange(columns)
+    along = along[(0 <= along + offset) & (along + offset < columns)]
+    return (*(along for _ in shape[1:]), along + offset)
+
+
+def fill_diagonal(a: Array, value: Any, offset: int, wrap: bool, out: Array | None = None) -> Array:
+    """``a``, with ``value`` on a diagonal."""
+    cells = _main_diagonal(a.shape, offset, wrap)
+    one = stored("fill_diagonal", value, a.dtype)
+    out = np.array(a, order="C") if out is None else out
+    out[cells] = one
+    return out
+
+
+def fill_diagonal_tensor_arguments(offset: Any, dim1: Any, dim2: Any) -> tuple[Any, ...]:
+    """Three integers."""
+    return whole("offset", offset), whole("dim1", dim1), whole("dim2", dim2)
+
+
+def diagonal_view(a: Array, offset: int, dim1: int, dim2: int) -> Array:
+    """The diagonal of the matrices in two dimensions of ``a``, as its last dimension; writes go to ``a``."""
+    if a.ndim < 2:
+        raise ValueError(f"a diagonal needs at least two dimensions; the shape is {list(a.shape)}")
+    dim1, dim2 = from_front(dim1, a.ndim), from_front(dim2, a.ndim)
+    if dim1 == dim2:
+        raise ValueError(f"dim1 and dim2 must be different dimensions; both are {dim1}")
+    matrices = np.moveaxis(a, (dim1, dim2), (-2, -1))
+    rows, columns = matrices.shape[-2:]
+    first = max(0, -offset), max(0, offset)
+    length = max(0, min(rows - first[0], columns - first[1]))
+    corner = matrices[..., first[0] :, first[1] :][..., :length, :length]
+    strides = (*corner.strides[:-2], corner.strides[-2] + corner.strides[-1])
+    return np.lib.stride_tricks.as_strided(corner, (*corner.shape[:-2], length), strides)
+
+
+def fill_diagonal_tensor(
+    a: Array, b: Array, offset: int, dim1: int, dim2: int, out: Array | None = None
+) -> Array:
+    """``a``, with ``b`` on the diagonal of its matrices in two dimensions; the diagonal is the last of ``b``'s."""
+    target = np.array(a, order="C") if out is None else out
+    diagonal = diagonal_view(target, offset, dim1, dim2)
+    if b.shape != diagonal.shape:
+        raise ValueError(f"y has shape {list(b.shape)}; the diagonal has shape {list(diagonal.shape)}")
+    if not target.flags.writeable:
+        raise ValueError("assignment destination is read-only")
+    diagonal[...] = apart(b, target)
+    return target

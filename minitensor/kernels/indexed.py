@@ -1,0 +1,220 @@
+"""Reading and writing whole parts along one axis, and elements at positions given by index arrays.
+
+An index counts from 0, or with negative numbers from the end. It is checked as a whole before anything is written.
+Where one place is named more than once, the last value stays if values are assigned, and all count if they are added.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minitensor.dtypes import FLOATS
+from minitensor.kernels.numbers import number, without_fraction
+
+Array = np.ndarray
+
+
+# ---------- arguments ----------
+
+
+def whole(what: str, given: Any) -> int:
+    """An integer, also as a tensor that holds one.
+
+    Raises:
+        TypeError: for anything else.
+    """
+    try:
+        return given.__index__()
+    except (AttributeError, TypeError):
+        raise TypeError(f"{what} is an integer, not {given!r}") from None
+
+
+def axis_argument(axis: Any) -> tuple[Any, ...]:
+    """One axis."""
+    return (whole("axis", axis),)
+
+
+def gather_arguments(axis: Any) -> tuple[Any, ...]:
+    """One axis; None is the first."""
+    return (0 if axis is None else whole("axis", axis),)
+
+
+def index_add_arguments(axis: Any, alpha: Any) -> tuple[Any, ...]:
+    """An axis and a number."""
+    return whole("axis", axis), number("index_add", "alpha", alpha)
+
+
+def flag_argument(flag: Any) -> tuple[Any, ...]:
+    """A bool."""
+    return (bool(flag),)
+
+
+def index_put_arguments(accumulate: Any, depth: Any) -> tuple[Any, ...]:
+    """A bool, and a number that is right already."""
+    return bool(accumulate), depth
+
+
+def from_front(axis: int, ndim: int) -> int:
+    """``axis`` counted from the front.
+
+    Raises:
+        IndexError: when there is no such dimension.
+    """
+    if not -ndim <= axis < ndim:
+        raise IndexError(f"axis {axis} is out of range for a tensor of {ndim} dimensions")
+    return axis % ndim
+
+
+def checked(index: Array, length: int, axis: int) -> Array:
+    """``index`` into a dimension of ``length``, counted from the front: a new array of int64, C-contiguous.
+
+    Raises:
+        TypeError: when it does not hold integers.
+        IndexError: when it reaches outside.
+    """
+    if index.dtype.kind != "i":
+        raise TypeError(f"an index holds integers, not {index.dtype.name}")
+    index = np.array(index, np.int64, order="C")
+    if index.size and not (-length <= index.min() and index.max() < length):
+        wrong = index[(index < -length) | (index >= length)]
+        raise IndexError(f"index {wrong.ravel()[0]} is out of range for dimension {axis}, which has length {length}")
+    index[index < 0] += length
+    return index
+
+
+def _one_row(index: Array) -> Array:
+    if index.ndim > 1:
+        raise ValueError(f"the index has one dimension; its shape is {list(index.shape)}")
+    return index.reshape(-1)
+
+
+def last_of_each(places: Array) -> Array:
+    """Marks in the one-dimensional ``places`` the last mention of every place."""
+    last = np.zeros_like(places, dtype=np.bool_)
+    _, first_from_behind = np.unique(places[::-1], return_index=True)
+    last[places.size - 1 - first_from_behind] = True
+    return last
+
+
+def apart(values: Array, out: Array) -> Array:
+    """``values``, copied if they may share memory with what is about to be written."""
+    return values.copy() if np.may_share_memory(values, out) else values
+
+
+def _target(a: Array, out: Array | None) -> Array:
+    return np.array(a, order="C") if out is None else out
+
+
+def _fits(what: str, values: Array, wanted: tuple[int, ...]) -> None:
+    if values.shape != wanted:
+        raise ValueError(f"{what} has shape {list(values.shape)}; what the index picks has shape {list(wanted)}")
+
+
+# ---------- along one axis ----------
+
+
+def index_select(a: Array, index: Array, axis: int) -> Array:
+    """The parts of ``a`` along ``axis`` that ``index`` lists, one behind the other."""
+    axis = from_front(axis, a.ndim)
+    return np.take(a, checked(_one_row(index), a.shape[axis], axis), axis=axis)
+
+
+def gather(a: Array, index: Array, axis: int) -> Array:
+    """The same; an index without dimensions takes one part and drops the axis."""
+    axis = from_front(axis, a.ndim)
+    if index.ndim > 1:
+        _one_row(index)
+    return np.asarray(np.take(a, checked(index, a.shape[axis], axis), axis=axis))
+
+
+def index_add(a: Array, index: Array, value: Array, axis: int, alpha: Any, out: Array | None = None) -> Array:
+    """``a``, with ``alpha * value`` added to the parts along ``axis`` that ``index`` lists."""
+    axis = from_front(axis, a.ndim)
+    rows = checked(_one_row(index), a.shape[axis], axis)
+    _fits("value", value, (*a.shape[:axis], rows.size, *a.shape[axis + 1 :]))
+    if a.dtype not in FLOATS:
+        alpha = without_fraction(alpha)
+        if isinstance(alpha, float) or (a.dtype == np.bool_ and alpha != 1):
+            raise TypeError(f"alpha={alpha} times integers or bools is not of dtype {a.dtype.name}")
+    with np.errstate(all="ignore"):
+        value = value if alpha == 1 else value * a.dtype.type(alpha)
+        out = _target(a, out)
+        added_at(np.moveaxis(out, axis, 0), rows, np.moveaxis(apart(value, out), axis, 0))
+    return out
+
+
+def added_at(out: Array, places: Any, values: Array) -> None:
+    """Add ``values`` to ``out[places]``; a place named twice gets both."""
+    rows = places[0] if isinstance(places, tuple) and len(places) == 1 else places
+    if isinstance(rows, np.ndarray) and rows.ndim == 1 and np.unique(rows).size == rows.size:
+        # Many times faster than ufunc.at, and right where no place comes twice.
+        out[rows] = out[rows] + values
+        return
+    np.add.at(out, places, values)
+
+
+def index_fill(a: Array, index: Array, value: Array, axis: int, out: Array | None = None) -> Array:
+    """``a``, with ``value`` (one number) in the parts along ``axis`` that ``index`` lists."""
+    axis = from_front(axis, a.ndim)
+    rows = checked(_one_row(index), a.shape[axis], axis)
+    if value.size != 1:
+        raise ValueError(f"value is one number; its shape is {list(value.shape)}")
+    one = value.reshape(()).copy()
+    out = _target(a, out)
+    np.moveaxis(out, axis, 0)[rows] = one
+    return out
+
+
+def scatter(a: Array, index: Array, updates: Array, overwrite: bool, out: Array | None = None) -> Array:
+    """``a``, with its rows at ``index`` replaced by ``updates``, or by the sum of those that name the row."""
+    if a.ndim == 0:
+        raise ValueError("a tensor without dimensions has no rows")
+    rows = checked(_one_row(index), a.shape[0], 0)
+    if index.ndim == 0 and updates.ndim == a.ndim - 1:
+        updates = updates[None]
+    _fits("updates", updates, (rows.size, *a.shape[1:]))
+    out = _target(a, out)
+    updates = apart(updates, out)
+    if overwrite:
+        out[rows] = updates
+    else:
+        out[rows] = 0
+        with np.errstate(all="ignore"):
+            added_at(out, rows, updates)
+    return out
+
+
+# ---------- at positions given by several index arrays ----------
+
+
+def places_of(rows: Array, shape: tuple[int, ...], depth: int) -> tuple[Array, ...]:
+    """The index arrays for the leading ``depth`` dimensions of ``shape``; ``rows`` counts them as one dimension."""
+    length = int(np.prod(shape[:depth], dtype=np.int64))
+    flat = checked(rows, length, 0)
+    return (flat,) if depth == 1 else np.unravel_index(flat, shape[:depth])
+
+
+def index_put(a: Array, rows: Array, value: Array, accumulate: bool, depth: int, out: Array | None = None) -> Array:
+    """``a``, with ``value`` assigned or added at ``rows``, which counts the leading ``depth`` dimensions as one."""
+    places = places_of(rows, a.shape, depth)
+    picked = rows.shape + a.shape[depth:]
+    try:
+        value = np.broadcast_to(value, picked)
+    except ValueError:
+        raise ValueError(
+            f"a value of shape {list(value.shape)} does not fit into the {list(picked)} that the indices pick from a "
+            f"tensor of shape {list(a.shape)}"
+        ) from None
+    out = _target(a, out)
+    value = apart(value, out)
+    # In one dimension, so that numpy writes them in this order and the last one stays.
+    places = tuple(place.ravel() for place in places)
+    value = value.reshape(-1, *a.shape[depth:]) if value.size else value.reshape(places[0].size, *a.shape[depth:])
+    if accumulate:
+        with np.errstate(all="ignore"):
+            added_at(out, places, value)
+    else:
+        out[places] = value
+    return out

@@ -1,0 +1,37 @@
+"""Operations on bits that are more than one numpy function."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray
+
+
+def flag_argument(is_arithmetic: Any) -> tuple[Any, ...]:
+    """A bool."""
+    return (bool(is_arithmetic),)
+
+
+def _check(a: Array, b: Array) -> None:
+    if a.dtype.kind != "i" or b.dtype.kind != "i":
+        raise TypeError(f"ufunc: bits are shifted in integers, not in {a.dtype.name} by {b.dtype.name}")
+    if b.size and b.min() < 0:
+        raise ValueError(f"bits are shifted by 0 or more places, not by {b.min()}")
+
+
+def left_shift(a: Array, b: Array, is_arithmetic: bool, out: Array | None = None) -> Array:
+    """The bits of ``a``, ``b`` places to the left; with or without regard to the sign it is the same."""
+    _check(a, b)
+    return np.left_shift(a, b, out=out)
+
+
+def right_shift(a: Array, b: Array, is_arithmetic: bool, out: Array | None = None) -> Array:
+    """The bits of ``a``, ``b`` places to the right; from the left the sign bit enters, or 0 if not arithmetic."""
+    _check(a, b)
+    if is_arithmetic:
+        return np.right_shift(a, b, out=out)
+    unsigned = np.dtype(f"u{a.dtype.itemsize}")
+    shifted = np.right_shift(a.view(unsigned), b.astype(unsigned), out=None if out is None else out.view(unsigned))
+    return np.asarray(shifted).view(a.dtype) if out is None else out

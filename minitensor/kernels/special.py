@@ -1,0 +1,141 @@
+"""Forward functions that come from scipy, which is imported when the first of them is called.
+
+scipy (the extra ``special``) installs wherever numpy does. Its functions of one number are ufuncs in float32 and
+float64, so they take ``out`` and other array modules as numpy's do.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minitensor.kernels.functions import floating
+from minitensor.kernels.numbers import number
+
+Array = np.ndarray
+
+
+@functools.cache
+def _scipy(op: str, name: str) -> Callable[..., Array]:
+    """The function of scipy.special called ``name``.
+
+    Raises:
+        ImportError: when scipy is not installed.
+    """
+    try:
+        from scipy import special
+    except ImportError as missing:
+        raise ImportError(f"{op} needs scipy, which is not installed: pip install scipy") from missing
+    return getattr(special, name)
+
+
+def _order(op: str, name: str, given: Any, least: int, most: int) -> int:
+    n = number(op, name, given)
+    if not isinstance(n, int) or not least <= n <= most:
+        raise ValueError(f"{op}: {name} must be an integer from {least} to {most}, not {n}")
+    return n
+
+
+def erf(a: Array, out: Array | None = None) -> Array:
+    """The error function: 2 / sqrt(pi) times the integral of exp(-t * t) from 0 to ``a``."""
+    return _scipy("erf", "erf")(a, out=out)
+
+
+def erfinv(a: Array, out: Array | None = None) -> Array:
+    """The number whose error function is ``a``; nan outside -1 and 1."""
+    return _scipy("erfinv", "erfinv")(a, out=out)
+
+
+# ---------- the gamma function and its derivatives ----------
+
+
+def lgamma(a: Array, out: Array | None = None) -> Array:
+    """The logarithm of the absolute value of the gamma function."""
+    return _scipy("lgamma", "gammaln")(a, out=out)
+
+
+def digamma(a: Array, out: Array | None = None) -> Array:
+    """The slope of the logarithm of the gamma function."""
+    return _scipy("digamma", "psi")(a, out=out)
+
+
+def polygamma_arguments(n: Any) -> tuple[Any, ...]:
+    """An integer; the factorial of the largest is the largest that is a float64."""
+    return (_order("polygamma", "n", n, 0, 170),)
+
+
+def polygamma(a: Array, n: int, out: Array | None = None) -> Array:
+    """The n-th derivative of digamma: ``(-1) ** (n + 1) * n! * zeta(n + 1, a)``, with Hurwitz' zeta."""
+    if n == 0:
+        return digamma(a, out)
+    zeta = _scipy("polygamma", "zeta")
+    if n == 1:
+        return zeta(2.0, a, out=out)
+    a = floating(a, out)
+    # One factor may be too large and the other too small for a float32, but not their product.
+    with np.errstate(all="ignore"):
+        exact = (-1.0) ** (n + 1) * float(math.factorial(n)) * zeta(n + 1.0, a.astype(np.float64))
+        return np.positive(exact.astype(a.dtype), out=out)
+
+
+def multigammaln_arguments(p: Any) -> tuple[Any, ...]:
+    """A positive integer."""
+    return (_order("multigammaln", "p", p, 1, 2**31),)
+
+
+def multigammaln(a: Array, p: int, out: Array | None = None) -> Array:
+    """The logarithm of the gamma function of p dimensions."""
+    a = floating(a, out)
+    with np.errstate(all="ignore"):
+        total = lgamma(a)
+        for i in range(1, p):
+            total = total + lgamma(a - i / 2)
+        return np.add(total, p * (p - 1) / 4 * math.log(math.pi), out=out)
+
+
+def multipolygamma(a: Array, n: int, p: int) -> Array:
+    """The (n + 1)-th derivative of ``multigammaln``."""
+    with np.errstate(all="ignore"):
+        total = polygamma(a, n)
+        for i in range(1, p):
+            total = total + polygamma(a - i / 2, n)
+        return total
+
+
+def gammainc(a: Array, b: Array, out: Array | None = None) -> Array:
+    """The share of the gamma function of ``a`` that its integral has up to ``b``."""
+    return _scipy("gammainc", "gammainc")(a, b, out=out)
+
+
+def gammaincc(a: Array, b: Array, out: Array | None = None) -> Array:
+    """The share of the gamma function of ``a`` that its integral has from ``b`` on."""
+    return _scipy("gammaincc", "gammaincc")(a, b, out=out)
+
+
+def gamma_density(a: Array, b: Array) -> Array:
+    """The slope of ``gammainc`` along ``b``: ``b ** (a - 1) * exp(-b) / gamma(a)``."""
+    dtype = floating(a).dtype
+    a, b = a.astype(np.float64), b.astype(np.float64)  # the three terms nearly cancel
+    with np.errstate(all="ignore"):
+        power = _scipy("gammainc", "xlogy")(a - 1, b)
+        return np.exp(power - b - lgamma(a)).astype(dtype)
+
+
+# ---------- Bessel functions ----------
+
+
+def i0(a: Array, out: Array | None = None) -> Array:
+    """The modified Bessel function of the first kind, of order 0."""
+    return _scipy("i0", "i0")(a, out=out)
+
+
+def bessel_i(a: Array, n: int) -> Array:
+    """The modified Bessel function of the first kind, of integer order ``n``."""
+    n = abs(n)
+    if n < 2:
+        return _scipy("i0", f"i{n}")(a)
+    return _scipy("i0", "iv")(float(n), a)

@@ -1,0 +1,149 @@
+"""Reasons to refuse: what was saved from a storage, and what became of it.
+
+Promises: everything is calculated from two lists that the reference keeps for each storage, its writes and who is alive
+that saved from it. A refusal in backward is of one of two kinds: (a) bytes that a saved tensor covers were overwritten
+after saving; (b) only the version of their storage moved, because other bytes were. Which of the two follows from the
+cells alone, and the engine's error has to agree: in what it says, and in the lines and versions that it names.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from weakref import WeakSet
+
+import numpy as np
+
+from .alphabet import FILE
+
+if TYPE_CHECKING:
+    from .reference import Tensor
+
+#: The engine's error says so when it refused by version although nothing that it needs was lost.
+UNHARMED = "None of the bytes that it saved were overwritten"
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a statement must be refused, and how the engine has to say so."""
+
+    kind: str
+    error: type[Exception]
+    words: str
+
+    def explains(self, error: Exception) -> bool:
+        return isinstance(error, self.error) and self.words in str(error)
+
+    def __str__(self) -> str:
+        return self.words
+
+
+LEAF = Reason("leaf", ValueError, "doesn't stop gradient can't use inplace strategy")
+SHAPE = Reason("shape", ValueError, "shape")
+OWN_INPUT = Reason("own input", ValueError, 'in-place policy "2.5"')
+LOST, MOVED = "(a) saved bytes were overwritten", "(b) only the version moved"
+KINDS = (LEAF.kind, SHAPE.kind, OWN_INPUT.kind, LOST, MOVED)
+
+
+def line_at_hand() -> int:
+    """The line of the statement that is running, as the engine's errors tell it."""
+    frame = sys._getframe(1)
+    while frame.f_code.co_filename != FILE:
+        frame = frame.f_back
+    return frame.f_lineno
+
+
+@dataclass(frozen=True)
+class Write:
+    """A write: the line that asked for it, the cells it took, and whether it kept nothing of what it overwrote."""
+
+    line: int
+    cells: np.ndarray
+    careless: bool
+
+
+class Storage:
+    """Memory, as far as it has a past: every write, and what is saved from it and still alive."""
+
+    def __init__(self) -> None:
+        self.writes: list[Write] = []
+        self.savers: WeakSet[Saved] | None = None  # made when first used: most storages never need one
+
+    def needed(self, cells: np.ndarray) -> int:
+        """How many of the cells hold what something saved has to find there, and still can."""
+        written = set(cells.ravel().tolist())
+        wanted = (saved.untouched() for saved in self.savers or () if not saved.harm)
+        return len(written & set().union(*wanted))
+
+
+class Saved:
+    """What a statement keeps for its derivative: some cells of a storage, at a version."""
+
+    def __init__(self, which: str, tensor: Tensor) -> None:
+        self.line, self.which, self.cells, self.writes = line_at_hand(), which, tensor.cells, tensor.storage.writes
+        self.version = len(self.writes)
+        if tensor.storage.savers is None:
+            tensor.storage.savers = WeakSet()
+        tensor.storage.savers.add(self)
+
+    def untouched(self) -> set[int]:
+        """Which of its cells were not overwritten since."""
+        return set(self.cells.ravel().tolist()) - self.taken(self.version + 1, len(self.writes))
+
+    @property
+    def harm(self) -> int | None:
+        """The first version since then that a careless write made."""
+        later = range(self.version, len(self.writes))
+        return next((i + 1 for i in later if self.writes[i].careless), None)
+
+    def taken(self, since: int, until: int) -> set[int]:
+        """Which of its cells were overwritten by the writes that made the versions from ``since`` to ``until``."""
+        mine = set(self.cells.ravel().tolist())
+        return mine & {cell for w in self.writes[since - 1 : until] for cell in w.cells.ravel().tolist()}
+
+    @property
+    def kind(self) -> str:
+        return LOST if self.taken(self.harm, len(self.writes)) else MOVED
+
+    @property
+    def preserved(self) -> bool:
+        """Whether all of it had been preserved before the first careless write: then it may be refused or not."""
+        return len(self.taken(self.version + 1, self.harm - 1)) == self.cells.size
+
+    def explains(self, error: Exception) -> bool:
+        """Whether the engine's error is about this saved tensor, and truly says what became of it."""
+        text = str(error)
+        told = re.search(r"saved its (.*) at version (\d+) \(.*?line (\d+)", text)
+        writer = re.search(r"by \w+, which made version (\d+) \(.*?line (\d+)", text)
+        versions = re.search(r"tensor_version:(\d+) != wrapper_version_snapshot:(\d+)", text)
+        if not isinstance(error, RuntimeError) or None in (told, writer, versions):
+            return False
+        if (told[1], int(told[2]), int(told[3])) != (self.which, self.version, self.line):
+            return False
+        if (int(versions[1]), int(versions[2])) != (len(self.writes), self.version):
+            return False
+        made, unharmed = int(writer[1]), UNHARMED in text
+        if not self.version < made <= len(self.writes) or self.writes[made - 1].line != int(writer[2]):
+            return False
+        if not unharmed and not self.taken(made, made):
+            return False
+        return self.preserved or unharmed == (self.kind == MOVED)
+
+    def __str__(self) -> str:
+        said = f" {UNHARMED}." if self.kind == MOVED else ""
+        made = next(m for m in range(self.harm, len(self.writes) + 1) if self.kind == MOVED or self.taken(m, m))
+        return (
+            f"saved its {self.which} at version {self.version} (line {self.line}); written by it_, which made "
+            f"version {made} (line {self.writes[made - 1].line}); tensor_version:{len(self.writes)} != "
+            f"wrapper_version_snapshot:{self.version}.{said}"
+        )
+
+
+class Refused(RuntimeError, ValueError):
+    """Raised where the engine must raise, for one of the ``reasons``. Nothing has been written."""
+
+    def __init__(self, reasons: list[Reason | Saved]) -> None:
+        super().__init__(str(reasons[0]))
+        self.reasons = reasons
