@@ -6,7 +6,7 @@ derivative table (:mod:`minitensor.table`); what is saved, copied or refused in 
 
 import warnings
 
-from minitensor import device, indexing, joining, nn, operations, parts, relaying
+from minitensor import autograd, device, drawing, indexing, joining, nn, operations, parts, relaying
 from minitensor.backward import grad
 from minitensor.creation import (
     arange,
@@ -36,4 +36,14 @@ __version__ = "0.1.0"
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"minitensor\b")
 
 # The operations keep the names of their rows. They are bound here rather than listed again.
-globals().update({**operations.found_in("m"), **relaying.FUNCTIONS, **parts.FUNCTIONS, **joining.FUNCTIONS})
+globals().update({**operations.found_in("m"), **relaying.FUNCTIONS, **parts.FUNCTIONS, **joining.FUNCTIONS, **drawing.FUNCTIONS})
+
+
+def __getattr__(name: str) -> object:
+    """``explain``, which is loaded when it is first asked for: it parses source text, and few programs use it."""
+    if name == "explain":
+        from minitensor.explaining import explain
+
+        globals()["explain"] = explain
+        return explain
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

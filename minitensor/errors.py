@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from minitensor.dtypes import FLOATS
+from minitensor.events import telling
 from minitensor.storage import Place, write_that_made
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from minitensor.saving import Saved
 
 
+@telling("refused")
 def leaf_written(name: str, op: str, is_view: bool) -> ValueError:
     """``op`` would write a leaf that wants a gradient, or a view of one."""
     through = " through this view, which shares the leaf's storage" if is_view else ""
@@ -28,6 +30,7 @@ def leaf_written(name: str, op: str, is_view: bool) -> ValueError:
     )
 
 
+@telling("refused")
 def leaf_relaid(name: str, op: str) -> ValueError:
     """Metadata-only ``op`` would change the shape of a leaf that wants a gradient, or of a view of one."""
     return ValueError(
@@ -37,6 +40,7 @@ def leaf_relaid(name: str, op: str) -> ValueError:
     )
 
 
+@telling("refused")
 def needs_own_input(op: str) -> ValueError:
     """Policy "2.5": the backward of in-place ``op`` needs what it would overwrite."""
     return ValueError(
@@ -45,6 +49,7 @@ def needs_own_input(op: str) -> ValueError:
     )
 
 
+@telling("refused")
 def overlapping_target(op: str, shape: tuple[int, ...]) -> RuntimeError:
     """``op`` would write through a tensor whose elements share memory."""
     return RuntimeError(
@@ -54,6 +59,7 @@ def overlapping_target(op: str, shape: tuple[int, ...]) -> RuntimeError:
     )
 
 
+@telling("refused")
 def overlapping_family(op: str) -> RuntimeError:
     """``op`` would write in a family whose founder overlaps itself, with a gradient to follow."""
     return RuntimeError(
@@ -72,6 +78,7 @@ def freed(node: Node) -> RuntimeError:
     )
 
 
+@telling("stale")
 def stale(node: Node, what: str, saved: Saved) -> RuntimeError:
     """Backward needs a value whose storage was written after ``node`` saved it.
 
@@ -147,6 +154,7 @@ def explain(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> Except
     return type(error)(f"{op}: {_plain(error)}")
 
 
+@telling("refused")
 def explain_in_place(op: str, error: Exception, arrays: tuple[np.ndarray, ...], target: np.ndarray) -> Exception:
     """The error to raise when numpy refused an in-place operation. Nothing has been written."""
     try:
@@ -173,6 +181,7 @@ def explain_other(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> 
     return type(error)(f"{op}: {_plain(error)}")
 
 
+@telling("refused")
 def explain_other_in_place(
     op: str, error: Exception, arrays: tuple[np.ndarray, ...], target: np.ndarray
 ) -> Exception:
@@ -180,6 +189,7 @@ def explain_other_in_place(
     return explain_other(op, error, arrays) if target.flags.writeable else overlapping_target(op, target.shape)
 
 
+@telling("refused")
 def result_does_not_fit(op: str, dtype: np.dtype) -> TypeError:
     """An in-place operation on integers or bools has a result that they can not hold."""
     return TypeError(

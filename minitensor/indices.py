@@ -145,4 +145,3 @@ def shifted_into(op: str, x: Any, y: Any, is_arithmetic: Any, out: Any) -> Tenso
         what = "None: x is what is overwritten" if op.endswith("_") else f"a Tensor, not {type(out).__name__}"
         raise TypeError(f"{op}: out must be {what}")
     return out.copy_(FUNCTIONS[op](x, y, is_arithmetic))  # type: ignore[attr-defined]
-

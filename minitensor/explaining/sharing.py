@@ -20,7 +20,7 @@ MOST_ENTRIES = 64  # of a list, tuple or dict that are looked through
 
 
 def peek(x: Tensor) -> Node | None:
-    """The node of the value that ``x`` shows; for a view that is out of date, its family's. Brings nothing up to date."""
+    """The node of the value that ``x`` shows; for a view that is out of date, its family's. Nothing changes."""
     history = x._history
     return x._node if history is None or x._seen == history.epoch else history.node
 

@@ -191,10 +191,11 @@ def put_along_axis_amin(
     return _accumulated(np.minimum, _bound(out.dtype, False), out, flat, values, include_self)
 
 
-def counts(flat: Array, include_self: bool) -> tuple[Array, Array]:
-    """Every flat position that is named, once; and how many values meet there."""
-    named, times = np.unique(flat, return_counts=True)
-    return named, times + int(include_self)
+def counts(flat: Array, include_self: bool) -> Array:
+    """For every mention of a flat position, how many values meet there."""
+    number = np.zeros_like(flat, shape=(int(flat.max(initial=-1)) + 1,))
+    np.add.at(number, flat, 1)
+    return number[flat] + int(include_self)
 
 
 def put_along_axis_mean(
@@ -208,10 +209,9 @@ def put_along_axis_mean(
     out, flat, values = _start(a, index, values, axis, broadcast, out)
     _accumulated(np.add, 0, out, flat, values, include_self)
     if flat.size:
-        named, times = counts(flat, include_self)
-        where, at = cells(out, named)
+        where, at = cells(out, flat)
         with np.errstate(all="ignore"):
-            where[at] = where[at] / times.astype(out.dtype)
+            where[at] = where[at] / counts(flat, include_self).astype(out.dtype)
     return out
 
 

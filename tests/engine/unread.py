@@ -58,18 +58,22 @@ def silence() -> Iterator[None]:
 
 
 def changes(program: Program, others: Callable[[float], Sequence[float]]) -> list[np.ndarray]:
-    """For every input a table, result elements by input elements: whether one of the ``others`` changes the result."""
-    base = program.result(program.arrays)
-    tables = []
-    for k, array in enumerate(program.arrays):
-        table = np.zeros((base.size, array.size), bool)
-        for e, index in enumerate(np.ndindex(array.shape)):
-            for other in others(float(array[index])):
-                moved = [a.copy() for a in program.arrays]
-                moved[k][index] = other
-                after = program.result(moved)
-                table[:, e] |= ~((after == base) | (np.isnan(after) & np.isnan(base))).ravel()
-        tables.append(table)
+    """For every input a table, result elements by input elements: whether one of the ``others`` changes the result.
+
+    Tried twice, the second time with all numbers a little different: what is unread because another number just
+    happens to be 0 does not count.
+    """
+    tables = [np.zeros((program.result(program.arrays).size, a.size), bool) for a in program.arrays]
+    for nearby in (0.0, STEP):
+        arrays = [np.asarray(a + nearby * weights(a.shape)) for a in program.arrays]
+        base = program.result(arrays)
+        for table, array in zip(tables, arrays, strict=True):
+            for e, index in enumerate(np.ndindex(array.shape)):
+                old = array[index]
+                for array[index] in others(float(old)):
+                    after = program.result(arrays)
+                    table[:, e] |= ~((after == base) | (np.isnan(after) & np.isnan(base))).ravel()
+                array[index] = old
     return tables
 
 

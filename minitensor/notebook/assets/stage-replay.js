@@ -64,7 +64,7 @@ const apply = {
     f.tensors.set(id, { ...t, id, storage, shape, strides, offset, version: 0, copy: true, part: e.id, born: k, changed: k });
     f.nodes.set(n.id, { ...n, saved: [...n.saved, id] });
   },
-  stale(f, e, k) { for (const id of e.ids) change(f.tensors, id, k, { stale: e.lost ? 'lost' : 'moved' }); },
+  stale(f, e, k) { for (const id of e.ids) change(f.tensors, id, k, e.lost ? { stale: 'lost', taken: undefined } : { stale: 'moved' }); },
   release(f, e, k) { for (const t of f.tensors.values()) if (e.ids.includes(t.part ?? t.id) && t.freed === undefined) change(f.tensors, t.id, k, { freed: k }); },
   drop(f, e, k) {
     for (const id of e.nodes) change(f.nodes, id, k, { dropped: k });

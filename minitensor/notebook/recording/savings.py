@@ -73,7 +73,7 @@ class Savings(Memory):
                 continue
             if save.storage not in fact.own:
                 fact.own.append(save.storage)
-            save.storage.label(f"marks of {of}, 1 bit each" if event.get("marks") else f"copy of {of}")
+            save.storage.label(f"1-bit marks of {of}" if event.get("marks") else f"copy of {of}")
             if old is not None:
                 event["state"] = old.id
 
@@ -123,7 +123,7 @@ class Savings(Memory):
         if whole:
             array, save.storage = saved[0], copy
         if not copy.event.get("label"):
-            copy.label(f"copy of {save.label}" if whole else f"copy of part of {save.label}")
+            copy.label(f"copy of {save.label}" if whole else f"part of {save.label}")
         for each in positions:
             each.label(f"positions for storage {copy.id}")
         shape, strides, offset = cells.layout(array, buffer)

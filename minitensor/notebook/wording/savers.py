@@ -17,19 +17,27 @@ MOST_NAMED = 2  # savers; of more, only their number
 def stale_text(fact: Wrote) -> tuple[str, ...]:
     """What the write made stale: its bytes are lost, or only the version moved."""
     lost = [save for save in fact.victims if save.stale == "lost"]
+    moved = [save for save in fact.victims if save.stale == "moved"]
     if lost:
         who, one = _named(save.node for save in lost)
         refused = f"{code('backward')} through {'it' if one else 'them'} will be refused."
         since = dict.fromkeys(save.version for save in lost)
         which = f"version {lost[0].version}" if len(since) == 1 else "what was there before"
+        both_kinds = ""
+        if moved:
+            others, _ = _named(save.node for save in moved)
+            both_kinds = (
+                f"What {who} saved is gone; for {others} only the version moved: {code('backward')} refuses both."
+            )
         return (
+            both_kinds,
             f"{who} saved {which}, and those numbers are gone: {refused}",
             f"What {who} saved is gone: {refused}",
             f"{code('backward')} through {who} will be refused.",
         )
-    if not fact.victims:
+    if not moved:
         return ()
-    who, _ = _named(save.node for save in fact.victims)
+    who, _ = _named(save.node for save in moved)
     return (
         f"None of the bytes that {who} saved are overwritten, but the version moved: {code('backward')} will be "
         f"refused.",
