@@ -35,15 +35,23 @@ __version__ = "0.1.0"
 # inf and nan are values, as in Paddle and PyTorch: numpy's warnings about them stop at the engine.
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"minitensor\b")
 
-# The operations keep the names of their rows. They are bound here rather than listed again.
-globals().update({**operations.found_in("m"), **relaying.FUNCTIONS, **parts.FUNCTIONS, **joining.FUNCTIONS, **drawing.FUNCTIONS})
+globals().update({**relaying.FUNCTIONS, **parts.FUNCTIONS, **joining.FUNCTIONS, **drawing.FUNCTIONS})
+
+
+_OPERATIONS = frozenset(operations.names_in("m"))
 
 
 def __getattr__(name: str) -> object:
-    """``explain``, which is loaded when it is first asked for: it parses source text, and few programs use it."""
-    if name == "explain":
-        from minitensor.explaining import explain
+    """An operation of the table, or ``explain``, compiled or loaded when it is first looked up."""
+    if name in _OPERATIONS:
+        found: object = operations.FUNCTIONS[name]
+    elif name == "explain":
+        from minitensor.explaining import explain as found
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = found
+    return found
 
-        globals()["explain"] = explain
-        return explain
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_OPERATIONS, "explain"})

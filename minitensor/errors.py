@@ -182,9 +182,7 @@ def explain_other(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> 
 
 
 @telling("refused")
-def explain_other_in_place(
-    op: str, error: Exception, arrays: tuple[np.ndarray, ...], target: np.ndarray
-) -> Exception:
+def explain_other_in_place(op: str, error: Exception, arrays: tuple[np.ndarray, ...], target: np.ndarray) -> Exception:
     """The same for an in-place operation whose operands are not broadcast against each other."""
     return explain_other(op, error, arrays) if target.flags.writeable else overlapping_target(op, target.shape)
 

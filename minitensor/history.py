@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from minitensor.regions import covers, region_of, same_layout
-from minitensor.saving import FREED
 from minitensor.storage import Place, caller
+
 
 class Operation:
     """What nodes of one kind have in common.

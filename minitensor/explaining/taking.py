@@ -15,6 +15,7 @@ from minitensor.explaining.report import SavedTensor
 from minitensor.explaining.sources import Site
 from minitensor.history import Node
 from minitensor.patches import Patch
+from minitensor.regions import address
 from minitensor.saving import FREED, Lost, is_right, version_saved
 from minitensor.storage import Storage
 from minitensor.tensor import Tensor
@@ -67,9 +68,11 @@ class Taken:
 
 def _saved_tensors(savers: Iterable[tuple[Node, int]], lost: bool) -> Iterator[tuple[Node, list[str], SavedTensor]]:
     """How to tell what each node saved; what it saved twice (as in ``x * x``) once."""
-    groups: dict[tuple[int, int], tuple[Node, list[int]]] = {}
+    groups: dict[tuple[Any, ...], tuple[Node, list[int]]] = {}
     for node, k in savers:
-        groups.setdefault((id(node), id(node.saved[k][0])), (node, []))[1].append(k)
+        array = node.saved[k][0]
+        key = id(node), id(node.saved[k][1]), address(array), array.shape, array.strides
+        groups.setdefault(key, (node, []))[1].append(k)
     for node, positions in groups.values():
         array = node.saved[positions[0]][0]
         spot = Site(node.code, node.instruction, {}).spot

@@ -54,7 +54,7 @@ def _paragraph(text: str) -> str:
 
 def _row(row: Row, last: Row, number: int) -> str:
     sign, kind = SIGNS[row.verdict]
-    where = f"line {row.where.line}" if row.where.file is None else f"{row.where.file}, line {row.where.line}"
+    where = f"{row.number}. " + ("" if row.where.file is None else f"{row.where.file}, ") + f"line {row.where.line}"
     code = f"<code>{html.escape(row.where.text or row.op)}</code>"
     tensor = ""
     if row.tensor is not None:
@@ -68,7 +68,7 @@ def _row(row: Row, last: Row, number: int) -> str:
         for heading, text in details(row, last, number)
     )
     return (
-        f'<tr role="row"><th scope="row" role="rowheader"><span class="mt-place">{row.number}. {html.escape(where)}</span>'
+        f'<tr role="row"><th scope="row" role="rowheader"><span class="mt-place">{html.escape(where)}</span>'
         f'<br>{code}</th><td role="cell">{tensor}</td><td role="cell" class="mt-version">{version}</td>'
         f'<td role="cell" class="mt-{kind}"><span class="mt-sign" aria-hidden="true">{sign}</span> '
         f'{html.escape(verdict(row))}</td><td role="cell"><dl>{why}</dl></td></tr>\n'

@@ -42,7 +42,7 @@ def squares(w: mt.Tensor, x: mt.Tensor) -> mt.Tensor:
 
 
 def expect_twice(result: mt.Tensor, w: mt.Tensor, saved: np.ndarray) -> None:
-    """The gradient of ``result``, a product of a part of ``w`` with itself, is twice what was ``saved``, and 0 elsewhere."""
+    """The gradient of ``result``, the square of some of ``w``, is twice what was ``saved`` of it, and 0 elsewhere."""
     (gradient,) = mt.grad([result], [w], retain_graph=True)
     np.testing.assert_array_equal(gradient.numpy(), 2 * saved)
 
@@ -193,14 +193,12 @@ def test_every_saver_survives_every_write(saver: str, write: str):
     seen = SAVERS[saver][0](x)
     result = seen * seen
     (want,) = mt.grad([result], [w], retain_graph=True)
-    before = x.numpy()
+    cells = np.unique(seen.numpy())  # the numbers in it are those of the cells
     with mt.no_grad():
         extra = held(lambda: WRITES[write][0](x))
-    touched = np.unique(seen.numpy().size and before[x.numpy() != before])
-    with mt.no_grad():
-        x.copy_(mt.to_tensor(before))
-        needed = len(np.intersect1d(touched, seen.numpy()))
-    assert 4 * needed <= extra <= max(4 * needed * 2, 0)
+    needed = 4 * (x.numpy().ravel()[cells.astype(int)] == WRITE).sum()
+    covered = 4 * WRITES[write][1] + WRITES[write][2]
+    assert needed <= extra <= min(covered, needed + KIB // 4 // 8)  # at most a bit for each cell says which they are
     (gradient,) = mt.grad([result], [w], retain_graph=True)
     np.testing.assert_array_equal(gradient.numpy(), want.numpy())
 
@@ -210,7 +208,8 @@ def test_two_savers_of_the_same_cells_share_what_is_preserved():
     results = [squares(w, x), squares(w, x), squares(w, x.reshape([N * N]))]
     with mt.no_grad():
         assert held(lambda: x.__setitem__(3, WRITE)) == 4 * N
-        assert held(lambda: x.__setitem__((slice(None), 3), WRITE)) == 4 * (N - 1)
+        # One cell of the column is preserved already. To say which would cost more than to keep it again.
+        assert held(lambda: x.__setitem__((slice(None), 3), WRITE)) == 4 * N
     for result in results:
         expect_twice(result, w, w.numpy())
 
@@ -294,6 +293,6 @@ def test_what_is_preserved_is_freed_with_its_node(end: str):
     if end == "backward":
         results[0].backward()
         assert allocated() - before == 0  # a result less, a gradient more
-        w.clear_grad()
+        w.grad = None
     results.pop()
     assert allocated() - before == -2 * KIB

@@ -1,4 +1,4 @@
-"""Operations led by an index, a mask or a diagonal: dtypes, refusals that leave no trace, sizes, bytes that are held."""
+"""Operations led by an index, a mask or a diagonal: dtypes, refusals without a trace, sizes, bytes that are held."""
 
 from __future__ import annotations
 

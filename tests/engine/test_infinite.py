@@ -120,7 +120,7 @@ DECLARED = [
     ("triu", [[[1.0, INF], [NAN, 2.0]]], {}, [[1, 1], [0, 1]]),
     ("fill", [[NAN, INF, 2.0]], {"value": 0.0}, [0, 0, 0]),
     ("zero", [[NAN, INF, 2.0]], {}, [0, 0, 0]),
-    ("logit", [[0.0, 0.1, 0.5, 1.0, INF, NAN]], {"eps": 0.2}, [0, 0, 1, 0, 0, 1]),
+    ("logit", [[0.0, 0.1, 0.5, 1.0, INF, NAN]], {"eps": 0.2}, [0, 0, 1, 0, 0, 0]),
 ]
 FORMS = [
     pytest.param(*entry[:3], entry[3:], in_place, id=f"{entry[0]}{'_' * in_place}-{number}")
@@ -132,7 +132,9 @@ FORMS = [
 
 @pytest.mark.parametrize(("name", "operands", "arguments", "passing", "in_place"), FORMS)
 @pytest.mark.parametrize("g", [INF, -INF, NAN])
-def test_at_a_kink_or_a_bound_the_side_that_gets_nothing_gets_exactly_0(name, operands, arguments, passing, in_place, g):
+def test_at_a_kink_or_a_bound_the_side_that_gets_nothing_gets_exactly_0(
+    name, operands, arguments, passing, in_place, g
+):
     leaves = [mt.to_tensor(a, "float64", stop_gradient=False) for a in operands if isinstance(a, list)]
     order = iter(leaves)
     given = [next(order) if isinstance(a, list) else a if isinstance(a, float) else mt.to_tensor(a) for a in operands]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Iterator
 
 import numpy as np
@@ -119,7 +120,7 @@ def test_forward_and_backward_are_those_that_were_written():
         lambda x: Exp.apply(Exp.apply(x)),
         lambda x: Product.apply(x, x),
         lambda x: Product.apply(x * 2, x[::-1], factor=5.0)[2],
-        lambda x: Product.apply(x, y=mt.to_tensor([1.5, 2.0, -3.0], 'float64'), factor=0.5)[0],
+        lambda x: Product.apply(x, y=mt.to_tensor([1.5, 2.0, -3.0], "float64"), factor=0.5)[0],
         lambda x: Product.apply(x, x)[0].add_(x),
         lambda x: ExpInPlace.apply(x * 1),
         lambda x: SwapInPlace.apply(x * 1, x.sin()),
@@ -325,10 +326,10 @@ def outcome(program: list[tuple[int, int, int]], form: int) -> tuple[object, ...
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_random_programs_give_the_same_with_operations_and_with_layers(policy):
-    rng = np.random.default_rng(7)
+    rng = np.random.default_rng(int(os.environ.get("MINITENSOR_SEED", "7")))
     seen = {"right": 0, "refused": 0, "stale": 0}
     with mt.set_inplace_policy(policy):
-        for _ in range(400):
+        for _ in range(200):
             program = [tuple(int(n) for n in rng.integers(0, (len(SAME), 20, 20))) for _ in range(rng.integers(2, 7))]
             want, got = outcome(program, 0), outcome(program, 1)
             seen[got[0]] += 1
@@ -340,7 +341,7 @@ def test_random_programs_give_the_same_with_operations_and_with_layers(policy):
             if want[0] == got[0] == "right":
                 for one, other in zip(want[1:], got[1:], strict=True):
                     np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12, err_msg=str(program))
-    assert seen["right"] > 100 and (policy == "copy_on_write") == (seen["stale"] == 0)
+    assert seen["right"] > 50 and (policy == "copy_on_write") == (seen["stale"] == 0)
 
 
 # ---------- which gradients backward is given ----------
@@ -431,7 +432,8 @@ def test_none_is_a_gradient_of_0():
 
 
 @pytest.mark.parametrize(
-    "forward", [lambda ctx, x: x, lambda ctx, x: x[:], lambda ctx, x: x.reshape([2, 1]).reshape([2]), lambda ctx, x: x.T]
+    "forward",
+    [lambda ctx, x: x, lambda ctx, x: x[:], lambda ctx, x: x.reshape([2, 1]).reshape([2]), lambda ctx, x: x.T],
 )
 def test_an_input_that_is_returned_as_it_is_comes_back_as_a_copy(forward):
     reverse = layer(forward, lambda ctx, g: -g)

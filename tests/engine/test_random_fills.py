@@ -133,6 +133,7 @@ def test_what_was_overwritten_has_gradient_0_even_for_infinite_gradients(name: s
         assert gradient.tolist() == [0, 0, 0]
 
 
+@pytest.mark.usefixtures("no_collector")
 @fill
 def test_a_leaf_is_protected_and_a_saved_value_noticed(name: str):
     w = leaf([1.0, 2.0])
@@ -211,6 +212,7 @@ WRONG = {
 }
 
 
+@pytest.mark.usefixtures("no_collector")
 @pytest.mark.parametrize("what", WRONG)
 def test_a_wrong_parameter_is_named_and_nothing_is_written(what: str):
     call, given = WRONG[what]

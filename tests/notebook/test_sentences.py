@@ -212,19 +212,19 @@ COW = {
     ],
     # at most the bytes that the write covers, and each once
     LEAF + "a = x * 2\ny = a * a\na[1] = 0\na[1] = 5\na.add_(1)\ny.sum().backward()": [
-        "Line 4 writes 1 cell of storage 2, which goes from version 0 to version 1. Just before, 4 bytes were copied to "
-        "storage 4: `multiply` (line 3) still needs them.",
+        "Line 4 writes 1 cell of storage 2, which goes from version 0 to version 1. Just before, 4 bytes were copied "
+        "to storage 4: `multiply` (line 3) still needs them.",
         "Line 5 writes 1 cell of storage 2, which goes from version 1 to version 2. What `multiply` (line 3) needs of "
         "these cells was copied before, so nothing is copied now.",
-        "`add_` writes all 3 cells of storage 2, which goes from version 2 to version 3. Just before, 16 bytes were "
-        "copied to storages 5 and 6: `multiply` (line 3) still needs them.",
-        "`sum` makes storage 7, 4 bytes, and a new tensor, held by the running line. `sum` saves nothing for backward.",
+        "`add_` writes all 3 cells of storage 2, which goes from version 2 to version 3. Just before, 8 bytes were "
+        "copied to storage 5: `multiply` (line 3) still needs them.",
+        "`sum` makes storage 6, 4 bytes, and a new tensor, held by the running line. `sum` saves nothing for backward.",
         "`backward` starts at `sum@0` with the gradient 1.",
         "`sum` (line 7) takes 1 and sends [1, 1, 1] to `y@0`.",
-        "`multiply` (line 3) sends [2, 4, 6] and [2, 4, 6] to `a@0`: [4, 8, 12] together. Storages 4, 5 and 6, its "
-        "copies, are freed: 20 bytes.",
+        "`multiply` (line 3) sends [2, 4, 6] and [2, 4, 6] to `a@0`: [4, 8, 12] together. Storages 4 and 5, its "
+        "copies, are freed: 12 bytes.",
         "`multiply` (line 2) takes [4, 8, 12] and sends [8, 16, 24] to `x@0`.",
-        "`backward` is done: `x.grad` is [8, 16, 24], in storage 8, 12 bytes. Storage 7 is freed.",
+        "`backward` is done: `x.grad` is [8, 16, 24], in storage 7, 12 bytes. Storage 6 is freed.",
     ],
     # cells that nobody saved
     LEAF + "a = x * 2\ny = a[0:2] * a[0:2]\na[2] = 0": [
@@ -233,8 +233,8 @@ COW = {
     ],
     # a bit for each element
     LEAF + "a = x * 2\na.clip_(3, 5)": [
-        "`clip_` keeps marks of its input, 1 bit per element, 1 byte in storage 3, then writes all 3 cells of storage 2: "
-        "version 1.",
+        "`clip_` keeps marks of its input, 1 bit per element, 1 byte in storage 3, then writes all 3 cells of storage "
+        "2: version 1.",
     ],
 }
 
@@ -253,8 +253,8 @@ def test_a_saved_tensor_that_only_became_older_is_told_from_one_that_is_gone():
         "(line 3) saved are overwritten, but the version moved: `backward` will be refused."
     )
     assert said[-1] == (
-        "`multiply` (line 3) asks for `a` at version 0 and finds version 1, so `backward` raises. None of its bytes were "
-        "overwritten: only the version moved."
+        "`multiply` (line 3) asks for `a` at version 0 and finds version 1, so `backward` raises. None of its bytes "
+        "were overwritten: only the version moved."
     )
 
 
@@ -262,8 +262,8 @@ def test_an_operation_that_was_recorded_before_the_first_line_is_told_as_such():
     namespace = {"__name__": "__main__", "mt": mt}
     exec(LEAF + "a = x * 2\ny = a * a", namespace)
     assert sentences("a[0] = 1", namespace, policy="copy_on_write") == [
-        "Line 1 writes 1 cell of storage 1, which goes from version 0 to version 1. Just before, 4 bytes were copied to "
-        "storage 2: an earlier `multiply` still needs them.",
+        "Line 1 writes 1 cell of storage 1, which goes from version 0 to version 1. Just before, 4 bytes were copied "
+        "to storage 2: an earlier `multiply` still needs them.",
     ]
 
 
