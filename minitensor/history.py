@@ -64,8 +64,8 @@ class Node:
     Attributes:
         op: its :class:`Operation`.
         inputs: the nodes of the op's inputs; None where an input wants no gradient.
-        saved: what backward needs: :data:`~minitensor.saving.Saved` triples (or None) in the order of ``op.saved_names``, then plain
-            values.
+        saved: what backward needs: :data:`~minitensor.saving.Saved` triples (or None) in the order of
+            ``op.saved_names``, then plain values.
         shape: the shape of the value.
         hooks: a list of callables and :class:`GradientBox`, or None.
         code, instruction: where the operation was called.

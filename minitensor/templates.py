@@ -230,9 +230,8 @@ def normal_source(row: Row) -> str:
     if row.floats:
         floats = (f"{x}=as_float({x})" for x in row.operands)
         again = ", ".join([*floats, *(f"{argument}={argument}" for argument in row.argument_names)])
-        pieces["floats"] = (
-            f"    if r.dtype is not {text.a}.dtype and {text.a}.dtype not in FLOATS:\n        return {row.name}({again})"
-        )
+        whole = f"r.dtype is not {text.a}.dtype and {text.a}.dtype not in FLOATS"
+        pieces["floats"] = f"    if {whole}:\n        return {row.name}({again})"
     pieces["record"] = ""
     if row.rules:
         entries = {x: text.conditional(x, text.triple(x)) for x in row.operands}
@@ -315,9 +314,8 @@ def backward_source(row: Row, in_place: bool, on_tensors: bool) -> str:
     for name in text.saves:
         unpack.append(f"if saved_{name} is not None:")
         if name in row.marks:
-            unpack.append(
-                f"    {name} = {'constant(' if on_tensors else ''}unpacked(saved_{name}, node.shape){')' if on_tensors else ''}"
-            )
+            marks = f"unpacked(saved_{name}, node.shape)"
+            unpack.append(f"    {name} = {f'constant({marks})' if on_tensors else marks}")
         elif on_tensors:
             of = "node" if name == "out" else text.node(name) if name in text.ruled else "None"
             unpack.append(f"    {name} = revived(node, {name!r}, saved_{name}, {of})")

@@ -25,13 +25,6 @@ def sinc_slope(x: Array) -> Array:
     return math.pi * np.where(near, series * small, (np.cos(large) - np.sin(large) / large) / large)
 
 
-def logit_gradient(g: Array, x: Array, eps: float) -> Array:
-    """The gradient of logit: 0 where ``eps`` cut ``x`` off; there 0.5 stands for it, which divides by nothing bad."""
-    cut = (x < eps) | (x > 1 - eps)
-    kept = np.where(cut, 0.5, x)
-    return np.where(cut, 0, g / (kept * (1 - kept)))
-
-
 def no_slope(op: str) -> NoReturn:
     """Refuse the gradient for x of an incomplete gamma function."""
     raise RuntimeError(

@@ -25,13 +25,6 @@ def sinc_slope(x: Tensor) -> Tensor:
     return where(near, series * small, closed) * math.pi
 
 
-def logit_gradient(g: Tensor, x: Tensor, eps: float) -> Tensor:
-    """The gradient of logit: 0 where ``eps`` cut ``x`` off."""
-    where, cut = FUNCTIONS["where"], FUNCTIONS["logical_or"](x < eps, x > 1 - eps)
-    kept = where(cut, 0.5, x)
-    return where(cut, 0, g / (kept * (1 - kept)))
-
-
 def no_slope(op: str) -> Any:
     """Refuse the gradient for x of an incomplete gamma function."""
     on_arrays.no_slope(op)

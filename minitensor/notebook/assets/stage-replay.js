@@ -57,7 +57,7 @@ const apply = {
   preserve(f, e, k) {
     const t = f.tensors.get(e.id), n = t && f.nodes.get(t.node), { storage, shape, strides, offset, ranges } = e;
     if (!n) return;
-    if (!ranges) return change(f.tensors, e.id, k, { storage, shape, strides, offset, version: 0, copy: true });
+    if (!ranges) return change(f.tensors, e.id, k, { storage, shape, strides, offset, version: 0, copy: true, taken: undefined });
     // a part: the saved tensor reads the rest where it was
     const id = `${e.id} ${storage}`;
     change(f.tensors, e.id, k, { taken: [...(t.taken ?? []), ...ranges] });

@@ -51,17 +51,22 @@ def preserved_text(fact: Wrote) -> tuple[str, ...]:
     kept = fact.preserved
     if kept is None:
         return ()
-    who, one = _named(kept.savers)
+    who, one = _named(kept.savers or kept.idle)
     need = "needs" if one else "need"
-    if not kept.storages:
+    if not kept.savers:
         return (
             f"What {who} {need} of these cells was copied before, so nothing is copied now.",
             f"What {who} {need} was copied before.",
         )
     if kept.storages[0] in fact.own:
         return (f"{who} {'reads' if one else 'read'} the copy, too.",)
-    size = bytes_text(sum(storage.nbytes for storage in kept.storages))
-    were = "was" if size.startswith("1 ") else "were"
+    size = bytes_text(kept.nbytes)
+    were = "was" if kept.nbytes == 1 else "were"
+    if any(storage.freed for storage in kept.storages):  # joined with what was copied before
+        return (
+            f"Just before, {size} {were} copied and joined with earlier copies: {who} still {need} them.",
+            f"{size} {were} copied for {who}.",
+        )
     return (
         f"Just before, {size} {were} copied to {storages_text(kept.storages)}: {who} still {need} them.",
         f"{size} {were} copied first: {who} still {need} them.",
