@@ -13,6 +13,7 @@ What is preserved is freed with the last node that needs it. So cells that other
 from __future__ import annotations
 
 import weakref
+from collections.abc import Sequence
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 #: A saved array, the storage it lies in, and the version at which it was saved: an integer, or in its place
 #: :class:`Preserved` or :class:`Lost` once a write took some of its bytes.
 Saved = tuple[np.ndarray, Storage, Any]
+
+#: A node and the position of a saved tensor in its ``saved``.
+Member = tuple["Node", int]
 
 #: Stands in ``Node.saved`` once a backward without ``retain_graph`` has used it.
 FREED: Any = "freed"
@@ -133,12 +137,14 @@ class Plan:
         groups: under it, whose bytes the write takes, or took before and are preserved.
         patches: what will stand in for these bytes, each with the groups that need it.
         lost: pairs of a node and a position in its ``saved``, for which nothing is preserved.
+        spoiled: those whose bytes the write leaves alone, and which it makes stale by version although some of
+            these bytes are preserved: they are let go.
     """
 
-    __slots__ = ("keeps", "groups", "patches", "lost")
+    __slots__ = ("keeps", "groups", "patches", "lost", "spoiled")
 
-    def __init__(self, keeps: bool, lost: list[tuple[Node, int]]) -> None:
-        self.keeps, self.lost = keeps, lost
+    def __init__(self, keeps: bool, lost: list[Member], spoiled: Sequence[Member] = ()) -> None:
+        self.keeps, self.lost, self.spoiled = keeps, lost, spoiled
         self.groups: list[Group] = []
         self.patches: list[tuple[Patch, list[Group]]] = []
 
@@ -148,16 +154,16 @@ def before_write(storage: Storage, array: np.ndarray, own: Saved | None = None, 
 
     Nothing changes yet: the write may still fail. ``own`` is a copy of all of ``array`` that was made anyway.
     """
-    savers = _touched(storage, array)
+    savers, patched = _touched(storage, array)
     keeps = modes.policy == "copy_on_write"
-    if not savers:
+    if not savers and (keeps or not patched):
         return Plan(True, []) if keeps else None
     written = Cells.of(array)
     if index is not None:
         written, own = Cells.picked(array, index), None
         savers = [(node, k) for node, k in savers if Cells.reached(node.saved[k][0]).meets(written)]
     if not keeps:
-        return Plan(False, savers)
+        return Plan(False, savers, [saver for saver in patched if saver not in savers])
     # Nothing is preserved for a saver that an earlier write under another policy has made stale.
     plan = Plan(True, [(node, k) for node, k in savers if not is_right(node.saved[k])])
     groups: dict[Any, Group] = {}
@@ -175,9 +181,12 @@ def before_write(storage: Storage, array: np.ndarray, own: Saved | None = None, 
     return plan
 
 
-def _touched(storage: Storage, array: np.ndarray) -> list[tuple[Node, int]]:
-    """Who has saved bytes of ``array`` and may still want them. The others are dropped from the list on the way."""
-    found = []
+def _touched(storage: Storage, array: np.ndarray) -> tuple[list[Member], list[Member]]:
+    """Who has saved bytes of ``array`` and may still want them; and of whose bytes some are preserved.
+
+    Savers that want nothing of the storage any more are dropped from its list on the way.
+    """
+    found, patched = [], []
     living = {}
     for link in storage.savers:  # type: ignore[union-attr]
         node = link()
@@ -190,20 +199,25 @@ def _touched(storage: Storage, array: np.ndarray) -> list[tuple[Node, int]]:
                 if type(version) is Lost or type(version) is Preserved and version.left == 0:
                     continue
                 stays = True
+                if type(version) is Preserved:
+                    patched.append((node, k))
                 if touch(entry[0], array):
                     found.append((node, k))
         if stays:
             living[link] = None
     storage.savers = list(living) or None
-    return found
+    return found, patched
 
 
 def after_write(plan: Plan, storage: Storage, op: str, code: CodeType, instruction: int) -> None:
     """The write has happened and made a version: tell the savers."""
     version = storage.version
     for node, k in plan.lost:
-        array, _, saved_at = saved = node.saved[k]
+        array, _, _ = saved = node.saved[k]
         _replace(node, k, (array, storage, Lost(version_saved(saved), version, op, code, instruction)))
+    for node, k in plan.spoiled:
+        array, _, saved_at = node.saved[k]
+        _replace(node, k, (array, storage, saved_at.version))
     if plan.keeps:
         kept_from, kept_to = getattr(storage, "kept", (0, -1))
         storage.kept = (kept_from if kept_to == version - 1 else version - 1), version

@@ -1,7 +1,7 @@
 """The gradient of every operation of the table, normal and in place, of the first and the second order.
 
 The first order is held against differences of the reference in plain numpy; the second against differences of the
-first, for the inputs and for the weights of the result. ``pytest -s`` prints the largest errors, one line per operation.
+first, for the inputs and for the weights of the result. ``pytest -s`` prints the largest errors, a line per operation.
 """
 
 from __future__ import annotations

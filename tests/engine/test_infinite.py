@@ -157,3 +157,26 @@ def test_at_a_kink_or_a_bound_the_side_that_gets_nothing_gets_exactly_0(
     for gradients in (recorded, second):
         for gradient, mask in zip(gradients, passing, strict=False):
             assert gradient is None or (gradient.numpy()[np.array(mask) == 0] == 0).all(), gradient
+
+
+# ---------- what only overwrites ----------
+
+FILLS = [
+    name
+    for name, row in ROWS.items()
+    if not row.normal and row.rules == {"x": "zeros_like(g)"} and name not in {s.name for s in SAMPLES}
+]
+
+
+@pytest.mark.parametrize("name", FILLS)
+def test_what_a_random_fill_overwrote_gets_exactly_0(name: str):
+    x = mt.to_tensor([NAN, INF, -INF, 1.0], "float64", stop_gradient=False)
+    y = x.clone()
+    FUNCTIONS[name + "_"](y, *([0.5] if "probs" in ROWS[name].argument_names else []))
+    y.backward(mt.to_tensor([NAN, INF, -INF, NAN], "float64"))
+    assert x.grad.tolist() == [0, 0, 0, 0]
+
+
+def test_every_row_with_a_gradient_is_checked():
+    checked = {p.name.rstrip("_").split("-")[0] for p in NORMAL + IN_PLACE} | set(FILLS)
+    assert {name for name, row in ROWS.items() if row.rules} <= checked | {entry[0] for entry in DECLARED}
