@@ -29,13 +29,12 @@ from minitensor.creation import as_shape
 from minitensor.dtypes import DType, dtype_of
 from minitensor.errors import leaf_written
 from minitensor.events import watch
-from minitensor.history import Leaf, move_boxes, new_leaf, new_node
+from minitensor.history import Leaf, Node, move_boxes, new_leaf, new_node
 from minitensor.indexing import copy_
 from minitensor.modes import modes
 from minitensor.operands import CAST, cast
 from minitensor.parts import as_strided
-from minitensor.relaying import reshape
-from minitensor.storage import Storage, log_write, new_storage
+from minitensor.storage import log_write, new_storage
 from minitensor.tensor import Tensor
 from minitensor.views import need_tensor
 
@@ -85,7 +84,7 @@ def cast_(x: Tensor, dtype: Any) -> Tensor:
         move_boxes(node, x._node)
         extra = getattr(x, "_extra", None)
         if extra is not None and extra.box is not None and extra.box.gradient is not None:
-            extra.box.gradient = extra.box.gradient.astype(wanted)
+            extra.box.gradient = cast(extra.box.gradient, wanted.numpy)
     if watch.listener is not None:
         watch.listener("meta", x, "cast_", (x,))
     return x
@@ -97,7 +96,7 @@ def _cast_leaf(x: Tensor, leaf: Leaf, old: DType, wanted: DType) -> None:
     if leaf.saved is not None:
         new.saved = cast(leaf.saved.detach(), wanted.numpy)
     new.hooks, leaf.hooks = leaf.hooks, None
-    leaf.__class__ = type(new_node(CAST, (), (), ()))  # a Node
+    leaf.__class__ = Node
     leaf.op, leaf.inputs, leaf.saved = CAST, (new,), (wanted.numpy,)
     x._node = new
 
@@ -131,11 +130,10 @@ def resize_(x: Tensor, shape: Any, fill_zero: bool = False, name: str | None = N
     if x._array.flags.c_contiguous and size <= x._array.size:
         x._array = x._array.reshape(-1)[:size].reshape(lengths)
     else:
-        array = np.zeros_like(x._array, order="C", shape=(size,))
+        array = np.zeros_like(x._array, order="C", shape=lengths)
         kept = min(size, x._array.size)
-        array[:kept] = x._array.reshape(-1)[:kept]
-        _moved_to(x, array.reshape(lengths).copy() if array.base is not None else array, "resize_")
-        x._array = x._storage.buffer.reshape(lengths)
+        array.reshape(-1)[:kept] = x._array.reshape(-1)[:kept]
+        _moved_to(x, array, "resize_")
         x._history = None
     if watch.listener is not None:
         watch.listener("meta", x, "resize_", (x,))

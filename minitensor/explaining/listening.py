@@ -100,10 +100,10 @@ class Listener:
         elif kind == "stale":
             self._raised(Site.of(frame), *arguments)
 
-    def _row(self, site: Site, op: str, x: Tensor | None, **told: Any) -> Row:
+    def _row(self, site: Site, op: str, look: Look | None, **told: Any) -> Row:
         """A row more."""
         self._number += 1
-        row = Row(self._number, op, site.spot, modes.policy, self._look(site, op, x), **told)
+        row = Row(self._number, op, site.spot, modes.policy, look, **told)
         self.report.totals.add(row)
         if len(self.report.rows) < MOST_ROWS:
             self.report.rows.append(row)
@@ -111,20 +111,17 @@ class Listener:
             self.report.left_out += 1
         return row
 
-    def _look(self, site: Site, op: str, x: Tensor | None) -> Look | None:
-        if x is None:
-            return None
-        name = self._sources.written(site, op)
-        name = self._sharing.meet(x).name if name == "" else name
-        array = x._array
-        self._sharing.meet(x, name)
-        view_of = self._sharing.base_of(x)
-        return Look(name or self._sharing.name_of(x), list(array.shape), array.dtype.name, array.nbytes, view_of)
+    def _look(self, site: Site, op: str, x: Tensor) -> Look:
+        """``x``, which ``op`` writes; the name that it has there is noted."""
+        self._sharing.meet(x, self._sources.written(site, op))
+        name, view_of, array = self._sharing.name_of(x), self._sharing.base_of(x), x._array
+        return Look(name, list(array.shape), array.dtype.name, array.nbytes, view_of)
 
     # ---------- writes ----------
 
     def _wrote(self, site: Site, x: Tensor, op: str, inputs: tuple[Any, ...], where: Any) -> None:
         taken, self._taken = self._taken or Taken(), None
+        look = self._look(site, op, x)
         recorded = modes.grad and x._node is not None and type(x._node) is not Leaf
         needs, kept = Needs(), Kept()
         if recorded and (node := node_of_write(x)) is not None:
@@ -159,7 +156,7 @@ class Listener:
         row = self._row(
             site,
             op,
-            x,
+            look,
             before=x._storage.version - 1,
             after=x._storage.version,
             recorded=recorded,
@@ -203,7 +200,7 @@ class Listener:
         self._row(
             site,
             op,
-            x,
+            self._look(site, op, x),
             before=version,
             after=version,
             recorded=modes.grad and peek(x) is not None,
@@ -228,7 +225,7 @@ class Listener:
         self._row(
             site,
             op,
-            x,
+            self._look(site, op, x) if x is not None else None,
             before=version,
             after=version,
             verdicts=(Verdict.REFUSED,),

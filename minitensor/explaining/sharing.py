@@ -60,8 +60,8 @@ class Sharing:
 
     def view(self, x: Tensor, base: Tensor, name: str) -> None:
         """``x`` is a view of ``base``, which the program calls ``name`` there."""
-        self.meet(base)
-        called = name or self.name_of(base) or f"a tensor of shape {list(base._array.shape)}"
+        self.meet(base, name)
+        called = self.name_of(base) or f"a tensor of shape {list(base._array.shape)}"
         together = x._history is not None and x._history is base._history
         self.meet(x).base = f"view of {called}" if together else f"detached alias of {called}"
 

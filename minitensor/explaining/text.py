@@ -1,4 +1,4 @@
-"""A report as text for a terminal, at most 110 columns wide."""
+"""A report as text for a terminal of 120 columns."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from minitensor.explaining.report import Report, Row, Totals
 from minitensor.explaining.verdicts import Verdict
 
 WIDTH = 110
-_PLACE, _TENSOR = 40, 30  # columns at most
+_PLACE, _TENSOR = 38, 30  # columns at most
 _INDENT = " " * 14
 
 
 def as_text(report: Report) -> str:
     """Every row, its reasons below it."""
-    parts = [summary(report)]
+    parts = [textwrap.fill(summary(report), WIDTH)]
     folded = report.folded()
     widths = [max(map(len, column)) for column in zip(*(_cells(row) for row, _, _ in folded), strict=True)]
     for row, last, number in folded:

@@ -217,14 +217,14 @@ COW = {
         "Line 5 writes 1 cell of storage 2, which goes from version 1 to version 2. What `multiply` (line 3) needs of "
         "these cells was copied before, so nothing is copied now.",
         "`add_` writes all 3 cells of storage 2, which goes from version 2 to version 3. Just before, 8 bytes were "
-        "copied to storage 5: `multiply` (line 3) still needs them.",
-        "`sum` makes storage 6, 4 bytes, and a new tensor, held by the running line. `sum` saves nothing for backward.",
+        "copied and joined with earlier copies: `multiply` (line 3) still needs them.",
+        "`sum` makes storage 7, 4 bytes, and a new tensor, held by the running line. `sum` saves nothing for backward.",
         "`backward` starts at `sum@0` with the gradient 1.",
         "`sum` (line 7) takes 1 and sends [1, 1, 1] to `y@0`.",
-        "`multiply` (line 3) sends [2, 4, 6] and [2, 4, 6] to `a@0`: [4, 8, 12] together. Storages 4 and 5, its "
-        "copies, are freed: 12 bytes.",
+        "`multiply` (line 3) sends [2, 4, 6] and [2, 4, 6] to `a@0`: [4, 8, 12] together. Storage 6, its copy, "
+        "is freed: 12 bytes.",
         "`multiply` (line 2) takes [4, 8, 12] and sends [8, 16, 24] to `x@0`.",
-        "`backward` is done: `x.grad` is [8, 16, 24], in storage 7, 12 bytes. Storage 6 is freed.",
+        "`backward` is done: `x.grad` is [8, 16, 24], in storage 8, 12 bytes. Storage 7 is freed.",
     ],
     # cells that nobody saved
     LEAF + "a = x * 2\ny = a[0:2] * a[0:2]\na[2] = 0": [

@@ -110,7 +110,13 @@ class Savings(Memory):
         (fact.savers if patch is not None else fact.idle).extend(called)
         if patch is not None:
             fact.nbytes += patch.nbytes
-            fact.storages += [each for each in map(self._storage, patch.storages) if each not in fact.storages]
+            copy, *notes = map(self._storage, patch.storages)
+            fact.storages += [each for each in (copy, *notes) if each not in fact.storages]
+            label = next((save.label for _, _, save in kept if save is not None), "")
+            if label and "label" not in copy.event:
+                copy.label(f"part of {label}")
+            for each in notes:
+                each.label(f"where storage {copy.id} belongs")
         for node, position, save in kept:
             if save is not None:
                 self._at_risk.add(save)
@@ -128,14 +134,12 @@ class Savings(Memory):
             return
         copies = []
         for patch in version.patches:
-            copy, *notes = [self._storage(each) for each in patch.storages]
+            copy = self._storage(patch.storages[0])
             copies.append(copy)
             if copy in save.copies:
                 continue
-            if not copy.event.get("label"):
+            if "label" not in copy.event:  # several copies were joined
                 copy.label(f"part of {save.label}")
-            for each in notes:
-                each.label(f"where storage {copy.id} belongs")
             self._tell_copy(save, copy, patch.values, patch.storages[0], cells.patched(patch, storage.buffer))
         save.copies = copies
 
