@@ -68,7 +68,8 @@ def telling(kind: str) -> Callable[[Maker], Maker]:
         @functools.wraps(make)
         def making(*arguments: Any, **named: Any) -> Exception:
             error = make(*arguments, **named)
-            if watch.listener is not None:
+            if watch.listener is not None and not hasattr(error, "_told"):
+                error._told = True  # a maker of errors may call another, which has told it already
                 watch.listener(kind, error, make.__name__, *arguments)
             return error
 

@@ -19,8 +19,8 @@ LEFT_OUT: dict[str, str] = {
     ),
     "reconstruct_from_": (
         "in Paddle it is `self = other` carried out inside the framework: it takes storage and history over from the "
-        "other tensor, and both are one value under two identities. Use the other tensor itself, `x.set_(other)` to look "
-        "at its storage, or `x.copy_(other)` to take its numbers"
+        "other tensor, and both are one value under two identities. Use the other tensor itself, `x.set_(other)` to "
+        "look at its storage, or `x.copy_(other)` to take its numbers"
     ),
 }
 

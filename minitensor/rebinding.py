@@ -30,7 +30,7 @@ from minitensor.dtypes import DType, dtype_of
 from minitensor.errors import leaf_written
 from minitensor.events import watch
 from minitensor.history import Leaf, Node, move_boxes, new_leaf, new_node
-from minitensor.indexing import copy_
+from minitensor.indexing import _store
 from minitensor.modes import modes
 from minitensor.operands import CAST, cast
 from minitensor.parts import as_strided
@@ -51,8 +51,9 @@ def _moved_to(x: Tensor, array: np.ndarray, op: str) -> None:
 
 
 def cast_(x: Tensor, dtype: Any) -> Tensor:
-    """Give ``x`` the numbers that it has in another dtype, on a new storage. With the dtype that it has, nothing happens.
+    """Give ``x`` the numbers that it has in another dtype, on a new storage.
 
+    With the dtype that it has already, nothing happens.
     No bytes are overwritten: views and aliases keep the old storage, and share nothing with ``x`` any more. Between
     floating dtypes a gradient passes. A leaf that wants a gradient is refused in grad mode; under ``no_grad`` it stays
     a leaf, and its gradient goes over to the new dtype.
@@ -71,8 +72,8 @@ def cast_(x: Tensor, dtype: Any) -> Tensor:
             raise leaf_written(x.name, "cast_", is_view=False)
         if wanted.numpy.kind != "f":
             raise TypeError(
-                f"cast_: a tensor of dtype {wanted.name} can not want a gradient, and this one does. Nothing was changed. "
-                f"Use `astype({wanted.name!r})`, which makes a new tensor, or call `detach_()` first."
+                f"cast_: a tensor of dtype {wanted.name} can not want a gradient, and this one does. Nothing was "
+                f"changed. Use `astype({wanted.name!r})`, which makes a new tensor, or call `detach_()` first."
             )
     old = x.dtype
     _moved_to(x, x._array.astype(wanted.numpy, order="C"), "cast_")
@@ -151,7 +152,7 @@ def set_(
     offset: int = 0,
     name: str | None = None,
 ) -> Tensor:
-    """Let ``x`` be what ``source.as_strided(shape, stride, offset)`` would be: another look at the storage of ``source``.
+    """Let ``x`` be what ``source.as_strided(shape, stride, offset)`` would be: another look at its storage.
 
     Nothing is written. ``x`` leaves its family and joins that of ``source``, dtype and history included; under
     ``no_grad`` it becomes a detached alias. Its former views keep the old storage. The version is the new storage's.
@@ -210,7 +211,7 @@ def apply(x: Tensor, func: Callable[[Tensor], Any]) -> Tensor:
     """``func(x)``, a tensor in the shape of ``x``.
 
     Raises:
-        RuntimeError: when ``x`` wants a gradient, in grad mode: what ``func`` does need not be recorded. Call ``func(x)``.
+        RuntimeError: when ``x`` wants a gradient, in grad mode: what ``func`` does need not be recorded.
         TypeError, ValueError: when ``func`` returns something else.
     """
     return _applied("apply", x, func)
@@ -221,9 +222,10 @@ def apply_(x: Tensor, func: Callable[[Tensor], Any]) -> Tensor:
 
     Raises:
         RuntimeError: when ``x`` wants a gradient, in grad mode: what ``func`` does need not be recorded.
-        TypeError, ValueError: when ``func`` returns anything but a tensor in the shape of ``x``; nothing is written then.
+        TypeError, ValueError: when ``func`` returns anything but a tensor in the shape of ``x``.
     """
-    return copy_(x, _applied("apply_", x, func))
+    _store(x, (), _applied("apply_", x, func), "apply_")
+    return x
 
 
 def _applied(op: str, x: Tensor, func: Callable[[Tensor], Any]) -> Tensor:

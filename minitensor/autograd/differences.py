@@ -55,20 +55,29 @@ def _index(at: tuple[int, ...]) -> str:
 
 
 def slopes(function: Callable[[Arrays], Arrays], arrays: Arrays, eps: float) -> list[Arrays]:
-    """Central differences: per output of ``function`` and per array, in the shape of the one followed by the other."""
+    """Central differences: per output of ``function`` and per array, in the shape of the one followed by the other.
+
+    Raises:
+        ValueError: where adding ``eps`` to an element gives no other number.
+    """
     shapes = [out.shape for out in function(arrays)]
     found = [[np.zeros(shape + array.shape) for array in arrays] for shape in shapes]
     for i, array in enumerate(arrays):
         for at in np.ndindex(array.shape):
-            ends, steps = [], []
-            for step in (eps, -eps):
+            ends, steps = [], (array[at] + eps, array[at] - eps)
+            if not steps[0] > steps[1]:
+                raise ValueError(
+                    f"gradcheck: {eps} more or less makes no difference to {float(array[at])!r}; "
+                    f"differences need finite inputs, or a larger eps"
+                )
+            for step in steps:
                 moved = [np.copy(each, order="K") for each in arrays]
-                moved[i][at] += step
-                steps.append(moved[i][at])
+                moved[i][at] = step
                 ends.append([np.array(out, np.float64) for out in function(moved)])
             for k, (above, below) in enumerate(zip(*ends, strict=True)):
                 # What the step really was, after rounding.
-                found[k][i][(..., *at)] = (above - below) / (steps[0] - steps[1])
+                with np.errstate(all="ignore"):  # inf less inf is nan, which is no slope and will be told
+                    found[k][i][(..., *at)] = (above - below) / (steps[0] - steps[1])
     return found
 
 

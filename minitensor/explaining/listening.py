@@ -211,8 +211,6 @@ class Listener:
     # ---------- errors ----------
 
     def _refused(self, site: Site, frames: list[FrameType], error: Exception, reason: str, *_: Any) -> None:
-        if self._has_row(error):
-            return  # one error was made of another
         attempt = attempt_in(frames)
         if attempt is not None:
             self._tell_refused(site, attempt, error, reason)
@@ -252,7 +250,7 @@ class Listener:
 
     def _failed(self, error: BaseException, traceback: TracebackType | None) -> None:
         """The program ended with ``error``."""
-        if self._has_row(error):
+        if self._told == (id(error), str(error)):
             return
         user, frames = None, []
         while traceback is not None:
@@ -275,9 +273,6 @@ class Listener:
     def _tell(self, error: BaseException) -> str:
         self._told = id(error), str(error)
         return f"{type(error).__name__}: {error}"
-
-    def _has_row(self, error: BaseException) -> bool:
-        return self._told == (id(error), str(error))
 
 
 def _in_layer(frame: FrameType | None) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from minitensor.history import READ, WRITE, Node
+from minitensor.indexing import SET_AT
 from minitensor.saving import FREED
 from minitensor.storage import Storage
 from minitensor.table import ROWS, Row
@@ -183,6 +184,6 @@ def kept_by(op: str, node: Node, inputs: tuple[Any, ...]) -> Kept:
             marked += storage.nbytes
         elif id(storage) not in known:
             copied[id(storage)] = storage.nbytes
-    if node.op.saved_names == ("index",):
+    if node.op is SET_AT:
         indexed = sum(storage.nbytes for storage in node.saved[1])
     return Kept(sum(copied.values()), marked, indexed, tuple(copied))

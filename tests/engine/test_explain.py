@@ -15,6 +15,7 @@ from minitensor.events import listening, watch
 from minitensor.explaining import Report, Row, Verdict
 from minitensor.explaining.listening import Listener
 from tests.engine.memory import KIB, SHAPE, allocated, leaf
+from tests.engine.samples import IN_PLACE
 from tests.engine.test_watching import PROGRAMS, run
 
 POLICIES = ("2.5", "2.6", "copy_on_write")
@@ -681,3 +682,29 @@ def test_a_mistake_in_the_report_does_not_reach_the_program(monkeypatch):
 
     report = mt.explain(program)
     assert done == [1] and "LookupError: broken" in report.cut_short and report.cut_short in str(report)
+
+
+# ---------- what the report says is what the meter counts ----------
+
+
+@pytest.mark.parametrize("policy", ["2.6", "copy_on_write"])
+@pytest.mark.parametrize("given", IN_PLACE, ids=str)
+def test_the_bytes_of_a_row_are_those_that_the_meter_counts(given, policy, no_collector):
+    tensors = []
+    for array in given.arrays:
+        x = mt.to_tensor(array)
+        if array.dtype.kind == "f":
+            x.stop_gradient = False
+            x = x * 1
+        tensors.append(x)
+    more = []
+
+    def program():
+        before = allocated()
+        getattr(mt, given.name + "_")(*tensors, **given.arguments)
+        more.append(allocated() - before)
+
+    with mt.set_inplace_policy(policy):
+        (row,) = rows_of(program)
+    assert row.nbytes == more[0] and row.recorded
+    assert row.verdict in (Verdict.COPIES, Verdict.MARKS) if more[0] else row.verdict is Verdict.FREE

@@ -12,6 +12,7 @@ import pytest
 import minitensor as mt
 import minitensor.explaining
 from minitensor.explaining import Report, Verdict
+from minitensor.notebook import stage
 from minitensor.notebook.embed import asset
 from minitensor.notebook.explain_html import SIGNS, as_html
 
@@ -164,7 +165,7 @@ def test_text_of_the_program_never_becomes_markup():
     report.cut_short = HOSTILE
     read = Reader(as_html(report))
     assert not {"script", "img"} & set(read.tags) and read.opened == []
-    assert read.text.count(HOSTILE) == 9
+    assert read.text.count(HOSTILE) == 10
 
 
 def test_json_is_what_the_schema_says():
@@ -223,3 +224,19 @@ def test_nothing_is_cut_off(page):
         ".filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.textContent)"
     )
     assert cut == []
+
+
+# ---------- beside the stage ----------
+
+
+def test_explain_inside_a_stage_and_a_stage_inside_explain():
+    source = "x = mt.ones([2])\nreport = mt.explain(x.add_, 1.0)\nx.scale_(2.0)"
+    names: dict[str, object] = {}
+    staged = stage.record(source, names)
+    assert staged.error is None and names["report"].rows[0].op == "add_" and names["x"].tolist() == [4, 4]
+    (variant,) = staged.data["variants"]
+    written = [event for step in variant["steps"] for event in step["events"] if event["do"] == "write"]
+    assert len(written) == 2 and variant["truncated"] is None
+
+    report = mt.explain(lambda: stage.record("x = mt.ones([2])\nx.add_(1.0)"))
+    assert [(row.op, row.where.text) for row in report.rows] == [("add_", "x.add_(1.0)")]

@@ -17,5 +17,6 @@ memory share cells, so views, overlaps and writes through aliases are right with
     shrink.py      makes a failing program as short as it can be
     batch.py       runs many programs and counts; __main__.py does so from the command line
     differences.py checks the reference by central differences
+    second_order.py judges gradients of gradients, by differences of the exact gradient
     faults.py      references with one planted mistake each: what the comparison must notice
 """

@@ -10,6 +10,7 @@ import minitensor
 
 from .batch import Report, run_batch
 
+POLICIES = ("2.5", "2.6", "copy_on_write", "mixed")
 STRIDE = 500  # programs between two lines of progress
 
 
@@ -17,7 +18,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.conformance.programs", description=__doc__.partition(":")[0])
     parser.add_argument("--programs", type=int, default=1000, help="how many")
     parser.add_argument("--seed", default="1", help="any text; another seed gives other programs")
-    parser.add_argument("--policy", default="2.6", choices=("2.5", "2.6"), help="the in-place policy")
+    parser.add_argument("--policy", default="2.6", choices=POLICIES, help="the in-place policy")
     parser.add_argument("--length", default="2-9", help="statements after those that make the first tensors")
     parser.add_argument("--only", type=int, help="run the program of this number alone")
     parser.add_argument("--tags", action="store_true", help="also tell how often each kind of statement ran")

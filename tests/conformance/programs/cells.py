@@ -32,6 +32,7 @@ OVERLAP = Refusal("target overlaps itself", (ValueError, RuntimeError))
 OWN_INPUT = Refusal("own input needed, policy 2.5", (RuntimeError, ValueError))
 STALE_BYTES = Refusal("stale: saved bytes overwritten", (RuntimeError,))
 STALE_VERSION = Refusal("stale: saved storage written elsewhere", (RuntimeError,))
+NOTHING_LOST = "None of the bytes that it saved were overwritten"  # what the message says of STALE_VERSION
 FREED = Refusal("freed by an earlier backward", (RuntimeError,))
 INDEX = Refusal("index out of range", (IndexError, ValueError))
 ARGUMENT = Refusal("argument of a wrong type", (TypeError, ValueError))
@@ -53,6 +54,7 @@ def layout(cells: np.ndarray) -> tuple:
 class Storage:
     """One value per cell; ``version`` counts the writes; ``written[c]`` is the version that last wrote cell ``c``.
 
+    ``harmful``: the versions that were made by writes under which what is needed is not preserved, rising.
     ``settled``: the memory order has been compared, so it can no longer follow the engine.
     ``is_gradient``: backward made it, for a tensor's ``grad``.
     """
@@ -60,6 +62,7 @@ class Storage:
     def __init__(self, values: np.ndarray):
         self.values = values
         self.version = 0
+        self.harmful: list[int] = []
         self.settled = False
         self.is_gradient = False
         self.written = np.zeros(values.size, int)
@@ -78,10 +81,16 @@ class Saved(NamedTuple):
         return cls(tensor.storage, tensor.storage.version, tensor.cells)
 
     def staleness(self) -> Refusal | None:
-        if self.storage.version == self.version:
+        """Stale from the first write on that preserves nothing; no later write preserves anything of what is stale."""
+        since = [version for version in self.storage.harmful if version > self.version]
+        if not since:
             return None
-        overwritten = (self.storage.written[self.cells] > self.version).any()
+        overwritten = (self.storage.written[self.cells] >= since[0]).any()
         return STALE_BYTES if overwritten else STALE_VERSION
+
+    def is_overwritten(self) -> bool:
+        """Whether any of its cells was written since, whatever became of what they held."""
+        return bool((self.storage.written[self.cells] > self.version).any())
 
 
 @dataclass(eq=False)

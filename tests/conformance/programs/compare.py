@@ -62,7 +62,7 @@ class Duel:
     """One program on two sides: ``engine`` is a module with minitensor's vocabulary."""
 
     def __init__(self, engine, policy: str, tolerance: float):
-        self.world = World(policy)
+        self.world = World("2.6" if policy == "mixed" else policy)  # a mixed program sets it in its first statement
         self.ours = {"mt": self.world, "np": np}
         self.theirs = {"mt": engine, "np": np}
         self.tolerance = tolerance
@@ -115,9 +115,10 @@ class Duel:
         self.refusals.append(min(spoken, key=list(SEVERITY).index).reason)
 
     def judge_versions(self, message: str) -> None:
-        """The versions that a stale message names are those of something that may have been saved."""
+        """What a stale message names may have been saved at that version, and its bytes are gone or not, as it says."""
         named = re.search(r"tensor_version:(\d+) != wrapper_version_snapshot:(\d+)", message)
-        if named is None or (int(named[1]), int(named[2])) not in self.world.stale_versions:
+        reason = (c.STALE_VERSION if c.NOTHING_LOST in message else c.STALE_BYTES).reason
+        if named is None or (int(named[1]), int(named[2]), reason) not in self.world.stale_versions:
             raise Disagreement("error", f"versions {sorted(self.world.stale_versions)} are stale, but: {message}")
 
     # ---- everything that can be seen ---------------------------------------------------------------------------------
@@ -233,7 +234,7 @@ def allocated(engine) -> int | None:
 def run_program(engine, rng: Random, policy: str, statements: int) -> Outcome:
     """Write a program and run it on the way."""
     duel = Duel(engine, policy, 1e-9)
-    writer = Generator(rng, duel.world, duel.ours)
+    writer = Generator(rng, duel.world, duel.ours, policy=policy)
     duel.tolerance = writer.tolerance
     outcome = Outcome([], tolerance=writer.tolerance)
 
@@ -281,11 +282,11 @@ def take(duel: Duel, outcome: Outcome, text: str) -> bool:
 
 def judged(engine, duel: Duel, outcome: Outcome, perform) -> None:
     """Run ``perform`` without the garbage collector, and fill in what became of it."""
-    engine.set_inplace_policy(duel.world.policy)
     gc.disable()
     before = allocated(engine)
     try:
-        perform()
+        with engine.set_inplace_policy(duel.world.policy):
+            perform()
         if duel.refusals and outcome.verdict == "right":
             outcome.verdict = "refused"
     except OutsideDomain:

@@ -178,6 +178,7 @@ class AcceptsOwnInputUnder25(World):
     """Under policy 2.5, an operation that needs its own input goes on."""
 
     noticed_by = "accepted"
+    under = "2.5"
 
     def check(self, name, operands, params):
         policy, self.policy = self.policy, "2.6"
@@ -185,6 +186,50 @@ class AcceptsOwnInputUnder25(World):
             super().check(name, operands, params)
         finally:
             self.policy = policy
+
+
+class NothingIsPreserved(World):
+    """Under copy on write, backward takes whatever is in memory now."""
+
+    noticed_by = "gradient"
+    under = "copy_on_write"
+
+    def differentiate(self, outputs, seeds, retain_graph):
+        derivative, noise, records = super().differentiate(outputs, seeds, retain_graph)
+        wrong = any(s.is_overwritten() for r in records for s in r.saves)
+        return derivative * (1.001 if wrong else 1.0), noise, records
+
+
+class VersionsDecideUnderCopyOnWrite(World):
+    """Under copy on write, a saved value whose storage was written is refused all the same."""
+
+    noticed_by = "unjustified"
+    under = "copy_on_write"
+
+    def write(self, target, cells, result, recording):
+        super().write(target, cells, result, recording)
+        target.storage.harmful = list(range(1, target.storage.version + 1))
+
+
+class PolicyOfTheSave(World):
+    """The policy in force when the value was saved decides, not the one at the write."""
+
+    noticed_by = "unjustified"
+    under = "mixed"
+
+    def record(self, name, operands, wants, out, inplace=False):
+        record = super().record(name, operands, wants, out, inplace)
+        record.preserving = self.policy == "copy_on_write"
+        return record
+
+    def differentiate(self, outputs, seeds, retain_graph):
+        records = {r for o in outputs for r in o.family.record.ancestry()}
+        for r in records:
+            for s in r.saves:
+                if not getattr(r, "preserving", True) and s.storage.version > s.version:
+                    self.stale_versions = {(s.storage.version, s.version, c.STALE_BYTES.reason)}
+                    self.speak(c.STALE_BYTES)
+        return super().differentiate(outputs, seeds, retain_graph)
 
 
 class DtypesFollowTheOperand(World):

@@ -51,13 +51,14 @@ MOVES = {
     "clear": 1,
     "gradient_write": 1,
     "forget": 2,
+    "change_policy": 5,
     "wrong": 5,
 }
 # Left out where the derivative has to be the limit of differences.
 ROUGH = {"load_leaf", "optimizer_step", "detach", "cut", "begin", "hook", "retain", "backward", "partial", "clear"}
 ROUGH |= {"wrong", "cast", "gradient_write"}
 # Never wrapped in no_grad, enable_grad or another policy.
-BARE = ROUGH - {"detach", "cast", "load_leaf"} | {"forget"}
+BARE = ROUGH - {"detach", "cast", "load_leaf"} | {"forget", "change_policy"}
 
 
 class Generator(Mathematics, Memory, Histories, Mistakes):
@@ -67,12 +68,17 @@ class Generator(Mathematics, Memory, Histories, Mistakes):
     ``mixed`` program, float32 and float64 meet.
     """
 
-    def __init__(self, rng: Random, world: World, env: dict, smooth: bool = False):
+    def __init__(self, rng: Random, world: World, env: dict, smooth: bool = False, policy: str = "2.6"):
         self.rng, self.world, self.env, self.smooth = rng, world, env, smooth
+        #: What the program may change the policy to.
+        self.policies = {"copy_on_write": (), "mixed": ("2.5", "2.6", "copy_on_write")}.get(policy, ("2.5", "2.6"))
+        self.changes = policy == "mixed"
         self.mixed = not smooth and rng.random() < 0.1
         self.made = 0
         self.tags: set[str] = set()
         moves = {move: weight for move, weight in MOVES.items() if not (smooth and move in ROUGH)}
+        if not self.changes:
+            del moves["change_policy"]
         self.moves, self.weights = list(moves), list(moves.values())
 
     @property
@@ -84,6 +90,8 @@ class Generator(Mathematics, Memory, Histories, Mistakes):
     def opening(self) -> list[str]:
         """The statements that make the first tensors."""
         rng, lines, room = self.rng, [], 24
+        if self.changes:
+            lines.append(self.change_policy())
         for name in "xyz"[: rng.choice((1, 1, 2, 2, 3))]:
             shape = rng.choice([s for s in ix.SHAPES if int(np.prod(s)) <= max(room // 3, 1)])
             room -= int(np.prod(shape))
@@ -126,8 +134,8 @@ class Generator(Mathematics, Memory, Histories, Mistakes):
             return "with mt.no_grad()"
         if chance < 0.11:
             return "with mt.no_grad(), mt.enable_grad()"
-        if chance < 0.13:
-            return f"with mt.set_inplace_policy('{self.rng.choice(('2.5', '2.6'))}')"
+        if chance < 0.13 and self.policies:
+            return f"with mt.set_inplace_policy('{self.rng.choice(self.policies)}')"
         return None
 
     def closing(self) -> list[str]:

@@ -72,6 +72,13 @@ class Histories:
         self.tags.add("stop_gradient = False")
         return f"{x}.stop_gradient = False"
 
+    # ---- policies ----------------------------------------------------------------------------------------------------
+
+    def change_policy(self) -> str:
+        """From now on: saved under one policy, written under another."""
+        self.tags.add("another policy from now on")
+        return f"mt.set_inplace_policy('{self.rng.choice(self.policies)}')"
+
     # ---- watching gradients ------------------------------------------------------------------------------------------
 
     def hook(self) -> str | None:

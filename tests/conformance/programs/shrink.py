@@ -25,7 +25,8 @@ def shrink(engine, outcome: Outcome, policy: str) -> Outcome:
 
 def runnable(outcome: Outcome, policy: str) -> str:
     """The program as a script: statements that are refused on the way are caught, the last is the wrong one."""
-    lines = ["import numpy as np", "import minitensor as mt", f'mt.set_inplace_policy("{policy}")']
+    start = "2.6" if policy == "mixed" else policy
+    lines = ["import numpy as np", "import minitensor as mt", f'mt.set_inplace_policy("{start}")']
     for number, text in enumerate(outcome.program):
         if number in outcome.refused_at:
             lines += ["try:", *("    " + line for line in text.split("\n"))]

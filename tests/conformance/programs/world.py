@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from . import cells as c
-from .calculus import BINARY, REDUCTIONS, RULES, Dual, OutsideDomain, constant, moderate
+from .calculus import BINARY, REDUCTIONS, RULES, Dual, OutsideDomain, constant, moderate, require
 from .needs import NEEDS_OWN_INPUT, OUT, needed
 from .tensor import CellTensor
 
@@ -36,7 +36,8 @@ class World:
         self.engine_error: Exception | None = None
         self.directions = 0
         self.leaves = 0
-        self.stale_versions: set[tuple[int, int]] = set()  # (version now, version expected), at the last backward
+        #: (version now, version expected, reason) of what was stale at the last backward
+        self.stale_versions: set[tuple[int, int, str]] = set()
         self.families: list[c.Family] = []
         self.retained: list[CellTensor] = []
         self.nn = self
@@ -124,8 +125,9 @@ class World:
 
     def speak(self, refusal: c.Refusal) -> None:
         """Raise as an engine does."""
-        now, then = min(self.stale_versions, default=(0, 0))
+        now, then, reason = min(self.stale_versions, default=(0, 0, ""))
         words = "doesn't stop gradient can't use inplace strategy, or its shape"
+        words += f"; {c.NOTHING_LOST}" * (reason == c.STALE_VERSION.reason)
         raise refusal.errors[0](f"{words}; tensor_version:{now} != wrapper_version_snapshot:{then}: {refusal.reason}")
 
     def wants(self, operand) -> bool:
@@ -177,6 +179,8 @@ class World:
         return dtype if dtype.kind == "f" or integers_stay else np.dtype("float32")
 
     def evaluate(self, name: str, operands: list, params: dict) -> Dual:
+        if name == "pow" and self.wants(operands[1]):
+            require(self.dual(operands[0]).v > 0)  # elsewhere the derivative by the exponent is nan
         dtype = self.result_dtype(name, operands, params)
         duals = [self.dual(o, None if name == "where" and i == 0 else dtype) for i, o in enumerate(operands)]
         result = moderate(RULES[name](*duals, **params))
@@ -252,6 +256,8 @@ class World:
         last = {cell: i for i, cell in enumerate(cells.ravel().tolist())}
         where, which = list(last), list(last.values())
         storage.version += 1
+        if self.policy != "copy_on_write":
+            storage.harmful.append(storage.version)
         storage.values[where] = result.v.reshape(-1)[which]
         storage.written[where] = storage.version
         if not recording:
@@ -281,7 +287,7 @@ class World:
         records = {r for o in outputs for r in o.family.record.ancestry()}
         may = [c.FREED for r in records if r.freed and r.holds]
         stale = [s for r in records for s in r.saves if s.staleness()]
-        self.stale_versions = {(s.storage.version, s.version) for s in stale}
+        self.stale_versions = {(s.storage.version, s.version, s.staleness().reason) for s in stale}
         may += [s.staleness() for s in stale]
         derivative, noise = np.zeros(c.DIRECTIONS), np.zeros(c.DIRECTIONS)
         for output, seed in zip(outputs, seeds, strict=True):

@@ -1,0 +1,389 @@
+"""What minitensor does on purpose in another way than Paddle and PyTorch, each with the reason.
+
+The only list of these differences. It is data: nothing in the package reads it. The tests compare every recorded case
+of ``facts/goldens`` and take no other difference than these; one of these that is none any more fails, too. The book
+prints the same list.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+PADDLE_2 = "paddle-2.6.2"
+PADDLE_3 = "paddle-3.3.1"
+TORCH = "torch-2.13.0"
+PADDLES = (PADDLE_2, PADDLE_3)
+FRAMEWORKS = (*PADDLES, TORCH)
+
+#: Stands for every operation of which the fact was recorded.
+EVERY = ("*",)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One difference.
+
+    Attributes:
+        frameworks: those that do it in another way, with the version that was recorded.
+        operations: the in-place names, or :data:`EVERY`.
+        seen: what differs, in the words of the recording: a situation and what was seen in it.
+        reason: what the framework does, what minitensor does, and why.
+        but: of :data:`EVERY`, the operations that do not differ.
+    """
+
+    frameworks: tuple[str, ...]
+    operations: tuple[str, ...]
+    seen: tuple[str, ...]
+    reason: str
+    but: tuple[str, ...] = ()
+
+    def covers(self, framework: str, operation: str, seen: str) -> bool:
+        """Whether it is this difference that was seen."""
+        named = operation in self.operations or self.operations == EVERY and operation not in self.but
+        return framework in self.frameworks and seen in self.seen and named
+
+
+METADATA = ("flatten_", "reshape_", "squeeze_", "t_", "transpose_", "unsqueeze_")
+COMPARISONS = ("equal_", "not_equal_", "greater_than_", "greater_equal_", "less_than_", "less_equal_")
+LOGIC = ("logical_and_", "logical_or_", "logical_xor_", "logical_not_")
+TRUTHS = (*COMPARISONS, *LOGIC)
+
+VERSION = ("no_grad_tensor.version_after", "leaf_under_no_grad.version_after", "nonleaf.version_after")
+STALE = "saved_by_earlier_mul.ok"
+STALE_VERSIONS = "saved_by_earlier_mul.versions"
+GRADIENT = ("nonleaf.grad_of_sum_wrt_x", "then_add_one_in_place.grad_of_sum_wrt_x")
+
+# Reasons that several entries share.
+CHECKED_FIRST = "Paddle refuses the leaf after it has overwritten its numbers. Here the check comes before the write."
+NO_WRITE = (
+    "An operation that changes only shape and strides writes no numbers. So the version stays, and what was saved "
+    "is still right. The framework counts it as a write."
+)
+ONE_WRITE = "Paddle composes the operation of several writes and counts each. Here one call is one version."
+ONLY_SET_VALUE = "The framework overwrites a leaf that wants a gradient. Here no operation may, but `set_value`."
+CONSTANT = (
+    "The result does not change when `x` changes a little, so the gradient is 0. The framework passes the "
+    "gradient on as if nothing had been done."
+)
+OUTPUT_SAVED = (
+    "The gradient follows from the result, so the result is saved: no bytes are copied, and the next write in "
+    "place makes backward raise. The framework copies the input."
+)
+OUTPUT_NOT_SAVED = (
+    "The framework saves the result, although the gradient of `x` does not need it, and the next write in place "
+    "makes backward raise. Here the result is not saved."
+)
+
+DIFFERENCES: tuple[Difference, ...] = (
+    # ---------- a leaf that wants a gradient ----------
+    Difference(
+        (PADDLE_2,),
+        EVERY,
+        ("leaf_requiring_grad.data_changed",),
+        CHECKED_FIRST,
+        but=("cast_", "ldexp_", "masked_fill_", "square_"),
+    ),
+    Difference(
+        (PADDLE_3,),
+        EVERY,
+        ("leaf_requiring_grad.data_changed",),
+        CHECKED_FIRST,
+        but=("cast_", "index_fill_", "ldexp_", "sinc_"),
+    ),
+    Difference(
+        PADDLES,
+        ("cast_",),
+        ("leaf_requiring_grad.dtype_after",),
+        "Paddle refuses the leaf after it has changed its dtype. Here the check comes first.",
+    ),
+    Difference(
+        (TORCH,),
+        EVERY,
+        ("leaf_requiring_grad.type",),
+        "A refused leaf raises ValueError, as in Paddle. PyTorch raises RuntimeError.",
+    ),
+    Difference(
+        PADDLES,
+        (*TRUTHS, "floor_divide_", "multigammaln_", "exponential_"),
+        ("leaf_requiring_grad.allowed",),
+        ONLY_SET_VALUE,
+    ),
+    Difference(
+        (PADDLE_2,),
+        ("remainder_", "mod_", "floor_mod_"),
+        ("leaf_requiring_grad.allowed",),
+        ONLY_SET_VALUE,
+    ),
+    Difference(
+        (TORCH,),
+        LOGIC,
+        ("leaf_requiring_grad.allowed",),
+        ONLY_SET_VALUE,
+    ),
+    # ---------- versions ----------
+    Difference(PADDLES, METADATA, (*VERSION, STALE), NO_WRITE),
+    Difference((TORCH,), ("squeeze_", "t_", "transpose_", "unsqueeze_"), (*VERSION, STALE), NO_WRITE),
+    Difference(
+        PADDLES,
+        ("hypot_", "ldexp_", "nan_to_num_", "cauchy_", "geometric_"),
+        (*VERSION, STALE_VERSIONS),
+        ONE_WRITE,
+    ),
+    Difference(
+        PADDLES,
+        ("hypot_",),
+        ("then_add_one_in_place.versions",),
+        ONE_WRITE,
+    ),
+    Difference(
+        PADDLES,
+        ("gcd_", "lcm_"),
+        ("no_grad_tensor.version_after",),
+        ONE_WRITE,
+    ),
+    Difference(
+        (PADDLE_2,),
+        ("masked_fill_",),
+        (*VERSION, STALE_VERSIONS),
+        ONE_WRITE,
+    ),
+    Difference(
+        (PADDLE_3,),
+        ("gammainc_", "index_fill_", "sinc_", "bernoulli_", "log_normal_"),
+        (*VERSION, STALE_VERSIONS),
+        ONE_WRITE,
+    ),
+    Difference(
+        PADDLES,
+        ("exponential_",),
+        (*VERSION, STALE),
+        "Paddle does not count this write, so backward uses the overwritten numbers. Here every write counts.",
+    ),
+    Difference(
+        PADDLES,
+        ("cast_",),
+        (STALE,),
+        "`cast_` puts the numbers into a new storage. What was saved lies in the old one and is still right. Paddle "
+        "compares the versions of the tensor and refuses.",
+    ),
+    Difference(
+        (PADDLE_3,),
+        ("sinc_",),
+        ("no_grad_tensor.result_is_x", "nonleaf.result_is_x"),
+        "Paddle 3.3.1 returns another tensor on the storage of `x`. Here an in-place operation returns `x`.",
+    ),
+    # ---------- gradients ----------
+    Difference(
+        PADDLES,
+        TRUTHS,
+        ("no_grad_tensor.dtype_after", "nonleaf.dtype_after"),
+        "Paddle makes a bool tensor of `x`. Here a tensor keeps its dtype in place, and holds 1 and 0.",
+    ),
+    Difference(
+        (PADDLE_2,),
+        (*TRUTHS, "floor_divide_"),
+        GRADIENT,
+        CONSTANT,
+    ),
+    Difference(
+        (PADDLE_3,),
+        TRUTHS,
+        ("nonleaf.grad_of_sum_wrt_x",),
+        CONSTANT,
+    ),
+    Difference(
+        (PADDLE_3,),
+        ("floor_divide_",),
+        GRADIENT,
+        CONSTANT,
+    ),
+    Difference(
+        (TORCH,),
+        LOGIC,
+        GRADIENT,
+        CONSTANT,
+    ),
+    Difference(
+        (PADDLE_3,),
+        TRUTHS,
+        ("then_add_one_in_place.error",),
+        "Paddle 3.3.1 has made a bool tensor of `x` and adds no number to it in place. Here `x` keeps its dtype.",
+    ),
+    Difference(
+        PADDLES,
+        TRUTHS,
+        ("out_of_place_grad.backward_error",),
+        "The result of the normal operation wants no gradient. Its backward does nothing in Paddle; here it is "
+        "refused, as in PyTorch.",
+    ),
+    Difference(
+        PADDLES,
+        ("floor_divide_",),
+        ("out_of_place_grad.tracks_grad",),
+        "Paddle's normal operation ends the history. Here it has the gradient of the in-place one, which is 0.",
+    ),
+    Difference(
+        (PADDLE_2,),
+        ("remainder_", "mod_", "floor_mod_"),
+        ("out_of_place_grad.tracks_grad",),
+        "The normal operation of Paddle 2.6.2 ends the history. Here it has a gradient, as in Paddle 3.3.1 and in "
+        "PyTorch.",
+    ),
+    Difference(
+        (TORCH,),
+        ("floor_divide_",),
+        ("nonleaf.backward_error", "out_of_place_grad.backward_error", "then_add_one_in_place.ok"),
+        "PyTorch has no gradient for it. Here the gradient is 0.",
+    ),
+    Difference(
+        (TORCH,),
+        ("acosh_", "asinh_", "atanh_"),
+        ("nonleaf.backward_error", "then_add_one_in_place.type"),
+        "PyTorch has no gradient for the in-place operation. Here it has that of the normal one.",
+    ),
+    Difference(
+        (PADDLE_3,),
+        ("gammainc_", "gammaincc_"),
+        ("out_of_place_grad.tracks_grad",),
+        "No formula for the gradient for `x` is in use. Paddle's normal operation ends the history without a word; "
+        "here its backward is refused.",
+    ),
+    Difference(
+        (PADDLE_3,),
+        ("gammainc_", "gammaincc_"),
+        ("nonleaf.backward_error.type", "then_add_one_in_place.type"),
+        "No formula for the gradient for `x` is in use. Paddle's backward fails with a ValueError that speaks of a "
+        "MetaTensor; here a RuntimeError says that only `y` has a gradient.",
+    ),
+    Difference(
+        (PADDLE_2,),
+        ("square_",),
+        (
+            *("no_grad_tensor.error", "nonleaf.error", "then_add_one_in_place.error", "saved_by_earlier_mul.error"),
+            *("leaf_requiring_grad.type", "leaf_under_no_grad.allowed"),
+        ),
+        "In Paddle 2.6.2 the name is there, and calling it raises AttributeError. Here it works, as in Paddle 3.3.1.",
+    ),
+    # ---------- what is saved ----------
+    Difference(
+        PADDLES,
+        ("acosh_", "asinh_", "atanh_", "leaky_relu_", "tan_"),
+        ("then_add_one_in_place.ok",),
+        OUTPUT_SAVED,
+    ),
+    Difference(
+        (TORCH,),
+        ("erfinv_",),
+        ("then_add_one_in_place.ok",),
+        OUTPUT_SAVED,
+    ),
+    Difference(
+        PADDLES,
+        ("cumprod_", "divide_", "geometric_", "lerp_", "put_along_axis_"),
+        ("then_add_one_in_place.ok",),
+        OUTPUT_NOT_SAVED,
+    ),
+    Difference(
+        (PADDLE_3,),
+        ("log_normal_", "sinc_"),
+        ("then_add_one_in_place.ok",),
+        OUTPUT_NOT_SAVED,
+    ),
+    Difference(
+        (TORCH,),
+        ("copysign_", "cumprod_", "ldexp_"),
+        ("then_add_one_in_place.ok",),
+        OUTPUT_NOT_SAVED,
+    ),
+    # ---------- numbers ----------
+    Difference(
+        (PADDLE_3, TORCH),
+        ("round_",),
+        ("no_grad_tensor.value", "out_of_place.value"),
+        "Halves are rounded away from zero, as in Paddle 2.6.2. Paddle 3.3.1 and PyTorch round them to even.",
+    ),
+)
+
+#: The names of what differs, for a reader who has not seen the recordings.
+SITUATIONS = {
+    "no_grad_tensor": "on a tensor that wants no gradient",
+    "out_of_place": "the normal operation",
+    "leaf_requiring_grad": "on a leaf that wants a gradient",
+    "leaf_under_no_grad": "on a leaf, under no_grad",
+    "nonleaf": "on a tensor that is no leaf",
+    "out_of_place_grad": "backward of the normal operation",
+    "then_add_one_in_place": "then x.add_(1), then backward",
+    "saved_by_earlier_mul": "x saved by an earlier product, then its backward",
+}
+WHAT = {
+    "allowed": "refused or not",
+    "backward_error": "backward refused or not",
+    "backward_error.type": "type of the error of backward",
+    "data_changed": "numbers changed by a refused call",
+    "dtype_after": "dtype of x afterwards",
+    "error": "refused or not",
+    "grad_of_sum_wrt_x": "gradient",
+    "ok": "backward refused or not",
+    "result_is_x": "whether x is returned",
+    "tracks_grad": "whether the result has a history",
+    "type": "type of the error",
+    "value": "numbers",
+    "version_after": "version afterwards",
+    "versions": "versions in the error",
+}
+
+
+def reason(framework: str, operation: str, seen: str) -> str | None:
+    """Why ``operation`` differs from ``framework`` in what was ``seen``; None where no difference is meant."""
+    return next((each.reason for each in DIFFERENCES if each.covers(framework, operation, seen)), None)
+
+
+def in_words(seen: str) -> str:
+    """``nonleaf.version_after`` as "version afterwards, on a tensor that is no leaf"."""
+    situation, _, what = seen.partition(".")
+    return f"{WHAT[what]}, {SITUATIONS[situation]}"
+
+
+@dataclass(frozen=True)
+class Group:
+    """The differences that have one reason, for a reader: frameworks and what was seen are in words."""
+
+    frameworks: tuple[str, ...]
+    operations: tuple[str, ...]
+    but: tuple[str, ...]
+    seen: tuple[str, ...]
+    reason: str
+
+    @property
+    def operations_text(self) -> str:
+        """The operations as Markdown."""
+        if self.operations == EVERY:
+            return "every one" + (" but " + _listed(self.but) if self.but else "")
+        return _listed(self.operations)
+
+
+def groups() -> list[Group]:
+    """All differences, those of one reason together, in the order of the list."""
+    found: dict[tuple[str, tuple[str, ...]], list[Difference]] = {}
+    for each in DIFFERENCES:
+        found.setdefault((each.reason, each.but), []).append(each)
+    return [
+        Group(
+            frameworks=tuple(title(name) for name in FRAMEWORKS if any(name in each.frameworks for each in group)),
+            operations=tuple(sorted({name for each in group for name in each.operations})),
+            but=but,
+            seen=tuple(dict.fromkeys(in_words(what) for each in group for what in each.seen)),
+            reason=reason,
+        )
+        for (reason, but), group in found.items()
+    ]
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def title(framework: str) -> str:
+    """``torch-2.13.0`` as "PyTorch 2.13.0"."""
+    library, _, version = framework.partition("-")
+    return f"{'Paddle' if library == 'paddle' else 'PyTorch'} {version}"

@@ -1,0 +1,126 @@
+"""Gradients of gradients, judged by differences of the exact gradient.
+
+A program that is a smooth function of its leaves ends in a number L: a weighted sum of what its last names hold. The
+engine records the gradient of L, adds it up to a number G with weights of its own, and differentiates G. The reference
+gives the gradient of L exactly, so the derivative of G along a direction is a difference of two runs, the leaves moved
+a little one way and the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+
+import numpy as np
+
+from . import cells as c
+from .calculus import OutsideDomain
+from .differences import smooth_program
+from .tensor import CellTensor
+from .vocabulary import World
+
+STEP = 1e-4
+OUTPUTS = 3  # names that L is made of
+TOLERANCE = 1e-5
+
+
+class Rough(Exception):
+    """The differences are too rough to judge by, or there is nothing to judge."""
+
+
+@dataclass
+class Question:
+    """Weights, all drawn before anything runs: of L by name, of the gradient by leaf, and the direction of the move."""
+
+    outputs: dict[str, np.ndarray]
+    gradients: dict[str, np.ndarray]
+    direction: dict[str, np.ndarray]
+
+
+def smooth_enough(rng: Random, statements: int) -> list[str]:
+    """A smooth program that keeps the names of its leaves."""
+    return [text for text in smooth_program(rng, statements) if text != "del y"]
+
+
+def disagreement(engine, program: list[str], rng: Random) -> str:
+    """What is wrong with the engine's second derivatives; empty when nothing is.
+
+    Raises:
+        Rough: when the reference can not tell.
+    """
+    question = asked(program, rng)
+    try:
+        expected, coarse = (slope(program, question, step) for step in (STEP, 2 * STEP))
+    except OutsideDomain:
+        raise Rough from None
+    allowed = TOLERANCE * (1 + abs(expected))
+    if not abs(expected - coarse) < allowed:
+        raise Rough
+    try:
+        with engine.set_inplace_policy("copy_on_write"):
+            actual = answered(engine, program, question)
+    except Exception as error:  # under copy on write, nothing in a smooth program may be refused
+        return f"# raised {type(error).__name__}: {error}"
+    return "" if abs(actual - expected) <= allowed else f"# second derivative {actual}, expected {expected}; {question}"
+
+
+def asked(program: list[str], rng: Random) -> Question:
+    env = run(program, {})
+    leaves = {n: t for n, t in env.items() if t.family.leaf is t}
+    wanting = [n for n, t in env.items() if t.family.wants and t.dtype == np.float64 and n not in leaves]
+    if not leaves or not wanting:
+        raise Rough
+
+    def weights(names) -> dict[str, np.ndarray]:
+        return {
+            n: np.array([rng.uniform(-1, 1) for _ in range(env[n].cells.size)]).reshape(env[n].shape) for n in names
+        }
+
+    return Question(weights(wanting[-OUTPUTS:]), weights(leaves), weights(leaves))
+
+
+def run(program: list[str], nudges: dict) -> dict[str, CellTensor]:
+    env = {"mt": World(nudges=nudges), "np": np}
+    exec("\n".join(program), env)
+    return {n: t for n, t in env.items() if isinstance(t, CellTensor)}
+
+
+def slope(program: list[str], question: Question, step: float) -> float:
+    """The derivative of G along the direction, by a central difference."""
+    up, down = (weighted_gradient(program, question, sign * step) for sign in (1, -1))
+    return (up - down) / (2 * step)
+
+
+def weighted_gradient(program: list[str], question: Question, step: float) -> float:
+    """G, where the leaves are moved by ``step`` along the direction."""
+    nudges = {
+        (number, element): step * part
+        for number, direction in enumerate(question.direction.values())
+        for element, part in enumerate(direction.ravel())
+    }
+    env = run(program, nudges)
+    gradient = sum(
+        (weight[..., None] * c.read(env[n].storage, env[n].family, env[n].cells).t).reshape(-1, c.DIRECTIONS).sum(0)
+        for n, weight in question.outputs.items()
+    )
+    return sum(float((gradient[env[n].own_directions()] * w).sum()) for n, w in question.gradients.items())
+
+
+def answered(engine, program: list[str], question: Question) -> float:
+    """The same derivative, from the gradient of G."""
+    env = {"mt": engine, "np": np}
+    exec("\n".join(program), env)
+    leaves = [env[n] for n in question.gradients]
+    outputs = [env[n] for n in question.outputs]
+    seeds = [engine.to_tensor(weight) for weight in question.outputs.values()]
+    gradients = engine.grad(outputs, leaves, seeds, create_graph=True, allow_unused=True)
+    parts = [
+        (g * engine.to_tensor(weight)).sum()
+        for g, weight in zip(gradients, question.gradients.values(), strict=True)
+        if g is not None and not g.stop_gradient
+    ]
+    if not parts:
+        return 0.0
+    second = engine.grad(parts, leaves, allow_unused=True)
+    directions = question.direction.values()
+    return sum(float((h.numpy() * d).sum()) for h, d in zip(second, directions, strict=True) if h is not None)

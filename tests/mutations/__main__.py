@@ -1,0 +1,80 @@
+"""Plant faults and see whether the tests notice: python -m tests.mutations --sample 10 --seed 1"""
+
+from __future__ import annotations
+
+import argparse
+import queue
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+
+from . import planted  # noqa: F401  (all mutations)
+from .mutation import MUTATIONS, Mutation, sample
+from .runner import Tree, Verdict
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.mutations", description=__doc__.partition(":")[0])
+    parser.add_argument("--all", action="store_true", help="every mutation")
+    parser.add_argument("--sample", type=int, default=10, metavar="N", help="that many (10)")
+    parser.add_argument("--seed", type=int, default=0, help="of the sample (0)")
+    parser.add_argument("--only", action="append", metavar="NAME", help="this one; may be given several times")
+    parser.add_argument("--file", help="those of one file of the package")
+    parser.add_argument("--expected", action="store_true", help="run only the tests that are expected to notice")
+    parser.add_argument("-j", "--jobs", type=int, default=1, help="mutants at a time (1)")
+    parser.add_argument("--list", action="store_true", help="show what there is, run nothing")
+    chosen = parser.parse_args()
+
+    unknown = [name for name in chosen.only or () if name not in MUTATIONS]
+    if unknown:
+        parser.error(f"there is no mutation called {', '.join(unknown)}; --list shows all")
+    mutations = [m for m in MUTATIONS.values() if chosen.file in (None, m.file)]
+    if chosen.only:
+        mutations = [MUTATIONS[name] for name in chosen.only]
+    elif not (chosen.all or chosen.file or chosen.list):
+        mutations = sample(chosen.sample, chosen.seed)
+    if chosen.list:
+        for m in mutations:
+            print(f"{m.name:34} {m.file:28} {m.sentence}")
+        print(f"{len(mutations)} mutations")
+        return 0
+    verdicts = judged(mutations, max(1, chosen.jobs), not chosen.expected, bool(chosen.only))
+    counts = {kind: sum(v.verdict == kind for v in verdicts) for kind in ("noticed", "survived", "broken")}
+    print(", ".join(f"{count} {kind}" for kind, count in counts.items()))
+    return 0 if counts["noticed"] == len(mutations) else 1
+
+
+def judged(mutations: list[Mutation], jobs: int, anywhere: bool, talkative: bool) -> list[Verdict]:
+    """Judge them all, ``jobs`` at a time, and print what becomes of each."""
+    verdicts = []
+    with tempfile.TemporaryDirectory(prefix="minitensor-mutants-") as folder, ThreadPoolExecutor(jobs) as pool:
+        trees: queue.Queue[Tree] = queue.Queue()
+        for number in range(jobs):
+            trees.put(Tree(Path(folder).resolve() / str(number)))
+
+        def judge(mutation: Mutation) -> Verdict:
+            tree = trees.get()
+            try:
+                return tree.judge(mutation, anywhere)
+            finally:
+                trees.put(tree)
+
+        for task in as_completed([pool.submit(judge, m) for m in mutations]):
+            verdict = task.result()
+            verdicts.append(verdict)
+            print(verdict, flush=True)
+            if talkative or verdict.verdict == "broken":
+                print(f"    {verdict.message}", flush=True)
+            if talkative or verdict.verdict == "survived":
+                m = verdict.mutation
+                print(f"    {m.sentence}\n    minitensor/{m.file}\n{_indented('-', m.old)}\n{_indented('+', m.new)}", flush=True)
+    return verdicts
+
+
+def _indented(sign: str, text: str) -> str:
+    return "\n".join(f"    {sign} {line}" for line in text.splitlines())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,33 @@
+"""A plugin for pytest in the process of a mutant: writes down which tests failed, and how, as JSON lines.
+
+The file is named by ``MUTATION_REPORT``. A failure in a test's own body is told from one in its setup or in importing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+
+def _note(entry: dict[str, Any]) -> None:
+    with open(os.environ["MUTATION_REPORT"], "a", encoding="utf-8") as file:
+        file.write(json.dumps(entry) + "\n")
+
+
+def pytest_sessionstart() -> None:
+    import minitensor
+
+    _note({"package": os.path.dirname(minitensor.__file__)})
+
+
+def pytest_collectreport(report: Any) -> None:
+    if report.failed:
+        _note({"broken": report.nodeid, "message": str(report.longrepr)[-400:]})
+
+
+def pytest_runtest_logreport(report: Any) -> None:
+    if report.failed:
+        crash = getattr(report.longrepr, "reprcrash", None)
+        message = crash.message if crash is not None else str(report.longrepr)[-400:]
+        _note({"failed" if report.when == "call" else "broken": report.nodeid, "message": message})

@@ -1,0 +1,69 @@
+"""What a mutation is, and all of them by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+#: The folder that holds the package and its tests.
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """A fault.
+
+    Attributes:
+        name: short, unique.
+        file: which file of the package it is planted in.
+        old: the text that is there, once.
+        new: the text that takes its place.
+        sentence: what is wrong with that.
+        tests: files of tests/engine or tests/conformance, one of which is expected to notice; pytest's ``::`` may pick a
+            test in them.
+    """
+
+    name: str
+    file: str
+    old: str
+    new: str
+    sentence: str
+    tests: tuple[str, ...]
+
+    def planted(self, source: str) -> str:
+        """``source`` with the fault.
+
+        Raises:
+            ValueError: when the text to be replaced does not stand there just once.
+        """
+        found = source.count(self.old)
+        if found != 1:
+            raise ValueError(f"{self.name}: its text occurs {found} times in minitensor/{self.file}, not once:\n{self.old}")
+        return source.replace(self.old, self.new)
+
+    def source(self, root: Path = ROOT) -> str:
+        """The text of the file, without the fault."""
+        return (root / "minitensor" / self.file).read_text(encoding="utf-8")
+
+
+MUTATIONS: dict[str, Mutation] = {}
+
+
+def mutation(file: str, name: str, sentence: str, old: str, new: str, *tests: str) -> None:
+    """Adds one."""
+    if name in MUTATIONS:
+        raise ValueError(f"two mutations are called {name}")
+    MUTATIONS[name] = Mutation(name, file, old, new, sentence, tests)
+
+
+def sample(count: int, seed: int) -> list[Mutation]:
+    """``count`` of them, the same ones for the same ``seed``; no two of one file as long as there are others."""
+    rest = Random(seed).sample(sorted(MUTATIONS.values(), key=lambda m: m.name), len(MUTATIONS))
+    chosen: list[Mutation] = []
+    while rest and len(chosen) < count:
+        files = {m.file for m in chosen}
+        turn = next((m for m in rest if m.file not in files), rest[0])
+        rest.remove(turn)
+        chosen.append(turn)
+    return chosen

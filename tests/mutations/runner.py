@@ -1,0 +1,153 @@
+"""Runs tests on a mutant, in a copy of the package and its tests, and says whether they noticed.
+
+Promises: the working tree is only read; every process has a time limit and a limit of memory; a test counts only if it
+fails in its body, for another reason than that the mutant's code is no code, and passes without the fault.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from .mutation import ROOT, Mutation
+
+PARTS = ("minitensor", "tests/engine", "tests/conformance", "tests/mutations", "tests/conftest.py", "facts", "pyproject.toml")
+SECONDS, BYTES = 300, 4 << 30
+
+#: A failure that begins so says that the fault is not code that could have been written, or that a name is missing.
+NO_CODE = ("NameError", "ImportError", "ModuleNotFoundError", "SyntaxError", "IndentationError", "UnboundLocalError")
+
+#: Where to look when the expected tests have not noticed: quick files first, then parts of the conformance suite.
+QUICK = (
+    *("autograd", "grad", "modes", "writes", "leaves", "hooks", "stale", "retained", "indexing", "memory", "watching"),
+    *("memory_returns", "all_or_nothing", "all_or_nothing_values", "protocols", "dtypes", "creation", "unusual_input"),
+    *("views", "in_place", "operations", "alias_programs", "bad_operands", "bad_input", "copy_on_write_policies"),
+    *("copy_on_write_random", "copy_on_write", "py_layer", "gradcheck", "functions", "logic", "random_fills"),
+    *("indexed_writes", "indexed_refusals", "infinite_views", "infinite", "depth", "explain", "printing"),
+)
+CONFORMANCE = (
+    "tests/conformance/test_exhaustive.py::test_short_programs_are_right_or_refused_with_the_right_reason",
+    "tests/conformance/test_programs.py::test_programs_are_right_or_refused_with_a_reason[2.6-2to9-0]",
+    "tests/conformance/test_programs.py::test_programs_are_right_or_refused_with_a_reason[2.5-2to9-0]",
+    "tests/conformance/test_goldens.py",
+)
+
+
+@dataclass
+class Verdict:
+    """Attributes:
+    verdict: "noticed", "survived", or "broken" when the mutant showed nothing.
+    test: which test noticed.
+    message: what it said.
+    """
+
+    mutation: Mutation
+    verdict: str
+    test: str = ""
+    message: str = ""
+    seconds: float = 0.0
+
+    def __str__(self) -> str:
+        by = f" by {self.test}" if self.test else ""
+        return f"{self.verdict:9}{self.mutation.name:34} {self.seconds:5.1f} s{by}"
+
+
+class Tree:
+    """A copy of the package and its tests, in which one mutant after another is tried."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        for part in PARTS:
+            source, copy = ROOT / part, folder / part
+            if source.is_dir():
+                shutil.copytree(source, copy, ignore=shutil.ignore_patterns("*.tmp"))
+            else:
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(source, copy)
+        self._passing: dict[str, bool] = {}
+
+    def judge(self, mutation: Mutation, anywhere: bool = True) -> Verdict:
+        """Plant the fault, run the expected tests and, if ``anywhere``, all others; take the fault out again."""
+        began = time.monotonic()
+        file = self.folder / "minitensor" / mutation.file
+        sound = mutation.source(self.folder)
+        broken = None
+        seen: list[str] = []
+        for tests in self._turns(mutation, anywhere):
+            file.write_text(mutation.planted(sound), encoding="utf-8")
+            shutil.rmtree(file.parent / "__pycache__", ignore_errors=True)
+            try:
+                found = self.run(tests, seen)
+            finally:
+                file.write_text(sound, encoding="utf-8")
+                shutil.rmtree(file.parent / "__pycache__", ignore_errors=True)
+            for verdict, test, message in found:
+                if verdict == "noticed" and not self._passes(test):
+                    seen.append(test)  # it fails without the fault, too
+                elif verdict == "noticed":
+                    return Verdict(mutation, "noticed", test, message, time.monotonic() - began)
+                elif broken is None:
+                    broken = Verdict(mutation, "broken", test, message)
+            if broken is not None:
+                break
+        verdict = broken or Verdict(mutation, "survived")
+        verdict.seconds = time.monotonic() - began
+        return verdict
+
+    def _turns(self, mutation: Mutation, anywhere: bool) -> list[list[str]]:
+        turns = [[name if "/" in name else f"tests/engine/test_{name}.py"] for name in mutation.tests]
+        if anywhere:
+            known = {turn[0] for turn in turns}
+            files = [f"tests/engine/test_{name}.py" for name in QUICK]
+            files += sorted(str(f.relative_to(self.folder)) for f in (self.folder / "tests/engine").glob("test_*.py"))
+            turns += [[f] for f in (*dict.fromkeys(files), *CONFORMANCE) if f not in known]
+        return [turn for turn in turns if (self.folder / turn[0].partition("::")[0]).exists()]
+
+    def run(self, tests: Sequence[str], deselected: Sequence[str] = ()) -> list[tuple[str, str, str]]:
+        """The failures of pytest on ``tests``, up to the third: (noticed or broken, test, message)."""
+        report = self.folder / "report.jsonl"
+        report.unlink(missing_ok=True)
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.mutations.failures", "-p", "no:cacheprovider"]
+        command += ["--maxfail=3", *(f"--deselect={test}" for test in deselected), *tests]
+        environment = {**os.environ, "MUTATION_REPORT": str(report), "PYTHONPATH": str(self.folder)}
+        try:
+            done = subprocess.run(
+                command,
+                cwd=self.folder,
+                env=environment,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                timeout=SECONDS,
+                preexec_fn=_limit_memory,
+                text=True,
+            )
+        except subprocess.TimeoutExpired:
+            return [("broken", tests[0], f"no end after {SECONDS} s")]
+        entries = [json.loads(line) for line in report.read_text().splitlines()] if report.exists() else []
+        if not entries or not entries[0].get("package", "").startswith(str(self.folder)):
+            return [("broken", tests[0], done.stdout[-1500:])]
+        found = []
+        for entry in entries[1:]:
+            sound = "failed" in entry and not entry["message"].startswith(NO_CODE)
+            found.append(("noticed" if sound else "broken", entry.get("failed") or entry["broken"], entry["message"]))
+        if not found and done.returncode not in (0, 5):
+            return [("broken", tests[0], done.stdout[-1500:])]
+        return found
+
+    def _passes(self, test: str) -> bool:
+        """Whether ``test`` passes without a fault."""
+        if test not in self._passing:
+            self._passing[test] = self.run([test]) == []
+        return self._passing[test]
+
+
+def _limit_memory() -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
