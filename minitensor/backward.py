@@ -64,7 +64,7 @@ def _count(nbytes: int) -> None:
         watch.listener("flight", nbytes)
 
 
-def _waits(roots: Iterable[Node]) -> dict[Node, int]:
+def waiting(roots: Iterable[Node]) -> dict[Node, int]:
     """Every node that can be reached, and how many gradients it waits for."""
     waits = dict.fromkeys(roots, 0)
     stack = list(waits)
@@ -184,7 +184,7 @@ def _run_hooks(node: Node, g: np.ndarray, boxes: Arrived, flight: InFlight) -> n
     return g
 
 
-def _start(x: Tensor, given: Any, what: str) -> tuple[Node, np.ndarray]:
+def start_of(x: Tensor, given: Any, what: str) -> tuple[Node, np.ndarray]:
     """The node of ``x`` and the gradient to begin with: ones, unless another is given."""
     if not isinstance(x, Tensor):
         raise TypeError(f"{what} takes a Tensor, not {type(x).__name__}")
@@ -213,11 +213,11 @@ def backward(x: Tensor, grad_tensor: Tensor | None = None, retain_graph: bool = 
     Raises:
         RuntimeError: when a saved tensor was overwritten or freed; no gradient has changed then.
     """
-    node, g = _start(x, grad_tensor, "backward")
-    propagate({node: g}, _waits([node]), retain_graph, _commit)
+    node, g = start_of(x, grad_tensor, "backward")
+    propagate({node: g}, waiting([node]), retain_graph, commit)
 
 
-def _commit(arrived: Arrived, boxes: Arrived, flight: InFlight) -> None:
+def commit(arrived: Arrived, boxes: Arrived, flight: InFlight) -> None:
     """Put the gradients where readers find them. Each gets memory of its own."""
     for box, g in boxes.items():
         box.gradient = _kept(box.gradient, g, flight)
@@ -270,12 +270,12 @@ def grad(
     given = list(grad_outputs) if isinstance(grad_outputs, (list, tuple)) else [grad_outputs] * len(many_outputs)
     if len(given) != len(many_outputs):
         raise ValueError(f"grad: {len(many_outputs)} outputs but {len(given)} gradients to begin with")
-    wanted = [_start(x, None, "grad")[0] for x in many_inputs]
+    wanted = [start_of(x, None, "grad")[0] for x in many_inputs]
     roots: dict[Node, np.ndarray] = {}
     for x, g in zip(many_outputs, given, strict=True):
-        node, start = _start(x, g, "grad")
+        node, start = start_of(x, g, "grad")
         roots[node] = start if node not in roots else _array(roots[node] + start)
-    waits = _waits(roots)
+    waits = waiting(roots)
     for i, node in enumerate(wanted):
         if node not in waits and not allow_unused:
             raise RuntimeError(
@@ -301,7 +301,7 @@ def _recorded(
     roots: dict[Node, Tensor] = {}
     taken = set()
     for x, g in zip(outputs, given, strict=True):
-        node, start = _start(x, g, "grad")
+        node, start = start_of(x, g, "grad")
         if g is None or g._array.dtype != x._array.dtype:
             tensor = Tensor._made(start) if g is None else g.astype(x.dtype)  # type: ignore[attr-defined]
         else:

@@ -54,7 +54,8 @@ def overlapping_target(op: str, shape: tuple[int, ...]) -> RuntimeError:
     """``op`` would write through a tensor whose elements share memory."""
     return RuntimeError(
         f"`{op}` would write through a tensor of shape {list(shape)} in which more than one element lies in the same "
-        f"memory cell, or through a view of such a tensor. Nothing was written.\n"
+        f"memory cell, through a view of such a tensor, or into a saved tensor that backward was lent. Nothing "
+        f"was written.\n"
         f"Write into a `clone()`, or into the tensor that it is a view of."
     )
 

@@ -67,6 +67,8 @@ def gradients(node: Node, g: Tensor) -> list[Tensor | None]:
 
 def _pulled(node: Node, i: int, parent: Node, g: Tensor) -> Tensor:
     """The gradient of input ``i`` of a linear operation."""
+    # What was saved is needed as long as this gradient lives, also after a walk has freed the node's own.
+    node = _pinned(node)
 
     def pull(array: np.ndarray) -> np.ndarray:
         return arrays_summed_to(np.asarray(node.op.backward(node, array)[i]), parent.shape)
@@ -75,6 +77,20 @@ def _pulled(node: Node, i: int, parent: Node, g: Tensor) -> Tensor:
         return node.op.onward(node, i, array)  # type: ignore[misc]
 
     return linear(f"{node.op.name}_backward", g, pull, push)
+
+
+def _pinned(node: Node) -> Node:
+    """A stand-in for ``node`` that keeps what was saved."""
+    pinned = Node()
+    pinned.op, pinned.inputs, pinned.saved, pinned.shape, pinned.hooks = (
+        node.op,
+        node.inputs,
+        node.saved,
+        node.shape,
+        None,
+    )
+    pinned.code, pinned.instruction = node.code, node.instruction
+    return pinned
 
 
 # ---------- the walk ----------
@@ -92,17 +108,21 @@ def propagate(
         with np.errstate(all="ignore"):
             while ready:
                 node = ready.pop()
-                g = _hooked(node, on_their_way.pop(node))
-                if node in wanted:
-                    arrived[node] = g
-                if type(node) is Leaf:
-                    continue
-                for parent, passed in zip(node.inputs, gradients(node, g), strict=True):
-                    if parent is None or passed is None:
+                g = on_their_way.pop(node, None)
+                sent: list[Tensor | None] = [None] * len(node.inputs)
+                if g is not None:
+                    g = _hooked(node, g)
+                    if node in wanted:
+                        arrived[node] = g
+                    if type(node) is not Leaf:
+                        sent = gradients(node, g)
+                for parent, passed in zip(node.inputs, sent, strict=True):
+                    if parent is None:
                         continue
-                    passed = summed_to(passed, parent.shape)
-                    so_far = on_their_way.get(parent)
-                    on_their_way[parent] = passed if so_far is None else so_far + passed
+                    if passed is not None:
+                        passed = summed_to(passed, parent.shape)
+                        so_far = on_their_way.get(parent)
+                        on_their_way[parent] = passed if so_far is None else so_far + passed
                     waits[parent] -= 1
                     if waits[parent] == 0:
                         ready.append(parent)

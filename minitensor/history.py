@@ -209,6 +209,12 @@ def current(x: Any) -> Node | None:
     return node
 
 
+def peek(x: Any) -> Node | None:
+    """The node of the value that ``x`` shows; for a view that is out of date, its family's. Nothing changes."""
+    history = x._history
+    return x._node if history is None or x._seen == history.epoch else history.node
+
+
 def wrote(x: Any, node: Node) -> None:
     """Tensor ``x``, which has a family, was overwritten with the value of ``node``: the family moves on."""
     history = x._history

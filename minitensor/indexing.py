@@ -165,16 +165,16 @@ SET_AT = Operation("setitem", _set_at_backward, ("index",), _set_at_onward)
 
 def setitem(x: Tensor, index: Any, value: Any) -> None:
     """``x[index] = value``: write into the storage of ``x``. Floats are truncated where it holds integers."""
-    _store(x, index, value, "setitem")
+    store_at(x, index, value, "setitem")
 
 
 def copy_(x: Tensor, other: Any) -> Tensor:
     """Overwrite ``x`` with the numbers of ``other``, broadcast to its shape. A gradient flows to ``other``."""
-    _store(x, (), other, "copy_")
+    store_at(x, (), other, "copy_")
     return x
 
 
-def _store(x: Tensor, index: Any, value: Any, op: str) -> None:
+def store_at(x: Tensor, index: Any, value: Any, op: str) -> None:
     plain, advanced = _plain(index)
     pick = Pick(plain) if not advanced else (lambda array: array[plain])
     target = _picked(x, pick)
@@ -209,12 +209,12 @@ def _store(x: Tensor, index: Any, value: Any, op: str) -> None:
         if advanced:
             set_node(x, new_node(SET_AT, (xn, yn), _held(plain), x._array.shape))
         else:
-            _set_part(x, target, yn)
+            set_part(x, target, yn)
     if watch.listener is not None:
         watch.listener("write", x, op, (x, y), plain if advanced else target)
 
 
-def _set_part(x: Tensor, target: np.ndarray, yn: Node | None) -> None:
+def set_part(x: Tensor, target: np.ndarray, yn: Node | None) -> None:
     """The family of ``x`` moves on: the cells of ``target`` now hold the value of ``yn``, or a constant."""
     history = family_of(x)
     region = region_of(target, history.founder)
@@ -280,7 +280,7 @@ def set_value(x: Tensor, value: Any) -> None:
     if plan is not None:
         after_write(plan, storage, "set_value", *place)
     if recorded:
-        _set_part(x, x._array, None)
+        set_part(x, x._array, None)
     if watch.listener is not None:
         watch.listener("write", x, "set_value", (x, given), None)
 

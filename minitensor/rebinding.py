@@ -30,7 +30,7 @@ from minitensor.dtypes import DType, dtype_of
 from minitensor.errors import leaf_written
 from minitensor.events import watch
 from minitensor.history import Leaf, Node, move_boxes, new_leaf, new_node
-from minitensor.indexing import _store
+from minitensor.indexing import store_at
 from minitensor.modes import modes
 from minitensor.operands import CAST, cast
 from minitensor.parts import as_strided
@@ -224,7 +224,7 @@ def apply_(x: Tensor, func: Callable[[Tensor], Any]) -> Tensor:
         RuntimeError: when ``x`` wants a gradient, in grad mode: what ``func`` does need not be recorded.
         TypeError, ValueError: when ``func`` returns anything but a tensor in the shape of ``x``.
     """
-    _store(x, (), _applied("apply_", x, func), "apply_")
+    store_at(x, (), _applied("apply_", x, func), "apply_")
     return x
 
 

@@ -241,16 +241,16 @@ def _turned(op: str, x: Tensor) -> tuple[int, ...]:
     return tuple(range(ndim))[::-1]
 
 
-def t(x: Tensor, name: str | None = None) -> Tensor:
+def t(input: Tensor, name: str | None = None) -> Tensor:
     """A view of a matrix with rows and columns exchanged; of a vector or number, the same."""
-    axes = _turned("t", x)
-    return view_of(x, x._array.transpose(axes), T_, (axes,))
+    axes = _turned("t", input)
+    return view_of(input, input._array.transpose(axes), T_, (axes,))
 
 
-def t_(x: Tensor, name: str | None = None) -> Tensor:
-    """Exchange rows and columns of ``x`` itself. Nothing is written."""
-    axes = _turned("t_", x)
-    return relaid(x, x._array.transpose(axes), T_IN_PLACE, (axes,))
+def t_(input: Tensor, name: str | None = None) -> Tensor:
+    """Exchange rows and columns of the tensor itself. Nothing is written."""
+    axes = _turned("t_", input)
+    return relaid(input, input._array.transpose(axes), T_IN_PLACE, (axes,))
 
 
 def _reversed_dimensions(x: Tensor) -> Tensor:

@@ -99,7 +99,7 @@ def _line_at(code: CodeType, instruction: int) -> int:
 
 
 #: The packages whose frames are not the caller's.
-_ENGINE = frozenset(("minitensor", "minitensor.nn"))
+_ENGINE = frozenset(("minitensor", "minitensor.autograd", "minitensor.nn"))
 
 
 def caller() -> tuple[CodeType, int]:

@@ -21,6 +21,7 @@ MARKS = {
     "<memory-stage": "stage.js",
     "<predict-first": "quiz.js",
     'class="mt-note': "quiz.css",
+    'class="mt-note mt-report': "explain.css",
 }
 
 # Names of what Jupyter Book adds to every page and this book has no use for: thebe (a button that
@@ -37,7 +38,7 @@ def offer_package_assets(app: Sphinx) -> None:
     folder = Path(app.doctreedir) / "page_assets"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "stage.js").write_text(script_source(), encoding="utf-8")
-    for name in ("quiz.js", "quiz.css"):
+    for name in ("quiz.js", "quiz.css", "explain.css"):
         (folder / name).write_text(asset(name), encoding="utf-8")
     app.config.html_static_path.append(str(folder))
 

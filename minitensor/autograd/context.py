@@ -29,7 +29,7 @@ def _nobody(node: Node, g: np.ndarray) -> tuple[()]:
     return ()
 
 
-_GUARD = Operation("guard", _nobody)
+GUARD = Operation("guard", _nobody)
 
 
 class Call:
@@ -53,7 +53,7 @@ class Call:
         self.saved: list[tuple[Tensor | None, int]] | None = None
         self.constants: list[Tensor] = []
         self.guard = Node()
-        self.guard.op, self.guard.inputs, self.guard.shape, self.guard.hooks = _GUARD, (), (), None
+        self.guard.op, self.guard.inputs, self.guard.shape, self.guard.hooks = GUARD, (), (), None
         self.guard.code, self.guard.instruction = node.code, node.instruction
         self.guard.saved = ()
         if recording:

@@ -19,7 +19,7 @@ from minitensor.dtypes import BY_NUMPY, FLOATS
 from minitensor.errors import freed
 from minitensor.events import watch
 from minitensor.history import Node, Operation, new_leaf, set_node
-from minitensor.indexing import _set_part
+from minitensor.indexing import set_part
 from minitensor.modes import modes, no_grad
 from minitensor.operands import cast
 from minitensor.relaying import reshape
@@ -173,7 +173,7 @@ def _record(ctx: PyLayerContext, call: Call, given: list[Tensor], outputs: list[
         if wants:
             set_node(x, each.node(node))
         elif x._current() is not None:
-            _set_part(x, x._array, None)  # written in place with what wants no gradient: what it was has gradient 0
+            set_part(x, x._array, None)  # written in place with what wants no gradient: what it was has gradient 0
 
 
 def _laid_out(call: Call, outputs: list[Tensor], wanting: list[bool]) -> tuple[Output, ...]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.backward import _commit, _start, _waits, propagate
+from minitensor.backward import commit, propagate, start_of, waiting
 from minitensor.history import Node
 from minitensor.tensor import Tensor
 
@@ -41,6 +41,6 @@ def backward(
         )
     roots: dict[Node, np.ndarray] = {}
     for x, g in zip(many, given, strict=True):
-        node, start = _start(x, g, "backward")
+        node, start = start_of(x, g, "backward")
         roots[node] = start if node not in roots else np.asarray(roots[node] + start)
-    propagate(roots, _waits(roots), retain_graph, _commit)
+    propagate(roots, waiting(roots), retain_graph, commit)

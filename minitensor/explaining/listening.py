@@ -21,12 +21,12 @@ from minitensor.explaining import advice
 from minitensor.explaining.attempts import Attempt, attempt_in, frames_of
 from minitensor.explaining.needs import Kept, Needs, kept_by, needs_of, node_of_write, wanted_of
 from minitensor.explaining.report import Look, Report, Row, SavedTensor
-from minitensor.explaining.sharing import Sharing, peek
+from minitensor.explaining.sharing import Sharing
 from minitensor.explaining.sources import Site, Sources, is_engines
 from minitensor.explaining.taking import Taken, moved, preservable
 from minitensor.explaining.verdicts import Verdict, in_order
 from minitensor.explaining.wording import what_happened
-from minitensor.history import Leaf, Node
+from minitensor.history import Leaf, Node, peek
 from minitensor.modes import modes
 from minitensor.saving import Saved
 from minitensor.tensor import Tensor

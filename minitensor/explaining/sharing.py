@@ -12,17 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.history import Leaf, Node
+from minitensor.history import Leaf, peek
 from minitensor.storage import Storage
 from minitensor.tensor import Tensor
 
 MOST_ENTRIES = 64  # of a list, tuple or dict that are looked through
-
-
-def peek(x: Tensor) -> Node | None:
-    """The node of the value that ``x`` shows; for a view that is out of date, its family's. Nothing changes."""
-    history = x._history
-    return x._node if history is None or x._seen == history.epoch else history.node
 
 
 def is_leaf(x: Tensor) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.autograd.context import GUARD
 from minitensor.cells import Cells
 from minitensor.explaining.needs import row_of
 from minitensor.explaining.report import SavedTensor
@@ -19,9 +20,6 @@ from minitensor.regions import address
 from minitensor.saving import FREED, Lost, is_right, version_saved
 from minitensor.storage import Storage
 from minitensor.tensor import Tensor
-
-#: The node that stands at the inputs of a user-defined operation while its forward runs. It is no saver of the program.
-GUARD = "guard"
 
 #: A saved tensor that became stale: its node, the names it is saved by, and how a row tells it.
 Stale = tuple["weakref.ref[Node]", list[str], SavedTensor]
@@ -50,7 +48,7 @@ class Taken:
         kept, lost = [], []
         for node, k in savers:
             saved = node.saved[k]
-            if node.op.name == GUARD:
+            if node.op is GUARD:
                 continue
             if type(saved[2]) is not Lost:
                 kept.append((node, k))
@@ -105,7 +103,7 @@ def moved(storage: Storage) -> list[Stale]:
     found = []
     for link in storage.savers or ():
         node = link()
-        if node is None or node.saved is FREED or node.op.name == GUARD:
+        if node is None or node.saved is FREED or node.op is GUARD:
             continue
         for k, saved in enumerate(node.saved):
             if not (type(saved) is tuple and len(saved) == 3 and saved[1] is storage) or type(saved[2]) is Lost:

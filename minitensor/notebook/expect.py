@@ -65,7 +65,7 @@ class ExpectError(Magics):
         comes.
         """
         expected, pattern = self._parse(line)
-        source = _numbered_as_seen(cell, self.shell.transform_cell(cell))
+        source = numbered_as_seen(cell, self.shell.transform_cell(cell))
         name = self.shell.compile.cache(source, self.shell.execution_count)
         try:
             code = compile(source, name, "exec", self.shell.compile.flags, dont_inherit=True)
@@ -127,7 +127,7 @@ def _frame(place: str, filename: str, line: int, within: str = "") -> str:
     return "\n".join(rows)
 
 
-def _numbered_as_seen(cell: str, source: str) -> str:
+def numbered_as_seen(cell: str, source: str) -> str:
     """`source` with the empty lines before it that the visible cell has, the magic's own line among them."""
     before = 1
     for line in cell.splitlines():

@@ -22,7 +22,7 @@ from IPython.display import display
 from minitensor.explaining import Listener
 from minitensor.explaining.sharing import names_in, tensors_in
 from minitensor.modes import POLICIES, set_inplace_policy
-from minitensor.notebook.expect import _numbered_as_seen
+from minitensor.notebook.expect import numbered_as_seen
 
 
 class _Options(argparse.ArgumentParser):
@@ -51,7 +51,7 @@ class ExplainMagic(Magics):
                 policy = _options.parse_args(shlex.split(line)).policy
             except ValueError as error:  # a quote that is not closed
                 raise UsageError(f"%%explain: {error}") from None
-            source = _numbered_as_seen(cell, self.shell.transform_cell(cell))
+            source = numbered_as_seen(cell, self.shell.transform_cell(cell))
         parts = self._compiled(source)
         names = self.shell.user_ns
         mentioned = dict.fromkeys(name for code in parts for name in names_in(code))

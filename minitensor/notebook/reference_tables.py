@@ -47,16 +47,20 @@ ELSEWHERE = {
 # ---------- running an operation ----------
 
 
-def full(value: float) -> Tensor:
-    """The tensor that the others are measured by."""
-    return mt.full([SIDE, SIDE], value)
+def full(value: float, name: str = "") -> Tensor:
+    """A tensor of one value and 1 MiB, of the shape that the operation ``name`` wants."""
+    return mt.full(SHAPES.get(name, [SIDE, SIDE]), value)
 
 
 def _index() -> Tensor:
     return mt.arange(SIDE)
 
 
-#: Arguments after the tensors that the derivative table says to broadcast against ``x``, or all of them.
+def _mask() -> Tensor:
+    return full(0.25) > 0
+
+
+#: The arguments of names that take others than tensors like ``x``, without ``x`` itself.
 ARGUMENTS: dict[str, Callable[[], tuple[Any, ...]]] = {
     "apply_": lambda: (lambda x: x.scale(2.0),),
     "cast_": lambda: ("float64",),
@@ -64,7 +68,7 @@ ARGUMENTS: dict[str, Callable[[], tuple[Any, ...]]] = {
     "copy_": lambda: (full(0.25),),
     "cumprod_": lambda: (1,),
     "cumsum_": lambda: (1,),
-    "embedding_renorm_": lambda: (0.5,),
+    "embedding_renorm_": lambda: (_index(), 0.5),
     "fill_": lambda: (7.0,),
     "fill_diagonal_": lambda: (7.0,),
     "fill_diagonal_tensor_": lambda: (mt.full([SIDE], 0.25),),
@@ -72,9 +76,9 @@ ARGUMENTS: dict[str, Callable[[], tuple[Any, ...]]] = {
     "index_add_": lambda: (_index(), 0, full(0.25)),
     "index_fill_": lambda: (_index(), 0, 7.0),
     "index_put_": lambda: ((_index(),), full(0.25)),
-    "lerp_": lambda: (full(0.25), 0.5),
-    "masked_fill_": lambda: (full(0.25) > 0, 7.0),
-    "masked_scatter_": lambda: (full(0.25) > 0, full(0.25)),
+    "lerp_": lambda: (full(0.25), full(0.5)),
+    "masked_fill_": lambda: (_mask(), 7.0),
+    "masked_scatter_": lambda: (_mask(), full(0.25)),
     "multigammaln_": lambda: (2,),
     "polygamma_": lambda: (1,),
     "pow_": lambda: (3.0,),
@@ -89,7 +93,11 @@ ARGUMENTS: dict[str, Callable[[], tuple[Any, ...]]] = {
     "set_": lambda: (full(0.25),),
     "transpose_": lambda: ([1, 0],),
     "unsqueeze_": lambda: (0,),
+    "where_": lambda: (_mask(), full(0.25)),
 }
+#: The shapes of those that a matrix does not fit.
+SHAPES = {"baddbmm_": [1, SIDE, SIDE], "squeeze_": [1, SIDE, SIDE]}
+TARGET_IS_SECOND = ("embedding_renorm_", "where_")
 INTEGERS = ("bitwise_", "gcd_", "lcm_")
 
 
@@ -102,9 +110,7 @@ def arguments(name: str) -> tuple[Any, ...]:
     others = () if row is None else tuple(operand for operand in row.operands if operand != row.target)
     if name.startswith(INTEGERS):
         return tuple(mt.full([SIDE, SIDE], 2, dtype="int64") for _ in others)
-    if given == "baddbmm_":
-        return tuple(mt.full([1, SIDE, SIDE], 0.25) for _ in others)
-    return tuple(full(0.25) for _ in others)
+    return tuple(full(0.25, name) for _ in others)
 
 
 def row_of(name: str) -> Row | None:
@@ -115,14 +121,10 @@ def row_of(name: str) -> Row | None:
 
 def call(name: str, x: Tensor, given: tuple[Any, ...]) -> Any:
     """Run in place on ``x``, wherever the name is found."""
-    if name == "where_":
-        return mt.where_(full(0.25) > 0, x, *given)
-    if name == "embedding_renorm_":
-        return mt.nn.functional.embedding_renorm_(_index(), x, *given)
-    owner = x if hasattr(Tensor, name) else None
-    if owner is not None:
-        return getattr(owner, name)(*given)
-    return getattr(mt if hasattr(mt, name) else mt.nn.functional, name)(x, *given)
+    place = next(place for place in (mt, mt.nn.functional, Tensor) if hasattr(place, name))
+    if name in TARGET_IS_SECOND:
+        return getattr(place, name)(given[0], x, *given[1:])
+    return getattr(place, name)(x, *given)
 
 
 def copies_held(name: str, others_want: bool = False) -> Fraction | None:
@@ -137,10 +139,9 @@ def copies_held(name: str, others_want: bool = False) -> Fraction | None:
     given = arguments(name)
     if others_want:
         for each in given:
-            if isinstance(each, Tensor) and each.dtype.is_floating:
+            if isinstance(each, Tensor) and each.dtype in (mt.float32, mt.float64):
                 each.stop_gradient = False
-    shape = [1, SIDE, SIDE] if name == "baddbmm_" else [SIDE, SIDE]
-    leaf = mt.full(shape, 0.5)
+    leaf = full(0.5, name)
     leaf.stop_gradient = False
     x = leaf.scale(1.0)
     size = x.nbytes
@@ -162,6 +163,7 @@ class Entry:
 
     Attributes:
         places: where Paddle has it, in any version.
+        same_as: the name that it is another name of, or "".
         signature: in Paddle 3.3.1.
         gradient: the rules, as Markdown.
         keeps: what its own backward keeps, in words.
@@ -173,6 +175,7 @@ class Entry:
 
     name: str
     places: tuple[str, ...]
+    same_as: str
     signature: str
     gradient: str
     keeps: str
@@ -218,6 +221,7 @@ def entries(facts: Path) -> list[Entry]:
         Entry(
             name=name,
             places=tuple(place for place in PLACES if place in (*recorded["2.6.2"], *recorded["3.3.1"])),
+            same_as=_same_as(name),
             signature=signature(name, recorded),
             gradient=gradient(name),
             keeps=", ".join(keeps(name)) or "nothing",
@@ -230,6 +234,11 @@ def entries(facts: Path) -> list[Entry]:
         for name, recorded in sorted(names.items())
         if name not in LEFT_OUT
     ]
+
+
+def _same_as(name: str) -> str:
+    row = row_of(name)
+    return "" if row is None or name == row.name + "_" else row.name + "_"
 
 
 def _fact(facts: Path, file: str) -> Any:
@@ -266,7 +275,9 @@ def gradient(name: str) -> str:
 def keeps(name: str) -> tuple[str, ...]:
     """What backward keeps for the gradient of the overwritten operand."""
     row = row_of(name)
-    return () if row is None else needs_of(row.name + "_", [row.target]).what
+    if row is None:
+        return ()
+    return tuple(f"`{what}`" if what in row.operands else what for what in needs_of(row.name + "_", [row.target]).what)
 
 
 def _when(name: str) -> str:
@@ -293,7 +304,7 @@ def paddle_copies(facts: Path) -> dict[str, str]:
         for case in _fact(facts, f"goldens/paddle-{version}.json")["cases"]:
             held = (case.get("extra_memory_held_for_backward") or {}).get("copies_of_x_held")
             if held is not None:
-                found.setdefault(case["name"], f"{held:g}" + (" (3.3.1)" if version == "3.3.1" else ""))
+                found.setdefault(case["name"], str(Fraction(held)) + (" (3.3.1)" if version == "3.3.1" else ""))
     return found
 
 
@@ -320,21 +331,53 @@ def markdown(heads: Iterable[str], lines: Iterable[Iterable[str]]) -> str:
 
 
 def in_place_table(entries: Iterable[Entry]) -> str:
-    """One line for each entry."""
+    """What each operation keeps, and the copies of x that are held for it: here, and as recorded."""
     heads = ("Operation", "Gradient", "Keeps", "minitensor", "Paddle 2.6.2", "PyTorch 2.13", "Differs")
     lines = (
         (
-            f"`{each.signature}`<br>{', '.join(SHORT[place] for place in each.places)}",
-            each.gradient,
-            each.keeps,
-            each.held + (f"; {each.when}" if each.when else ""),
-            each.paddle,
-            each.torch,
-            ", ".join(map(str, each.differs)) or "–",
+            *(_operation(each), each.gradient, each.keeps),
+            *(each.held + (f"; {each.when}" if each.when else ""), each.paddle, each.torch),
+            _numbers(each),
         )
         for each in entries
     )
     return markdown(heads, lines)
+
+
+def changes_table(entries: Iterable[Entry]) -> str:
+    """What each operation changes of a tensor that wants no gradient, and what becomes of a gradient."""
+    heads = ("Operation", "Gradient", "Version", "Storage", "Changes", "Differs")
+    lines = ((_operation(each), each.gradient, *changes(each.name), _numbers(each)) for each in entries)
+    return markdown(heads, lines)
+
+
+def changes(name: str) -> tuple[str, str, str]:
+    """The version and the storage after ``name``, and what is another of shape, strides, dtype and stop_gradient."""
+    x = full(0.5, name)
+    given = arguments(name)
+    if name == "detach_":
+        x.stop_gradient = False
+        x = x.scale(1.0)
+    before, storage, shown = x.inplace_version, x._storage, ("shape", "strides", "dtype", "stop_gradient")
+    was = [getattr(x, what) for what in shown]
+    call(name, x, given)
+    version = "stays" if x.inplace_version == before else f"{before} → {x.inplace_version}"
+    changed = [what for what, old in zip(shown, was, strict=True) if getattr(x, what) != old]
+    return version, "the same" if x._storage is storage else "another", ", ".join(changed) or "–"
+
+
+def short_table(entries: Iterable[Entry]) -> str:
+    """Only the names."""
+    return markdown(("Operation", "Differs"), ((_operation(each), _numbers(each)) for each in entries))
+
+
+def _operation(entry: Entry) -> str:
+    same = f"; the same as `{entry.same_as}`" if entry.same_as else ""
+    return f"`{entry.signature}`<br>{', '.join(SHORT[place] for place in entry.places)}{same}"
+
+
+def _numbers(entry: Entry) -> str:
+    return ", ".join(map(str, entry.differs)) or "–"
 
 
 def left_out_table() -> str:

@@ -39,8 +39,17 @@ def pages() -> list[str]:
 
 def in_order() -> list[str]:
     """The names of the chapters, in the order of the table of contents."""
-    _, *chapters = pages()
-    return [Path(file).name for file in chapters]
+    return [name for name in _names() if name[:2].isdigit()]
+
+
+def appendices() -> list[str]:
+    """The names of the appendices, which begin with a letter: they are looked up, not read through."""
+    return [name for name in _names() if not name[:2].isdigit()]
+
+
+def _names() -> list[str]:
+    _, *files = pages()
+    return [Path(file).name for file in files]
 
 
 @dataclass

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.chapters.chapter import FOLDER, HEADER, Chapter, in_order
+from tests.chapters.chapter import FOLDER, HEADER, Chapter, appendices, in_order
 
 FEWEST_WORDS, MOST_WORDS = 800, 1800
 RULES: list[Callable[[Chapter], str | None]] = []
@@ -101,8 +101,44 @@ def expects_errors_by_name(chapter):
             return "the tag raises-exception; use %%expect_error"
 
 
-def faults(chapter: Chapter) -> Iterator[str]:
-    return (f"{check.__name__}: {fault}" for check in RULES if (fault := check(chapter)))
+# ---- an appendix asks nothing and teaches nothing new: it says where its facts come from ------------------------------
+
+
+def title_carries_the_letter_of_the_file(appendix):
+    if not re.match(rf"\s*# {appendix.name[0]}\. \S", appendix.prose):
+        return f"the first line has to be '# {appendix.name[0]}. ' and the title"
+
+
+def follows_a_chapter(appendix):
+    if not re.search(r"\]\(\d\d_\w+\.md[#)]", appendix.prose):
+        return "no link to the chapter that explains its words"
+
+
+def names_its_facts(appendix):
+    named = re.findall(r"`(facts/[\w./-]+)`", appendix.section("Where the facts come from"))
+    if not named:
+        return "no file of facts under 'Where the facts come from'"
+    if missing := [file for file in named if not (FOLDER.parent / file).exists()]:
+        return f"there is no {missing[0]}"
+
+
+def numbers_come_from_cells(appendix):
+    """A table in the text would grow old: a table is what a cell shows."""
+    if re.search(r"^\|", appendix.prose, re.MULTILINE):
+        return "a table in the text; let a cell make it"
+
+
+APPENDIX_RULES: list[Callable[[Chapter], str | None]] = [
+    title_carries_the_letter_of_the_file,
+    follows_a_chapter,
+    names_its_facts,
+    numbers_come_from_cells,
+    expects_errors_by_name,
+]
+
+
+def faults(chapter: Chapter, rules: list[Callable[[Chapter], str | None]] = RULES) -> Iterator[str]:
+    return (f"{check.__name__}: {fault}" for check in rules if (fault := check(chapter)))
 
 
 @pytest.mark.parametrize("name", in_order())
@@ -110,8 +146,13 @@ def test_a_chapter_keeps_the_rules(name):
     assert list(faults(Chapter.read(name))) == []
 
 
+@pytest.mark.parametrize("name", appendices())
+def test_an_appendix_keeps_its_rules(name):
+    assert list(faults(Chapter.read(name), APPENDIX_RULES)) == []
+
+
 def test_the_contents_and_the_folder_name_the_same_chapters():
-    assert sorted(in_order()) == sorted(path.stem for path in FOLDER.glob("*.md"))
+    assert sorted([*in_order(), *appendices()]) == sorted(path.stem for path in FOLDER.glob("*.md"))
 
 
 GOOD = (
@@ -198,3 +239,40 @@ def test_a_chapter_has_to_lead_on():
     text = f"## What to remember\n\n[next]({second}.md)"
     assert leads_to_the_next_chapter(Chapter(first, text)) is None
     assert leads_to_the_next_chapter(Chapter(first, f"[next]({second}.md)\n\n## What to remember"))
+
+
+GOOD_APPENDIX = (
+    HEADER
+    + """
+# Z. A title
+
+See [chapter 77](77_good.md).
+
+```{code-cell} ipython3
+table
+```
+
+## Where the facts come from
+
+`facts/goldens`
+"""
+)
+APPENDIX_BREAKS = [
+    ("# Z. A", "# Y. A", title_carries_the_letter_of_the_file),
+    ("[chapter 77](77_good.md)", "chapter 77", follows_a_chapter),
+    ("`facts/goldens`", "memory", names_its_facts),
+    ("`facts/goldens`", "`facts/of-nobody.json`", names_its_facts),
+    ("See", "| a | b |\n\nSee", numbers_come_from_cells),
+    ("ipython3\n", "ipython3\n:tags: [raises-exception]\n\n", expects_errors_by_name),
+]
+
+
+def test_a_good_appendix_has_no_faults():
+    assert list(faults(Chapter("Z_good", GOOD_APPENDIX), APPENDIX_RULES)) == []
+
+
+@pytest.mark.parametrize("old, new, broken", APPENDIX_BREAKS)
+def test_each_rule_of_an_appendix_speaks_when_it_is_broken(old, new, broken):
+    assert old in GOOD_APPENDIX
+    chapter = Chapter("Z_bad", GOOD_APPENDIX.replace(old, new))
+    assert [fault.split(":")[0] for fault in faults(chapter, APPENDIX_RULES)] == [broken.__name__]

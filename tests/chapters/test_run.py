@@ -1,4 +1,4 @@
-"""Every chapter runs from top to bottom, in the environment that runs the tests."""
+"""Every chapter and appendix runs from top to bottom, in the environment that runs the tests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 
-from tests.chapters.chapter import FOLDER, Chapter, in_order
+from tests.chapters.chapter import FOLDER, Chapter, appendices, in_order
 
 LONGEST = 15  # seconds for a chapter on two cores; longer is told, not refused
 CELL_LIMIT = 120  # seconds after which a cell is taken to hang
@@ -25,7 +25,7 @@ class ThisInterpreter(KernelSpecManager):
         return KernelSpec(argv=command, display_name="Python 3", language="python")
 
 
-@pytest.mark.parametrize("name", in_order())
+@pytest.mark.parametrize("name", [*in_order(), *appendices()])
 def test_a_chapter_runs(name, tmp_path, monkeypatch):
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))  # none of the user's start-up scripts
     chapter = Chapter.read(name)

@@ -1,18 +1,21 @@
-"""For every row of the derivative table: what the operation means in plain numpy, and inputs to try it on.
+"""For rows of the derivative table: what the operation means in plain numpy, and inputs to try it on.
 
 The references are written from the definitions in a textbook, not from the table. Inputs stay away from kinks and
-ties, where a difference says nothing; those have tests of their own.
+ties, where a difference says nothing; those have tests of their own. ``samples_functions`` and ``samples_indexed`` have
+more of them; the lists at the end are of all.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from minitensor.table import ROWS
+import minitensor as mt
+from minitensor.operations import FUNCTIONS
+from minitensor.table import ROWS, Row
 
 ANY = np.array([[-1.4, -0.6, 0.25], [0.7, 1.3, 2.4]])
 OTHER = np.array([[0.8, -1.1, 1.7], [-0.4, 2.2, 0.9]])
@@ -22,12 +25,50 @@ CONDITION = np.array([[True, False, True], [False, False, True]])
 
 @dataclass(frozen=True)
 class Sample:
-    """One way to call an operation: ``name(*arrays, **arguments)`` should give ``reference(*arrays)``."""
+    """One way to call an operation: ``name(*arrays, **arguments)`` should give ``reference(*arrays)``.
+
+    The arrays are the operands of the row, in order; in place, the one at ``target`` is overwritten.
+    """
 
     name: str
     arrays: tuple[np.ndarray, ...]
     reference: Callable[..., np.ndarray]
     arguments: dict[str, object]
+
+    @property
+    def row(self) -> Row:
+        return ROWS[self.name]
+
+    @property
+    def target(self) -> int:
+        return self.row.operands.index(self.row.target)
+
+    def tensors(self, *wanting: int) -> list[mt.Tensor]:
+        """The operands as tensors; those at the places ``wanting`` want a gradient."""
+        return [mt.to_tensor(array, stop_gradient=i not in wanting) for i, array in enumerate(self.arrays)]
+
+    def run(self, tensors: Sequence[mt.Tensor]) -> mt.Tensor:
+        """The normal operation."""
+        return FUNCTIONS[self.name](*tensors, **self.arguments)
+
+    def run_in_place(self, tensors: Sequence[mt.Tensor]) -> mt.Tensor:
+        """The operation in place; it returns the operand at ``target``."""
+        return FUNCTIONS[self.name + "_"](*tensors, **self.arguments)
+
+    def wanting(self, in_place: bool = False) -> list[int]:
+        """The places of the operands for which there is a gradient (it may be 0)."""
+        rules = self.row.rules_in_place if in_place else self.row.rules
+        places = enumerate(zip(self.row.operands, self.arrays, strict=True))
+        return [i for i, (x, a) in places if x in rules and not rules[x].startswith("no_slope") and a.dtype.kind == "f"]
+
+    def moved(self, places: Sequence[int]) -> Callable[..., np.ndarray]:
+        """The reference as a function of the arrays at ``places`` alone."""
+
+        def reference(*arrays: np.ndarray) -> np.ndarray:
+            given = dict(zip(places, arrays, strict=True))
+            return self.reference(*(given.get(i, array) for i, array in enumerate(self.arrays)))
+
+        return reference
 
     def __str__(self) -> str:
         shapes = "x".join(str(list(a.shape)).replace(" ", "") for a in self.arrays)
@@ -51,6 +92,7 @@ def each(function: Callable[[float], float]) -> Callable[[np.ndarray], np.ndarra
 
 UNARY: dict[str, tuple[Callable[[float], float], np.ndarray]] = {
     "neg": (lambda v: -v, ANY),
+    "sign": (lambda v: math.copysign(1, v), ANY),
     "abs": (math.fabs, ANY),
     "square": (lambda v: v * v, ANY),
     "sqrt": (math.sqrt, POSITIVE),
@@ -191,15 +233,33 @@ for _tx, _ty in ((True, False), (False, True), (True, True)):
         transpose_y=_ty,
     )
 
-NORMAL = [s for s in SAMPLES if s.name in ROWS and ROWS[s.name].normal]
-DIFFERENTIABLE = [s for s in NORMAL if ROWS[s.name].rules]
+# ---------- lists of all samples ----------
 
 
 def fits(given: Sample) -> bool:
-    """Whether the result has the shape of the first operand, as it must in place."""
-    return np.broadcast_shapes(*(a.shape for a in given.arrays)) == given.arrays[0].shape
+    """Whether the result has the shape of the operand that it overwrites, as it must in place."""
+    return np.shape(given.reference(*given.arrays)) == given.arrays[given.target].shape
 
 
-IN_PLACE = [s for s in SAMPLES if s.name in ROWS and ROWS[s.name].in_place and fits(s)]
-#: Every in-place operation of the table, once, with equal shapes.
-IN_PLACE_ONCE = list({s.name: s for s in reversed(IN_PLACE) if s.arrays[0].shape == (2, 3)}.values())
+def _lists() -> dict[str, list[Sample]]:
+    normal = [s for s in SAMPLES if s.row.normal]
+    in_place = [s for s in SAMPLES if s.row.in_place and fits(s)]
+    equal = [s for s in in_place if {a.shape for a in s.arrays} == {(2, 3)}]
+    return {
+        "NORMAL": normal,
+        "DIFFERENTIABLE": [s for s in normal if s.wanting()],
+        "IN_PLACE": in_place,
+        #: Every in-place operation, once, with equal shapes.
+        "IN_PLACE_ONCE": list({s.name: s for s in reversed(equal)}.values()),
+    }
+
+
+def __getattr__(name: str) -> list[Sample]:
+    # Made when first asked for, because the other files with samples are made of this one.
+    if name not in ("NORMAL", "DIFFERENTIABLE", "IN_PLACE", "IN_PLACE_ONCE"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from tests.engine import samples_functions, samples_indexed
+
+    assert samples_functions and samples_indexed  # imported for their samples
+    globals().update(_lists())
+    return globals()[name]

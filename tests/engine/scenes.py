@@ -99,14 +99,19 @@ def expect_no_trace(make: Callable[[], Scene], attempt: Attempt, error: type[Exc
 
 # ---------- the operations ----------
 
-ARGUMENTS = {s.name: s.arguments for s in IN_PLACE_ONCE}
-BINARY = sorted(name for name in ARGUMENTS if len(ROWS[name].operands) == 2)
-ALL = sorted(ARGUMENTS)
+#: One way to call each operation that can write the numbers of a scene, which are floating.
+SAMPLE = {s.name: s for s in IN_PLACE_ONCE if s.arrays[s.target].dtype.kind == "f"}
+#: Those of two operands, and those of them that do arithmetic: truth values fit into any dtype.
+BINARY = sorted(name for name in SAMPLE if len(ROWS[name].operands) == 2)
+ARITHMETIC = sorted(name for name in BINARY if not ROWS[name].steps)
+ALL = sorted(SAMPLE)
 
 
 def run(name: str, x: mt.Tensor, *given: object) -> object:
-    others = given or tuple(mt.to_tensor(POSITIVE) for _ in ROWS[name].operands[1:])
-    return getattr(x, name + "_")(*others, **ARGUMENTS[name])
+    """The operation in place on ``x``, with the other operands ``given``, or those of the sample."""
+    sample = SAMPLE[name]
+    others = given or tuple(y for i, y in enumerate(sample.tensors()) if i != sample.target)
+    return sample.run_in_place([*others[: sample.target], x, *others[sample.target :]])
 
 
 WRITES: dict[str, Attempt] = {

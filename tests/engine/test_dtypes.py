@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import minitensor as mt
-from minitensor.table import ROWS
+from tests.engine.samples import NORMAL, Sample
 
 ALL = ("float32", "float64", "int32", "int64", "bool")
 
@@ -108,27 +108,29 @@ def test_arguments_do_not_widen_either(make, dtype: str):
         assert x.grad.dtype == dtype
 
 
+ONCE = {s.name: s for s in reversed(NORMAL)}
+
+
+def in_dtype(given: Sample, dtype: str) -> list[mt.Tensor]:
+    """The operands of a sample: ones of ``dtype`` in place of what is floating."""
+    return [mt.to_tensor(np.ones(a.shape, dtype)) if a.dtype.kind == "f" else mt.to_tensor(a) for a in given.arrays]
+
+
 @pytest.mark.parametrize("dtype", ALL)
-def test_floating_functions_take_integers_as_float32(dtype: str):
+@pytest.mark.parametrize("given", [s for s in ONCE.values() if s.row.floats], ids=lambda s: s.name)
+def test_floating_functions_take_integers_as_float32(given: Sample, dtype: str):
     want = dtype if dtype.startswith("float") else "float32"
-    for name, row in ROWS.items():
-        if row.floats and row.normal:
-            arguments = [ones(dtype)] * len(row.operands)
-            assert getattr(mt, name)(*arguments).dtype == want, name
+    assert given.run(in_dtype(given, dtype)).dtype == want
 
 
 #: Where numpy has no answer for bools, or none that a tensor can hold, the error must say so.
 @pytest.mark.parametrize("dtype", ALL)
-@pytest.mark.parametrize("name", sorted(name for name, row in ROWS.items() if row.normal))
-def test_every_operation_gives_a_dtype_a_tensor_can_have_or_says_why_not(name: str, dtype: str):
-    row = ROWS[name]
-    operands = [ones(dtype, (2, 2)) for _ in row.operands]
-    if name == "where":
-        operands[0] = ones("bool", (2, 2))
+@pytest.mark.parametrize("given", ONCE.values(), ids=lambda s: s.name)
+def test_every_operation_gives_a_dtype_a_tensor_can_have_or_says_why_not(given: Sample, dtype: str):
     try:
-        result = getattr(mt, name)(*operands)
+        result = given.run(in_dtype(given, dtype))
     except TypeError as error:
-        assert dtype == "bool" and name in str(error) and "bool" in str(error)
+        assert dtype == "bool" and given.name in str(error) and "bool" in str(error)
         assert "ufunc" not in str(error) and "Dtype" not in str(error).replace("dtype", ""), str(error)
         return
     assert result.dtype in [mt.dtypes.dtype_of(d) for d in ALL]

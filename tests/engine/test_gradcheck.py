@@ -12,7 +12,7 @@ from minitensor.autograd import PyLayer, gradcheck
 from tests.engine.differences import leaf
 
 
-def layer(forward, backward, saves: bool = True) -> type[PyLayer]:
+def layer(forward, backward) -> type[PyLayer]:
     """A layer of one input, which it saves; ``backward(x, g)``."""
 
     def run(ctx, x):

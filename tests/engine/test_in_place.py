@@ -5,6 +5,8 @@ Every in-place operation of the derivative table. ``x[...] = v``, ``copy_``, ``s
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -12,129 +14,179 @@ import minitensor as mt
 from minitensor.table import ROWS
 from tests.engine.differences import expect_gradients, leaf, leaf_like, put
 from tests.engine.samples import IN_PLACE, IN_PLACE_ONCE, Sample
+from tests.engine.samples_indexed import ELSEWHERE
 
 
 def run(given: Sample, x: mt.Tensor, *others: mt.Tensor) -> mt.Tensor:
-    return getattr(mt, given.name + "_")(x, *others, **given.arguments)
+    """The operation with ``x`` in the place of the operand that it overwrites."""
+    return given.run_in_place([*others[: given.target], x, *others[given.target :]])
+
+
+def target_of(given: Sample) -> np.ndarray:
+    return given.arrays[given.target].copy()
 
 
 def others_of(given: Sample) -> list[mt.Tensor]:
-    return [mt.to_tensor(array) for array in given.arrays[1:]]
+    return [x for i, x in enumerate(given.tensors()) if i != given.target]
+
+
+def value_of(given: Sample) -> np.ndarray:
+    """What the target holds afterwards: truth values are stored in its dtype."""
+    return given.reference(*given.arrays).astype(given.arrays[given.target].dtype)
+
+
+#: Those that have a gradient for the target.
+SLOPED = [s for s in IN_PLACE if s.target in s.wanting(in_place=True)]
+ONCE = [s for s in IN_PLACE_ONCE if s in SLOPED]
 
 
 def test_every_in_place_row_has_a_sample():
-    assert {s.name for s in IN_PLACE_ONCE} == {row.name for row in ROWS.values() if row.in_place}
+    assert {s.name for s in IN_PLACE_ONCE} | ELSEWHERE >= {row.name for row in ROWS.values() if row.in_place}
 
 
 @pytest.mark.parametrize("given", IN_PLACE, ids=str)
 def test_the_result_is_the_tensor_itself_with_the_value_of_the_normal_operation(given: Sample):
-    x = mt.to_tensor(given.arrays[0])
-    pointer, strides = x.data_ptr(), x.strides
+    x = mt.to_tensor(target_of(given))
+    pointer, strides, dtype = x.data_ptr(), x.strides, x.dtype
     result = run(given, x, *others_of(given))
     assert result is x
-    assert (x.data_ptr(), x.strides, x.dtype) == (pointer, strides, "float64")
-    np.testing.assert_allclose(x.numpy(), given.reference(*given.arrays), rtol=1e-12, atol=1e-15)
+    assert (x.data_ptr(), x.strides, x.dtype) == (pointer, strides, dtype)
+    np.testing.assert_allclose(x.numpy(), value_of(given), rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize("given", IN_PLACE_ONCE, ids=str)
 def test_one_operation_is_one_version_also_under_no_grad_and_through_a_view(given: Sample):
-    x = mt.to_tensor(given.arrays[0].copy())
+    x = mt.to_tensor(target_of(given))
     view = x.T
     run(given, x, *others_of(given))
     assert x.inplace_version == view.inplace_version == 1
-    x.set_value(given.arrays[0])
+    x.set_value(target_of(given))
     with mt.no_grad():
         run(given, x, *others_of(given))
     assert x.inplace_version == view.inplace_version == 3
-    x.set_value(given.arrays[0])
+    x.set_value(target_of(given))
     run(given, x[:], *others_of(given))
     assert x.inplace_version == view.inplace_version == 5
 
 
-@pytest.mark.parametrize("given", IN_PLACE, ids=str)
+@pytest.mark.parametrize("given", SLOPED, ids=str)
 def test_the_gradient_is_that_of_central_differences(given: Sample):
-    leaves = [leaf_like(array) for array in given.arrays]
-    x = leaves[0] * 1
-    result = run(given, x, *leaves[1:])
-    assert result is x and not x.stop_gradient and x.grad_fn.name == given.name + "_"
-    expect_gradients(given.reference, leaves, x)
+    places = given.wanting(in_place=True)
+    operands = given.tensors(*places)
+    leaves = [operands[i] for i in places]
+    x = operands[given.target] = operands[given.target] * 1
+    assert given.run_in_place(operands) is x
+    assert not x.stop_gradient and x.grad_fn.name == given.name + "_"
+    expect_gradients(stored(given, places), leaves, x)
 
 
-@pytest.mark.parametrize("given", IN_PLACE, ids=str)
+def stored(given: Sample, places: list[int]) -> Callable[..., np.ndarray]:
+    """The reference as a function of the arrays at ``places``. Truth values do not move: their slope is 0."""
+    if given.row.steps:
+        return lambda *moved: value_of(given)
+    return given.moved(places)
+
+
+@pytest.mark.parametrize("given", SLOPED, ids=str)
 def test_the_gradient_is_right_when_the_target_alone_wants_it(given: Sample):
-    w = leaf_like(given.arrays[0])
+    w = leaf_like(target_of(given))
     x = run(given, w * 1, *others_of(given))
-    expect_gradients(lambda moved: given.reference(moved, *given.arrays[1:]), [w], x)
+    expect_gradients(stored(given, [given.target]), [w], x)
 
 
-@pytest.mark.parametrize("given", [s for s in IN_PLACE if len(s.arrays) == 2], ids=str)
-def test_a_plain_target_begins_to_want_a_gradient_when_an_operand_does(given: Sample):
-    x, y = mt.to_tensor(given.arrays[0]), leaf_like(given.arrays[1])
+@pytest.mark.parametrize(
+    "given, place", [(s, i) for s in IN_PLACE for i in s.wanting(in_place=True) if i != s.target], ids=str
+)
+def test_a_plain_target_begins_to_want_a_gradient_when_an_operand_does(given: Sample, place: int):
+    operands = given.tensors(place)
+    x = operands[given.target]
     assert x.stop_gradient
-    run(given, x, y)
+    given.run_in_place(operands)
     assert not x.stop_gradient and not x.is_leaf
-    expect_gradients(lambda moved: given.reference(given.arrays[0], moved), [y], x)
+    expect_gradients(given.moved([place]), [operands[place]], x)
 
 
-@pytest.mark.parametrize("given", IN_PLACE_ONCE, ids=str)
+@pytest.mark.parametrize("given", [s for s in IN_PLACE_ONCE if not s.wanting(in_place=True)], ids=str)
+def test_a_write_without_a_gradient_leaves_history_alone(given: Sample):
+    x = mt.to_tensor(target_of(given))
+    run(given, x, *others_of(given))
+    assert x.stop_gradient and x.grad_fn is None
+
+
+@pytest.mark.parametrize("given", [s for s in IN_PLACE_ONCE if s.row.steps], ids=str)
+def test_truth_values_in_place_take_no_gradient_from_the_other_operand(given: Sample):
+    operands = given.tensors(*(i for i in range(len(given.arrays)) if i != given.target))
+    x = given.run_in_place(operands)
+    assert x.stop_gradient and x.grad_fn is None
+
+
+@pytest.mark.parametrize("given", ONCE, ids=str)
 @pytest.mark.parametrize("look", [lambda x: x.T, lambda x: x[:, ::-1], lambda x: x[1:]], ids=["T", "reversed", "row"])
 def test_the_gradient_is_right_through_a_view(given: Sample, look):
-    whole = given.arrays[0]
+    whole = target_of(given)
     assert np.shares_memory(look(whole), whole), "the reference writes through it"
     w = leaf_like(whole)
     x = w * 1
-    run(given, look(x), *(mt.to_tensor(look(array)) for array in given.arrays[1:]))
+    run(given, look(x), *(mt.to_tensor(look(a)) for i, a in enumerate(given.arrays) if i != given.target))
 
     def reference(moved: np.ndarray) -> np.ndarray:
         moved = moved.copy()
-        look(moved)[...] = given.reference(look(moved), *(look(array) for array in given.arrays[1:]))
+        arrays = [look(moved if i == given.target else array) for i, array in enumerate(given.arrays)]
+        if given.row.steps:
+            arrays[given.target] = look(whole)
+        look(moved)[...] = given.reference(*arrays)
         return moved
 
     np.testing.assert_allclose(x.numpy(), reference(whole), rtol=1e-12)
     expect_gradients(reference, [w], x)
 
 
-@pytest.mark.parametrize("given", IN_PLACE_ONCE, ids=str)
+@pytest.mark.parametrize("given", ONCE, ids=str)
 def test_under_no_grad_values_change_and_history_does_not(given: Sample):
-    w = leaf_like(given.arrays[0])
+    w = leaf_like(target_of(given))
     x = w * 1
     grad_fn = x.grad_fn
     with mt.no_grad():
         run(given, x, *others_of(given))
     assert x.grad_fn is grad_fn
-    np.testing.assert_allclose(x.numpy(), given.reference(*given.arrays), rtol=1e-12)
+    np.testing.assert_allclose(x.numpy(), value_of(given), rtol=1e-12)
     x.backward()
     assert w.grad.tolist() == np.ones(w.shape).tolist()
 
 
-@pytest.mark.parametrize("given", IN_PLACE_ONCE, ids=str)
+@pytest.mark.parametrize("given", ONCE, ids=str)
 def test_under_no_grad_a_leaf_may_be_written_and_stays_a_leaf(given: Sample):
-    w = leaf_like(given.arrays[0])
+    w = leaf_like(target_of(given))
     with mt.no_grad():
         assert run(given, w, *others_of(given)) is w
     assert w.is_leaf and not w.stop_gradient and w.inplace_version == 1
-    np.testing.assert_allclose(w.numpy(), given.reference(*given.arrays), rtol=1e-12)
+    np.testing.assert_allclose(w.numpy(), value_of(given), rtol=1e-12)
     (w * 3).backward()
     assert w.grad.tolist() == np.full(w.shape, 3.0).tolist()
 
 
-@pytest.mark.parametrize("given", IN_PLACE_ONCE, ids=str)
+@pytest.mark.parametrize("given", ONCE, ids=str)
 def test_float32_stays_float32_also_with_a_float64_operand(given: Sample):
-    x = mt.to_tensor(given.arrays[0], "float32")
+    x = mt.to_tensor(target_of(given), "float32")
     run(given, x, *others_of(given))
     assert x.dtype == "float32"
-    np.testing.assert_allclose(x.numpy(), given.reference(*given.arrays), rtol=1e-5)
+    np.testing.assert_allclose(x.numpy(), value_of(given), rtol=1e-5)
 
 
 # ---------- what the operation needs for its own backward ----------
 
-#: From the derivatives: those that need the input itself, and no more than that, are refused under "2.5".
-NEED_THEIR_INPUT = {"abs", "square", "log", "sin", "cos", "clip", "pow", "maximum", "minimum"}
+#: From the derivatives: those for which neither the result nor the other operands would do are refused under "2.5".
+NEED_THEIR_INPUT = {
+    *("abs", "square", "log", "log2", "log10", "log1p", "logit", "pow", "hypot"),
+    *("sin", "cos", "sinc", "asin", "acos", "atan", "sinh", "cosh"),
+    *("clip", "hardtanh", "relu6", "thresholded_relu", "nan_to_num", "maximum", "minimum", "copysign"),
+    *("cumprod", "renorm", "erf", "lgamma", "digamma", "polygamma", "i0", "multigammaln"),
+}
 
 
-@pytest.mark.parametrize("given", IN_PLACE_ONCE, ids=str)
+@pytest.mark.parametrize("given", ONCE, ids=str)
 def test_policy_2_5_refuses_what_needs_its_own_input_and_nothing_else(given: Sample):
-    w = leaf_like(given.arrays[0])
+    w = leaf_like(target_of(given))
     x = w * 1
     with mt.set_inplace_policy("2.5"):
         if given.name not in NEED_THEIR_INPUT:

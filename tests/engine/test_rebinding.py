@@ -26,6 +26,12 @@ def test_cast_moves_the_tensor_to_a_new_storage_and_leaves_the_old_to_its_views(
     assert x.tolist() == [11, 8, 13] and alias.tolist() == [1.5, 0, 0]
 
 
+def test_the_version_of_a_tensor_that_moves_to_a_new_storage_goes_on_from_the_old():
+    x = mt.ones([2]).add_(1.0).add_(1.0)
+    assert x.cast_("float64").inplace_version == 3
+    assert x.resize_([5]).inplace_version == 4
+
+
 def test_cast_to_the_dtype_it_has_does_nothing():
     x = mt.ones([2])
     pointer = x.data_ptr()

@@ -110,6 +110,11 @@ def test_after_more_than_a_thousand_other_writes_the_error_is_still_clear():
     w, a = three()
     y = a * a
     a.add_(1.0)
+    number = line() - 1
+    part = w * 1
+    front = part[:1]
+    z = front * front
+    part[2] = 0.0
     other = mt.zeros([1])
     for _ in range(1100):
         other.add_(1.0)
@@ -117,7 +122,13 @@ def test_after_more_than_a_thousand_other_writes_the_error_is_still_clear():
         y.backward()
     text = str(raised.value)
     assert "multiply saved its first input at version 0" in text
-    assert "no longer in the log" in text
+    assert f"overwritten: by add_, which made version 1 (test_stale.py, line {number}: a.add_(1.0))" in text
+    assert "received tensor_version:1 != wrapper_version_snapshot:0" in text
+    with pytest.raises(RuntimeError) as raised:  # only the version moved: then the log is asked
+        z.backward()
+    text = str(raised.value)
+    assert "multiply saved its first input at version 0" in text
+    assert "by a write that is no longer in the log" in text
     assert "received tensor_version:1 != wrapper_version_snapshot:0" in text
 
 

@@ -68,7 +68,10 @@ def judged(mutations: list[Mutation], jobs: int, anywhere: bool, talkative: bool
                 print(f"    {verdict.message}", flush=True)
             if talkative or verdict.verdict == "survived":
                 m = verdict.mutation
-                print(f"    {m.sentence}\n    minitensor/{m.file}\n{_indented('-', m.old)}\n{_indented('+', m.new)}", flush=True)
+                print(
+                    f"    {m.sentence}\n    minitensor/{m.file}\n{_indented('-', m.old)}\n{_indented('+', m.new)}",
+                    flush=True,
+                )
     return verdicts
 
 

@@ -20,8 +20,8 @@ class Mutation:
         old: the text that is there, once.
         new: the text that takes its place.
         sentence: what is wrong with that.
-        tests: files of tests/engine or tests/conformance, one of which is expected to notice; pytest's ``::`` may pick a
-            test in them.
+        tests: files of tests/engine (without test_) or paths, one of which is expected to notice; ``::`` may pick a
+            test.
     """
 
     name: str
@@ -39,7 +39,9 @@ class Mutation:
         """
         found = source.count(self.old)
         if found != 1:
-            raise ValueError(f"{self.name}: its text occurs {found} times in minitensor/{self.file}, not once:\n{self.old}")
+            raise ValueError(
+                f"{self.name}: its text occurs {found} times in minitensor/{self.file}, not once:\n{self.old}"
+            )
         return source.replace(self.old, self.new)
 
     def source(self, root: Path = ROOT) -> str:

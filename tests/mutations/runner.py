@@ -19,7 +19,15 @@ from pathlib import Path
 
 from .mutation import ROOT, Mutation
 
-PARTS = ("minitensor", "tests/engine", "tests/conformance", "tests/mutations", "tests/conftest.py", "facts", "pyproject.toml")
+PARTS = (
+    "minitensor",
+    "tests/engine",
+    "tests/conformance",
+    "tests/mutations",
+    "tests/conftest.py",
+    "facts",
+    "pyproject.toml",
+)
 SECONDS, BYTES = 300, 4 << 30
 
 #: A failure that begins so says that the fault is not code that could have been written, or that a name is missing.
@@ -73,34 +81,33 @@ class Tree:
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(source, copy)
         self._passing: dict[str, bool] = {}
+        self._failing: dict[str, list[str]] = {}
 
     def judge(self, mutation: Mutation, anywhere: bool = True) -> Verdict:
         """Plant the fault, run the expected tests and, if ``anywhere``, all others; take the fault out again."""
         began = time.monotonic()
         file = self.folder / "minitensor" / mutation.file
         sound = mutation.source(self.folder)
-        broken = None
-        seen: list[str] = []
+        verdict = Verdict(mutation, "survived")
         for tests in self._turns(mutation, anywhere):
-            file.write_text(mutation.planted(sound), encoding="utf-8")
-            shutil.rmtree(file.parent / "__pycache__", ignore_errors=True)
-            try:
-                found = self.run(tests, seen)
-            finally:
-                file.write_text(sound, encoding="utf-8")
-                shutil.rmtree(file.parent / "__pycache__", ignore_errors=True)
-            for verdict, test, message in found:
-                if verdict == "noticed" and not self._passes(test):
-                    seen.append(test)  # it fails without the fault, too
-                elif verdict == "noticed":
-                    return Verdict(mutation, "noticed", test, message, time.monotonic() - began)
-                elif broken is None:
-                    broken = Verdict(mutation, "broken", test, message)
-            if broken is not None:
+            found = self._try(file, sound, mutation, tests)
+            if found and tests[0] not in self._failing and not self._passes(found[0][1]):
+                # It fails without the fault, too; so others may.
+                self._failing[tests[0]] = [test for _, test, _ in self.run(tests, most=1000)]
+                found = self._try(file, sound, mutation, tests)
+            if found:
+                verdict = Verdict(mutation, *found[0])
                 break
-        verdict = broken or Verdict(mutation, "survived")
         verdict.seconds = time.monotonic() - began
         return verdict
+
+    def _try(self, file: Path, sound: str, mutation: Mutation, tests: Sequence[str]) -> list[tuple[str, str, str]]:
+        """The first failure of ``tests`` on the mutant, if any."""
+        _write(file, mutation.planted(sound))
+        try:
+            return self.run(tests, self._failing.get(tests[0], ()))
+        finally:
+            _write(file, sound)
 
     def _turns(self, mutation: Mutation, anywhere: bool) -> list[list[str]]:
         turns = [[name if "/" in name else f"tests/engine/test_{name}.py"] for name in mutation.tests]
@@ -111,12 +118,12 @@ class Tree:
             turns += [[f] for f in (*dict.fromkeys(files), *CONFORMANCE) if f not in known]
         return [turn for turn in turns if (self.folder / turn[0].partition("::")[0]).exists()]
 
-    def run(self, tests: Sequence[str], deselected: Sequence[str] = ()) -> list[tuple[str, str, str]]:
-        """The failures of pytest on ``tests``, up to the third: (noticed or broken, test, message)."""
+    def run(self, tests: Sequence[str], deselected: Sequence[str] = (), most: int = 1) -> list[tuple[str, str, str]]:
+        """The failures of pytest on ``tests``, ``most`` of them: (noticed or broken, test, message)."""
         report = self.folder / "report.jsonl"
         report.unlink(missing_ok=True)
         command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.mutations.failures", "-p", "no:cacheprovider"]
-        command += ["--maxfail=3", *(f"--deselect={test}" for test in deselected), *tests]
+        command += [f"--maxfail={most}", *(f"--deselect={test}" for test in deselected), *tests]
         environment = {**os.environ, "MUTATION_REPORT": str(report), "PYTHONPATH": str(self.folder)}
         try:
             done = subprocess.run(
@@ -147,6 +154,13 @@ class Tree:
         if test not in self._passing:
             self._passing[test] = self.run([test]) == []
         return self._passing[test]
+
+
+def _write(file: Path, source: str) -> None:
+    """Give a module another text, and forget what was compiled of it: times of files are too coarse to tell."""
+    file.write_text(source, encoding="utf-8")
+    for compiled in (file.parent / "__pycache__").glob(f"{file.stem}.*"):
+        compiled.unlink()
 
 
 def _limit_memory() -> None:

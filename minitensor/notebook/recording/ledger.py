@@ -13,11 +13,11 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from minitensor.history import READ, RELAID, WRITE, Leaf, Node
+from minitensor.history import READ, RELAID, WRITE, Leaf, Node, peek
 from minitensor.modes import modes
 from minitensor.notebook.recording import facts
 from minitensor.notebook.recording.entries import Family, NodeEntry, StateEntry, TensorEntry
-from minitensor.notebook.recording.memory import at_once, peek
+from minitensor.notebook.recording.memory import at_once
 from minitensor.notebook.recording.savings import Savings
 from minitensor.operands import CONSTANT
 from minitensor.saving import FREED

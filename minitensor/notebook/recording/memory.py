@@ -12,19 +12,13 @@ from typing import Any
 import numpy as np
 
 from minitensor.dtypes import BY_NUMPY
-from minitensor.history import Leaf, Node
+from minitensor.history import Leaf, peek
 from minitensor.notebook.recording import cells, facts
 from minitensor.notebook.recording.entries import Event, Family, StorageEntry, TensorEntry
 from minitensor.storage import Storage
 from minitensor.tensor import Tensor
 
 MOST_PICKED = 10_000  # cells that an index picks are told apart; of more, the first and the last
-
-
-def peek(x: Tensor) -> Node | None:
-    """The node of the value that ``x`` shows; for a view that is out of date, its family's."""
-    history = x._history
-    return x._node if history is None or x._seen == history.epoch else history.node
 
 
 def _shows_all_of_it(x: Tensor) -> bool:

@@ -14,11 +14,10 @@ import types
 from types import CodeType, FrameType
 from typing import Any
 
-from minitensor.history import Leaf
+from minitensor.history import Leaf, peek
 from minitensor.notebook.recording import facts
 from minitensor.notebook.recording.entries import TensorEntry
 from minitensor.notebook.recording.ledger import Ledger
-from minitensor.notebook.recording.memory import peek
 from minitensor.tensor import Tensor
 
 MOST_ENTRIES = 8  # named of one list, dict or object

@@ -1,9 +1,10 @@
 """Gradients of gradients, judged by differences of the exact gradient.
 
-A program that is a smooth function of its leaves ends in a number L: a weighted sum of what its last names hold. The
-engine records the gradient of L, adds it up to a number G with weights of its own, and differentiates G. The reference
-gives the gradient of L exactly, so the derivative of G along a direction is a difference of two runs, the leaves moved
-a little one way and the other.
+A program that is a smooth function of its leaves ends in a number L: a weighted sum of what its last names hold, or of
+its squares, so that programs that only move and add numbers have second derivatives, too. The engine records the
+gradient of L, adds it up to a number G with weights of its own, and differentiates G. The reference gives the gradient
+of L exactly, so the derivative of G along a direction is a difference of two runs, the leaves moved a little one way
+and the other.
 """
 
 from __future__ import annotations
@@ -30,9 +31,13 @@ class Rough(Exception):
 
 @dataclass
 class Question:
-    """Weights, all drawn before anything runs: of L by name, of the gradient by leaf, and the direction of the move."""
+    """All that is drawn before anything runs.
+
+    Weights of L by name, and whose squares are meant; weights of the gradient by leaf; the direction of the move.
+    """
 
     outputs: dict[str, np.ndarray]
+    squared: set[str]
     gradients: dict[str, np.ndarray]
     direction: dict[str, np.ndarray]
 
@@ -59,6 +64,8 @@ def disagreement(engine, program: list[str], rng: Random) -> str:
     try:
         with engine.set_inplace_policy("copy_on_write"):
             actual = answered(engine, program, question)
+    except Rough:
+        raise
     except Exception as error:  # under copy on write, nothing in a smooth program may be refused
         return f"# raised {type(error).__name__}: {error}"
     return "" if abs(actual - expected) <= allowed else f"# second derivative {actual}, expected {expected}; {question}"
@@ -76,7 +83,9 @@ def asked(program: list[str], rng: Random) -> Question:
             n: np.array([rng.uniform(-1, 1) for _ in range(env[n].cells.size)]).reshape(env[n].shape) for n in names
         }
 
-    return Question(weights(wanting[-OUTPUTS:]), weights(leaves), weights(leaves))
+    chosen = wanting[-OUTPUTS:]
+    squared = {n for n in chosen if rng.random() < 0.6}
+    return Question(weights(chosen), squared, weights(leaves), weights(leaves))
 
 
 def run(program: list[str], nudges: dict) -> dict[str, CellTensor]:
@@ -99,21 +108,35 @@ def weighted_gradient(program: list[str], question: Question, step: float) -> fl
         for element, part in enumerate(direction.ravel())
     }
     env = run(program, nudges)
-    gradient = sum(
-        (weight[..., None] * c.read(env[n].storage, env[n].family, env[n].cells).t).reshape(-1, c.DIRECTIONS).sum(0)
-        for n, weight in question.outputs.items()
-    )
+    gradient = np.zeros(c.DIRECTIONS)
+    for n, weight in question.outputs.items():
+        x = c.read(env[n].storage, env[n].family, env[n].cells)
+        factor = 2 * weight * x.v if n in question.squared else weight
+        gradient += (factor[..., None] * x.t).reshape(-1, c.DIRECTIONS).sum(0)
     return sum(float((gradient[env[n].own_directions()] * w).sum()) for n, w in question.gradients.items())
+
+
+def strides(tensor) -> list[int]:
+    """The strides of a tensor of either side, where they are ever used."""
+    return [stride for n, stride in zip(tensor.shape, tensor.strides, strict=True) if n > 1 and 0 not in tensor.shape]
 
 
 def answered(engine, program: list[str], question: Question) -> float:
     """The same derivative, from the gradient of G."""
     env = {"mt": engine, "np": np}
-    exec("\n".join(program), env)
+    reference = {"mt": World(), "np": np}
+    for text in program:
+        exec(text, reference)
+        exec(text, env)
+        # The memory order of a fresh result follows numpy: what is a view then, and what a copy, may differ.
+        if any(strides(t) != strides(env[n]) for n, t in reference.items() if isinstance(t, CellTensor)):
+            raise Rough
     leaves = [env[n] for n in question.gradients]
-    outputs = [env[n] for n in question.outputs]
-    seeds = [engine.to_tensor(weight) for weight in question.outputs.values()]
-    gradients = engine.grad(outputs, leaves, seeds, create_graph=True, allow_unused=True)
+    terms = [
+        ((env[n] * env[n] if n in question.squared else env[n]) * engine.to_tensor(weight)).sum()
+        for n, weight in question.outputs.items()
+    ]
+    gradients = engine.grad(terms, leaves, create_graph=True, allow_unused=True)
     parts = [
         (g * engine.to_tensor(weight)).sum()
         for g, weight in zip(gradients, question.gradients.values(), strict=True)

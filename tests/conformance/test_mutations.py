@@ -1,0 +1,62 @@
+"""Are the tests worth anything? Faults planted in the engine, one at a time, are noticed.
+
+Ten of them here, spread over its files; all of them with ``python -m tests.mutations --all``.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.mutations import planted  # noqa: F401  (all mutations)
+from tests.mutations.mutation import MUTATIONS, Mutation, sample
+from tests.mutations.runner import Tree
+
+#: Says which ten.
+SEED = 0
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory) -> Tree:
+    return Tree(tmp_path_factory.mktemp("mutants").resolve())
+
+
+@pytest.mark.parametrize("mutation", MUTATIONS.values(), ids=lambda m: m.name)
+def test_every_mutation_still_fits_its_file(mutation: Mutation):
+    compile(mutation.planted(mutation.source()), mutation.file, "exec")
+    assert mutation.old != mutation.new and mutation.tests
+
+
+def test_every_part_of_the_engine_has_mutations():
+    files = {m.file for m in MUTATIONS.values()}
+    assert len(MUTATIONS) >= 50 and len(files) >= 20
+
+
+@pytest.mark.parametrize("mutation", sample(10, SEED), ids=lambda m: m.name)
+def test_a_planted_fault_is_noticed(mutation: Mutation, tree: Tree):
+    verdict = tree.judge(mutation, anywhere=False)
+    assert verdict.verdict == "noticed", f"{mutation.sentence} {verdict.verdict}: {verdict.test} {verdict.message}"
+
+
+def test_what_changes_nothing_is_not_noticed(tree: Tree):
+    same = Mutation("same", "modes.py", "self.grad = True", "self.grad = 1 == 1", "Nothing is wrong.", ("modes",))
+    assert tree.judge(same, anywhere=False).verdict == "survived"
+
+
+def test_what_is_no_code_is_not_taken_for_a_fault(tree: Tree):
+    for new in ("self.grad = Treu", "self.grad = = True"):
+        broken = Mutation("broken", "modes.py", "self.grad = True", new, "It does not run.", ("modes",))
+        assert tree.judge(broken, anywhere=False).verdict == "broken"
+
+
+def test_a_test_that_fails_anyway_does_not_count(tree: Tree):
+    failing = tree.folder / "tests/engine/test_failing.py"
+    failing.write_text("def test_fails():\n    assert False\n", encoding="utf-8")
+    same = Mutation("same", "modes.py", "self.grad = True", "self.grad = 1 == 1", "Nothing is wrong.", ("failing",))
+    assert tree.judge(same, anywhere=False).verdict == "survived"
+    failing.unlink()
+
+
+def test_a_mutation_that_does_not_fit_is_refused():
+    gone = Mutation("gone", "modes.py", "no such text", "", "", ("modes",))
+    with pytest.raises(ValueError, match="occurs 0 times"):
+        gone.planted(gone.source())

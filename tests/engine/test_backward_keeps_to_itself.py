@@ -1,0 +1,165 @@
+"""Backward changes what it is asked to change: gradients of leaves, and what it frees; nothing on its way."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import minitensor as mt
+from tests.engine.differences import leaf
+from tests.engine.memory import allocated
+
+
+@pytest.mark.parametrize("turn", [False, True])
+def test_a_backward_that_fails_leaves_no_gradient_at_any_leaf(turn: bool):
+    v, w = leaf([1.0, 2.0]), leaf([3.0, 4.0])
+    middle = w * 1.0
+    stale = middle * middle
+    middle.fill_(0.0)
+    result = v * 2.0 + stale if turn else stale + v * 2.0
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        result.backward()
+    assert v.grad is None and w.grad is None
+
+
+def test_the_gradient_to_begin_with_is_not_written():
+    w = leaf([1.0, 2.0])
+    y = w * 3.0
+    given = mt.to_tensor([10.0, 20.0], "float64")
+    (found,) = mt.grad([y, y * 2.0], [w], [given, None])  # at y, two gradients meet
+    assert found.tolist() == [36.0, 66.0]
+    assert given.tolist() == [10.0, 20.0] and given.inplace_version == 0
+
+
+def test_gradients_that_were_passed_on_are_let_go():
+    w = mt.ones([1024], "float64")
+    w.stop_gradient = False
+    x = w
+    for _ in range(20):
+        x = -x
+    base = allocated()
+    mt.device.cpu.reset_max_memory_allocated()
+    x.backward()
+    assert mt.device.cpu.max_memory_allocated() - base <= 3 * 8192
+
+
+def test_two_leaves_do_not_share_one_gradient():
+    v, w = leaf([1.0, 2.0]), leaf([3.0, 4.0])
+    (v + w).backward()
+    with mt.no_grad():
+        v.grad.fill_(9.0)
+    assert w.grad.tolist() == [1.0, 1.0]
+
+
+def test_an_input_that_is_asked_for_twice_gets_two_gradients():
+    w = leaf([1.0, 2.0])
+    first, second = mt.grad(w * 2.0, [w, w])
+    first.fill_(9.0)
+    assert second.tolist() == [2.0, 2.0]
+
+
+def test_a_retained_gradient_and_that_of_a_leaf_are_two():
+    w = leaf([1.0, 2.0])
+    y = w.clone()
+    y.retain_grads()
+    y.backward()
+    y.grad.fill_(9.0)
+    assert w.grad.tolist() == [1.0, 1.0]
+
+
+def test_operands_of_two_dtypes_in_place_get_gradients_of_their_own():
+    narrow = mt.to_tensor([1.0, 2.0], "float32", stop_gradient=False)
+    wide = leaf([3.0, 4.0])
+    x = narrow.clone()
+    x.multiply_(wide)
+    x.backward()
+    assert narrow.grad.dtype == "float32" and wide.grad.dtype == "float64"
+    assert narrow.grad.tolist() == [3.0, 4.0] and wide.grad.tolist() == [1.0, 2.0]
+
+
+# ---------- create_graph ----------
+
+
+def test_create_graph_records_inside_no_grad_and_leaves_the_mode_as_it_was():
+    w = leaf([2.0])
+    y = w * w * w
+    with mt.no_grad():
+        (first,) = mt.grad(y, [w], create_graph=True)
+        assert not mt.is_grad_enabled()
+    (second,) = mt.grad(first, [w])
+    assert second.tolist() == [12.0]
+
+
+def test_hooks_see_and_change_the_gradient_under_create_graph():
+    w = leaf([2.0])
+    middle = w * w
+    middle.register_hook(lambda g: g * 10.0)
+    (first,) = mt.grad(middle * middle, [w], create_graph=True)  # 4 w ** 3, ten times
+    (second,) = mt.grad(first, [w])
+    assert first.tolist() == [320.0] and second.tolist() == [480.0]
+
+
+def third(function, values: list[float]) -> np.ndarray:
+    """The third derivative of each element of ``function``, which handles each element for itself, summed."""
+    w = leaf(values)
+    found = function(w)
+    for _ in range(3):
+        (found,) = mt.grad(found.sum(), [w], create_graph=True)
+    return found.numpy()
+
+
+@pytest.mark.parametrize(
+    ("function", "want"),
+    [
+        (lambda x: x[1:] ** 4, [0.0, 24 * 2.0, 24 * 3.0]),
+        (lambda x: (x * x)[[2, 0, 2]] * x[[2, 0, 2]] * x[[2, 0, 2]], [24 * 1.0, 0.0, 2 * 24 * 3.0]),
+        (lambda x: mt.concat([x[:1] ** 4, x[2:] ** 3]), [24 * 1.0, 0.0, 6.0]),
+        (lambda x: x.reshape([3, 1]).t() ** 4, [24.0, 48.0, 72.0]),
+        (lambda x: x.expand([2, 3]) ** 4, [48.0, 96.0, 144.0]),
+    ],
+    ids=["a part", "an index", "a join", "another shape", "repeated"],
+)
+def test_third_derivatives_pass_through_what_moves_numbers(function, want):
+    np.testing.assert_allclose(third(function, [1.0, 2.0, 3.0]), want)
+
+
+def test_third_derivatives_pass_through_a_write_into_a_part():
+    def written(x):
+        y = x * 1.0
+        part = y[1:]
+        part.multiply_(part * x[:2])
+        return y * y
+
+    # y = (x0, x1**2 * x0, x2**2 * x1), squared; third derivatives of the sum along one direction at a time are not
+    # enough here: the gradient of the sum of the gradient counts all pairs.
+    w = leaf([1.0, 2.0, 3.0])
+    found = written(w)
+    for _ in range(3):
+        (found,) = mt.grad(found.sum(), [w], create_graph=True)
+
+    def total(a, b, c):  # D**3 of a**2 + (b**2 * a)**2 + (c**2 * b)**2, where D is the sum of all three slopes
+        return a**2 + b**4 * a**2 + c**4 * b**2
+
+    import itertools
+
+    def polynomial(terms, order):
+        for _ in range(order):
+            more = {}
+            for (i, j, k), factor in terms.items():
+                for powers, slope in (((i - 1, j, k), i), ((i, j - 1, k), j), ((i, j, k - 1), k)):
+                    if slope:
+                        more[powers] = more.get(powers, 0) + factor * slope
+            terms = more
+        return terms
+
+    terms = polynomial({(2, 0, 0): 1, (2, 4, 0): 1, (0, 2, 4): 1}, 2)
+    slopes = []
+    for axis in range(3):
+        value = 0.0
+        for powers, factor in terms.items():
+            if powers[axis]:
+                lowered = [p - (d == axis) for d, p in enumerate(powers)]
+                value += factor * powers[axis] * np.prod([n**p for n, p in zip((1.0, 2.0, 3.0), lowered, strict=True)])
+        slopes.append(value)
+    del itertools, total
+    np.testing.assert_allclose(found.numpy(), slopes)

@@ -1,0 +1,113 @@
+"""Every operation tells the storages that it saved from: a later write of any of them is noticed, or preserved.
+
+Whatever an operation saves, an operand or its result, normal or in place: under "copy_on_write" its gradient is right
+after the write; under "2.6" backward raises, and says who saved what and who took it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import minitensor as mt
+from tests.engine.differences import leaf
+
+NUMBERS, OTHERS = [0.5, 1.5, -2.0], [2.0, -1.0, 0.25]
+Saves = Callable[[mt.Tensor, mt.Tensor], tuple[mt.Tensor, mt.Tensor]]
+
+
+def product(x, y):
+    return x * y, x
+
+
+def product_second(x, y):
+    return x * y, y
+
+
+def exponential(x, y):
+    result = x.exp()
+    return result * 1.0, result
+
+
+def product_in_place(x, y):
+    result = x + 0.0
+    result.multiply_(y)
+    return result * 1.0, y
+
+
+def exponential_in_place(x, y):
+    result = x + 0.0
+    result.exp_()
+    return result * 1.0, result
+
+
+def choice_of_a_larger_one(x, y):
+    return mt.maximum(x, y), y
+
+
+def part_of_a_product(x, y):
+    return x[0:2] * y[1:], y
+
+
+E2 = np.exp(NUMBERS)
+CASES: dict[Saves, tuple[str, list[float], list[float]]] = {
+    product: ("multiply saved its first input", OTHERS, NUMBERS),
+    product_second: ("multiply saved its second input", OTHERS, NUMBERS),
+    exponential: ("exp saved its output", list(E2), [0, 0, 0]),
+    product_in_place: ("multiply_ saved its second input", OTHERS, NUMBERS),
+    exponential_in_place: ("exp_ saved its output", list(E2), [0, 0, 0]),
+    choice_of_a_larger_one: ("maximum saved its second input", [0, 1, 0], [1, 0, 1]),
+    part_of_a_product: ("multiply saved its second input", [-1.0, 0.25, 0], [0, 0.5, 1.5]),
+}
+
+
+def saved(given: Saves) -> tuple[list[mt.Tensor], mt.Tensor, mt.Tensor]:
+    """Two leaves; a result that has saved a tensor; and that tensor."""
+    leaves = [leaf(NUMBERS), leaf(OTHERS)]
+    result, held = given(*(w * 1.0 for w in leaves))
+    return leaves, result, held
+
+
+@pytest.mark.parametrize("given", CASES, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("write", [lambda t: t.fill_(7.0), lambda t: t.__setitem__(1, 7.0)], ids=["all", "one"])
+def test_what_an_operation_saved_is_preserved_from_a_write(given: Saves, write):
+    with mt.set_inplace_policy("copy_on_write"):
+        leaves, result, held = saved(given)
+        write(held)
+    found = mt.grad(result, leaves, allow_unused=True)
+    for gradient, want in zip(found, CASES[given][1:], strict=True):
+        np.testing.assert_allclose(np.zeros(3) if gradient is None else gradient.numpy(), want)
+
+
+@pytest.mark.parametrize("given", CASES, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_a_write_of_what_an_operation_saved_is_told_with_both_names(given: Saves, create_graph: bool):
+    leaves, result, held = saved(given)
+    held.fill_(7.0)
+    with pytest.raises(RuntimeError) as raised:
+        mt.grad(result, leaves, allow_unused=True, create_graph=create_graph)
+    text = str(raised.value)
+    assert CASES[given][0] in text and "overwritten: by fill_" in text
+    assert "None of the bytes" not in text
+
+
+def test_of_two_storages_with_one_id_the_newer_ones_write_is_told():
+    """Ids are used again: the log may hold writes of a storage that is gone."""
+    for turn in range(200):
+        with mt.no_grad():
+            gone = mt.ones([3], "float64")
+            gone.zero_()  # made version 1 of a storage that is about to go
+            known = id(gone._storage)
+        del gone
+        w = leaf(NUMBERS)
+        x = w * 1.0
+        if id(x._storage) != known:
+            continue
+        result = x[1:] * x[1:]
+        x[0] = 7.0  # a disjoint write: backward asks the log who made version 1
+        with pytest.raises(RuntimeError, match="written:     by setitem, which made version 1"):
+            mt.grad(result, w)
+        return
+    pytest.skip("no id was used again")

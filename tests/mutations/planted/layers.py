@@ -1,0 +1,96 @@
+"""Faults in operations of one's own, and in names that rebind a tensor."""
+
+from functools import partial
+
+from ..mutation import mutation
+
+context = partial(mutation, "autograd/context.py")
+layer = partial(mutation, "autograd/py_layer.py")
+rebinding = partial(mutation, "rebinding.py")
+
+context(
+    "layer-writes-a-leaf",
+    "A layer may write a leaf that wants a gradient.",
+    "            check_target(x, self.name)",
+    "            pass",
+    "py_layer",
+)  # fmt: skip
+context(
+    "layer-saves-what-it-overwrites",
+    "What a layer saves and then overwrites is not copied.",
+    "            entries[i] = own_input(self.name, x._array)",
+    "            pass",
+    "py_layer",
+)  # fmt: skip
+context(
+    "saved-tensor-may-be-written",
+    "A layer's backward may write what was saved.",
+    "        x._array.flags.writeable = False",
+    "        pass",
+    "py_layer",
+)  # fmt: skip
+context(
+    "layer-saves-without-being-remembered",
+    "The storages of what a layer saved do not know of it.",
+    "                remember(x._storage, self.node)",
+    "                pass",
+    "py_layer",
+)  # fmt: skip
+context(
+    "unannounced-write-goes-unnoticed",
+    "A layer may write an input without saying so.",
+    "not (wanted or returned) or not self.was_written(k):",
+    "not (wanted or returned) or True:",
+    "py_layer",
+)  # fmt: skip
+mutation(
+    "autograd/outputs.py",
+    "outputs-not-counted",
+    "No gradient seems to have come for any of several outputs.",
+    "    whole[part.count] = 1\n",
+    "    whole[part.count] = 0\n",
+    "py_layer",
+)  # fmt: skip
+layer(
+    "layer-runs-recorded",
+    "What a layer's forward does is recorded.",
+    "            with no_grad():\n                result",
+    "            if True:\n                result",
+    "py_layer",
+)  # fmt: skip
+layer(
+    "layer-output-shares-memory",
+    "Where a layer returns one tensor twice, both are one storage.",
+    "        return Tensor._made(np.array(x._array, order=\"C\"))\n",
+    "        return Tensor._alias(x._array, x._storage)\n",
+    "py_layer",
+)  # fmt: skip
+layer(
+    "layer-freed-not-checked",
+    "A layer's second backward does not say that the first has freed what it needs.",
+    "    if node.saved is FREED:\n        raise freed(node)\n    return node.saved[-1]",
+    "    return node.saved[-1]",
+    "py_layer",
+)  # fmt: skip
+rebinding(
+    "cast-begins-at-version-0",
+    "cast_ gives a tensor a storage whose version begins anew.",
+    "    storage.version = x._storage.version\n",
+    "",
+    "rebinding", "tests/conformance/test_names.py",
+)  # fmt: skip
+rebinding(
+    "cast-stays-in-the-family",
+    "A tensor that cast_ has moved to another storage still belongs to the old family.",
+    "_moved_to(x, x._array.astype(wanted.numpy, order=\"C\"), \"cast_\")\n    x._history = None\n",
+    "_moved_to(x, x._array.astype(wanted.numpy, order=\"C\"), \"cast_\")\n",
+    "rebinding", "tests/conformance/test_names.py",
+)  # fmt: skip
+mutation(
+    "autograd/several.py",
+    "one-root-counts-once",
+    "backward from one tensor given twice counts it once.",
+    "np.asarray(roots[node] + start)",
+    "np.asarray(start)",
+    "py_layer", "gradcheck", "grad",
+)  # fmt: skip

@@ -1,0 +1,195 @@
+"""Faults in the derivative table, and in what its rules call."""
+
+from functools import partial
+
+from ..mutation import mutation
+
+arithmetic = partial(mutation, "table/arithmetic.py")
+functions = partial(mutation, "table/functions.py")
+on_arrays = partial(mutation, "rules/on_arrays.py")
+on_tensors = partial(mutation, "rules/on_tensors.py")
+
+functions(
+    "sine-saves-its-output",
+    "The rule of the sine asks for its output instead of its input.",
+    'x="g * cos(x)"',
+    'x="g * cos(out)"',
+    "operations",
+)  # fmt: skip
+functions(
+    "tanh-with-the-wrong-sign",
+    "The slope of tanh has a plus for a minus.",
+    'x="g * (1 - out * out)", spaces="TmF"',
+    'x="g * (1 + out * out)", spaces="TmF"',
+    "operations",
+)  # fmt: skip
+functions(
+    "base-of-a-logarithm-forgotten",
+    "The slope of log2 is that of the natural logarithm.",
+    'x="g / (x * 0.6931471805599453)"',
+    'x="g / x"',
+    "operations", "gradients_of_every_op",
+)  # fmt: skip
+arithmetic(
+    "square-without-its-two",
+    "The slope of the square misses its factor.",
+    'x="g * 2 * x"',
+    'x="g * x"',
+    "operations",
+)  # fmt: skip
+arithmetic(
+    "subtract-adds",
+    "The second operand of a difference gets its gradient with the wrong sign.",
+    'x="g", y="-g", aliases=("sub",)',
+    'x="g", y="g", aliases=("sub",)',
+    "operations",
+)  # fmt: skip
+arithmetic(
+    "operands-of-a-product-swapped",
+    "Each operand of a product gets its own value for a slope.",
+    'x="g * y", y="g * x", aliases=("mul",)',
+    'x="g * x", y="g * y", aliases=("mul",)',
+    "operations",
+)  # fmt: skip
+arithmetic(
+    "both-get-the-gradient-of-a-tie",
+    "At a tie of maximum both operands get the whole gradient.",
+    'x="where(x > y, g, 0)", y="where(x > y, 0, g)")',
+    'x="where(x >= y, g, 0)", y="where(x > y, 0, g)")',
+    "operations", "infinite",
+)  # fmt: skip
+arithmetic(
+    "clip-multiplies-by-a-mask",
+    "What clip cut off is multiplied by 0: nan where the incoming gradient is infinite.",
+    'marks={"passed": "inside(x, min, max)"}, x="where(passed, g, 0)")',
+    'marks={"passed": "inside(x, min, max)"}, x="g * passed")',
+    "infinite",
+)  # fmt: skip
+mutation(
+    "table/activations.py",
+    "relu-lets-everything-pass",
+    "relu does not stop the gradient of negative elements.",
+    'x="where(out > 0, g, 0)"',
+    'x="where(out > 0, g, g)"',
+    "operations",
+)  # fmt: skip
+mutation(
+    "table/constants.py",
+    "filling-keeps-the-gradient",
+    "What fill_ overwrites keeps its gradient.",
+    'signature="x, value", prepare=kernels.fill_arguments, x="zeros_like(g)"',
+    'signature="x, value", prepare=kernels.fill_arguments, x="g"',
+    "in_place",
+)  # fmt: skip
+mutation(
+    "table/masked.py",
+    "masked-fill-multiplies-by-a-mask",
+    "What masked_fill overwrites is multiplied by 0.",
+    'x="where(mask, 0, g)", value="where(mask, g, 0)"',
+    'x="g * logical_not(mask)", value="where(mask, g, 0)"',
+    "infinite",
+)  # fmt: skip
+mutation(
+    "table/reducing.py",
+    "mean-is-a-sum",
+    "The gradient of a mean is not divided.",
+    'x="spread(g, shape, axis, keepdim) / along(shape, axis)"',
+    'x="spread(g, shape, axis, keepdim)"',
+    "operations",
+)  # fmt: skip
+mutation(
+    "table/indexed.py",
+    "alpha-forgotten",
+    "index_add does not scale the gradient of its value.",
+    'value="index_select(g, index, axis) * alpha"',
+    'value="index_select(g, index, axis)"',
+    "indexed_writes",
+)  # fmt: skip
+mutation(
+    "table/matrices.py",
+    "addmm-without-transposing",
+    "A matrix product's gradient is not transposed.",
+    '"x": "matmul(g, y, False, True) * alpha"',
+    '"x": "matmul(g, y, False, False) * alpha"',
+    "indexed_writes",
+)  # fmt: skip
+on_arrays(
+    "clip-passes-its-bounds",
+    "The slope of clip at its lower bound is 1.",
+    "return np.logical_and(x > min, x < max)",
+    "return np.logical_and(x >= min, x < max)",
+    "operations", "infinite",
+)  # fmt: skip
+on_arrays(
+    "ties-get-the-whole-gradient",
+    "Tied extremes do not share the gradient.",
+    "spread(g, x.shape, axis, keepdim) / shares.astype(g.dtype)",
+    "spread(g, x.shape, axis, keepdim)",
+    "operations",
+)  # fmt: skip
+on_arrays(
+    "leading-ones-summed-from-the-front",
+    "A gradient with fewer dimensions than its input is lined up from the front.",
+    "        g = g.reshape((1,) * (len(shape) - g.ndim) + g.shape)",
+    "        g = g.reshape(g.shape + (1,) * (len(shape) - g.ndim))",
+    "indexing", "writes",
+)  # fmt: skip
+on_arrays(
+    "power-multiplies-by-a-slope-of-zero",
+    "x ** 0 multiplies the incoming gradient by 0.",
+    "            return np.zeros_like(g)\n",
+    "            return g * 0\n",
+    "infinite",
+)  # fmt: skip
+on_arrays(
+    "product-of-others-counts-itself",
+    "The slope of a product along an axis holds the element itself.",
+    "before[..., 1:] = np.cumprod(rows[..., :-1], axis=-1)",
+    "before[...] = np.cumprod(rows, axis=-1)",
+    "operations",
+)  # fmt: skip
+on_tensors(
+    "pairs-of-a-product-count-themselves",
+    "Second order: the slope of a product along an axis holds the element itself.",
+    "_where(constant(np.array(itself)), 1.0, pairs)",
+    "_where(constant(np.array(itself)), 2.0, pairs)",
+    "gradients_of_every_op", "gradcheck",
+)  # fmt: skip
+on_tensors(
+    "mixed-slope-of-a-power-cut-off",
+    "Second order: the slope of x ** y does not depend on y where y is 0.",
+    "    if not y.stop_gradient:\n",
+    "    if False:\n",
+    "infinite",
+)  # fmt: skip
+on_tensors(
+    "second-order-clip-lets-everything-pass",
+    "Second order: clip lets every gradient pass.",
+    "return constant(on_arrays.inside(x._array, min, max))",
+    "return constant(on_arrays.inside(x._array, None, None))",
+    "infinite", "gradients_of_every_op",
+)  # fmt: skip
+mutation(
+    "rules/on_arrays_along_axis.py",
+    "every-assigned-value-gets-the-gradient",
+    "put_along_axis: of several values assigned to one element, all get its gradient.",
+    "stayed = np.where(last_of_each(flat), taken(g, flat), g.dtype.type(0))",
+    "stayed = taken(g, flat)",
+    "indexed_writes",
+)  # fmt: skip
+mutation(
+    "rules/on_arrays_indexed.py",
+    "overwritten-rows-get-the-gradient",
+    "scatter: of rows that were assigned twice, both updates get the gradient.",
+    "        taken[~last_of_each(rows)] = 0\n",
+    "        pass\n",
+    "indexed_writes",
+)  # fmt: skip
+mutation(
+    "rules/on_arrays_functions.py",
+    "doubling-stops-early",
+    "cumprod: long rows lose the gradient of what lies far behind.",
+    "        stretch *= 2\n",
+    "        stretch *= 3\n",
+    "operations", "functions",
+)  # fmt: skip

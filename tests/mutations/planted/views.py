@@ -1,0 +1,186 @@
+"""Faults in views, regions and joins."""
+
+from functools import partial
+
+from ..mutation import mutation
+
+regions = partial(mutation, "regions.py")
+views = partial(mutation, "views.py")
+parts = partial(mutation, "parts.py")
+relaying = partial(mutation, "relaying.py")
+joining = partial(mutation, "joining.py")
+
+regions(
+    "overwritten-cells-keep-their-gradient",
+    "What a write through a view covers is not taken out of the gradient of what was there.",
+    "        part[...] = 0\n",
+    "",
+    "autograd", "alias_programs",
+)  # fmt: skip
+regions(
+    "overlapping-cells-get-one-gradient",
+    "A cell that a view shows twice gets the last gradient only.",
+    "np.add.at(cells, self.view.of(np.arange(self.extent)), g)",
+    "self.view.of(cells)[...] = g",
+    "views",
+)  # fmt: skip
+regions(
+    "region-counted-from-the-first-element",
+    "Places are counted from the founder's first element, also where its strides go down.",
+    "Layout((at - base) // size",
+    "Layout((at - address(founder)) // size",
+    "alias_programs", "views",
+)  # fmt: skip
+regions(
+    "touching-dimensions-do-not-overlap",
+    "Two dimensions that share just one cell are taken for free of overlap.",
+    "        if step <= reach:",
+    "        if step < reach:",
+    "views",
+)  # fmt: skip
+regions(
+    "overlapping-view-covers-everything",
+    "A view that shows some cells twice, and others not at all, counts as showing all.",
+    " and not overlaps_itself(view)",
+    "",
+    "leaves", "views",
+)  # fmt: skip
+regions(
+    "second-order-read-shifted",
+    "Second order: a view shows its part of another order of the founder.",
+    "        self.founder.of(cells)[...] = u\n        return",
+    "        cells[: u.size] = u.ravel()\n        return",
+    "grad", "gradcheck",
+)  # fmt: skip
+views(
+    "view-has-a-history-of-its-own",
+    "A view does not join the family of the tensor that it is taken of.",
+    "        out._history = history\n        out._seen = history.epoch\n",
+    "        out._history = None\n",
+    "autograd", "views",
+)  # fmt: skip
+views(
+    "view-under-no-grad-takes-part",
+    "A view taken under no_grad joins the family, and a write through it is recorded.",
+    "if node is None or modes.grad:",
+    "if True:",
+    "views", "modes",
+)  # fmt: skip
+views(
+    "leaf-may-be-relaid",
+    "A leaf is given another shape in grad mode.",
+    "if modes.grad and is_protected(x):",
+    "if False:",
+    "leaves", "views",
+)  # fmt: skip
+views(
+    "retained-gradient-lost-on-the-way-to-another-shape",
+    "A tensor is given another shape, and its retained gradient stays with the old one.",
+    "            move_boxes(node, x._node)\n",
+    "",
+    "retained",
+)  # fmt: skip
+parts(
+    "gradient-where-the-part-does-not-look",
+    "The gradient of a part is not 0 in the rest.",
+    "for_all = np.zeros(node.inputs[0].shape, g.dtype)",
+    "for_all = np.ones(node.inputs[0].shape, g.dtype)",
+    "autograd", "views",
+)  # fmt: skip
+parts(
+    "overlapping-view-may-be-written",
+    "A view whose elements share memory is not marked as read-only.",
+    "    if overlaps_itself(array):\n        array.flags.writeable = False\n",
+    "",
+    "views", "all_or_nothing",
+)  # fmt: skip
+parts(
+    "as-strided-reaches-outside",
+    "as_strided takes places behind the family's memory.",
+    "begin <= first and last < begin + extent",
+    "begin <= first and last <= begin + extent",
+    "views", "bad_input",
+)  # fmt: skip
+relaying(
+    "transpose-turned-the-same-way-back",
+    "The gradient of a transpose is permuted as the value was, instead of back.",
+    "        back[p] = i",
+    "        back[i] = p",
+    "views", "autograd",
+)  # fmt: skip
+relaying(
+    "reshape-in-place-copies",
+    "reshape_ takes a copy where the memory does not allow the shape.",
+    "return reshaped if np.may_share_memory(reshaped, array) else None",
+    "return reshaped",
+    "views",
+)  # fmt: skip
+joining(
+    "stack-gives-the-first-gradient-to-all",
+    "Every tensor of a stack gets the gradient of the first.",
+    "return [g[(slice(None),) * axis + (i, ...)] for",
+    "return [g[(slice(None),) * axis + (0 * i, ...)] for",
+    "operations", "views", "autograd",
+)  # fmt: skip
+joining(
+    "concat-onward-begins-at-zero",
+    "Second order: every part of a join is put at its beginning.",
+    "begin = sum(lengths[:i])",
+    "begin = 0 * sum(lengths[:i])",
+    "grad", "gradcheck",
+)  # fmt: skip
+joining(
+    "split-is-a-view",
+    "The parts of a split share memory with the whole.",
+    "out = Tensor._made(pick(x._array).copy(), \"split\", (x,))",
+    "out = Tensor._alias(pick(x._array), x._storage)",
+    "views",
+)  # fmt: skip
+mutation(
+    "tensor.py",
+    "detach-stays-in-the-family",
+    "A detached alias belongs to the family, and writes through it are recorded.",
+    "        alias = Tensor._alias(self._array, self._storage)\n        if watch",
+    "        alias = self.__copy__()\n        if watch",
+    "autograd", "views",
+)  # fmt: skip
+mutation(
+    "tensor.py",
+    "numpy-shares-memory",
+    "numpy() gives the memory itself: it can be written behind the engine's back.",
+    "return self._array.copy()",
+    "return self._array",
+    "protocols", "creation",
+)  # fmt: skip
+mutation(
+    "tensor.py",
+    "gradient-keeps-its-history",
+    "A gradient that is set keeps a history that may lead back to its leaf: a cycle.",
+    "                gradient = gradient.detach()  # its history may lead back to this leaf",
+    "                pass",
+    "memory_returns", "leaves",
+)  # fmt: skip
+mutation(
+    "tensor.py",
+    "retaining-member-not-noted",
+    "A view that retains its gradient is not known to its family.",
+    "            self._history.note_retaining(self)",
+    "            pass",
+    "retained",
+)  # fmt: skip
+mutation(
+    "tensor.py",
+    "resumed-leaf-is-a-new-one",
+    "A leaf whose stop_gradient was True for a while comes back as another leaf.",
+    "                self._extras().paused = node, self._history, self._array",
+    "                pass",
+    "leaves",
+)  # fmt: skip
+mutation(
+    "creation.py",
+    "to-tensor-shares-memory",
+    "A tensor made of an array shares its memory.",
+    "        array = np.array(data, order=\"C\")",
+    "        array = np.asarray(data, order=\"C\")",
+    "creation",
+)  # fmt: skip
