@@ -96,8 +96,9 @@ def stale(node: Node, what: str, saved: Saved) -> RuntimeError:
     lines = [
         f"A tensor of shape {list(array.shape)} that backward needs has been modified by an inplace operation."
         if taken
-        else f"A tensor of shape {list(array.shape)} that backward needs lies in memory that was written by an inplace "
-        f"operation. None of the bytes that it saved were overwritten: only the version of their storage has moved.",
+        else f"A tensor of shape {list(array.shape)} that backward needs lies in memory that has been modified by an "
+        f"inplace operation. None of the bytes that it saved were overwritten: only the version of their storage has "
+        f"moved.",
         f"  saved:       {node.op.name} saved its {which} at version {version} ({node.place})",
     ]
     now = storage.version
@@ -173,6 +174,12 @@ def explain_in_place(op: str, error: Exception, arrays: tuple[np.ndarray, ...], 
     if isinstance(error, TypeError) and target.dtype not in FLOATS:
         return result_does_not_fit(op, target.dtype)
     return explain(op, error, arrays)
+
+
+def named(op: str, error: Exception) -> Exception:
+    """An error about an argument, with the name of the operation in front unless it stands there already."""
+    text = str(error)
+    return error if text.startswith(op.rstrip("_")) else type(error)(f"{op}: {text}")
 
 
 def explain_other(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> Exception:

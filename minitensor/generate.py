@@ -65,6 +65,7 @@ ENGINE: dict[str, Any] = {
     "meter": cpu_meter,
     "modes": modes,
     "move_boxes": move_boxes,
+    "named": errors.named,
     "ndarray": np.ndarray,
     "new": object.__new__,
     "quietly": quietly,

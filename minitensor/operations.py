@@ -59,10 +59,6 @@ def _compared(name: str) -> Any:
     return compare
 
 
-def _rounded(x: Tensor, digits: int | None = None) -> Tensor:
-    return FUNCTIONS["round"](x, digits or 0)
-
-
 _OPERATORS = {
     "__add__": FUNCTIONS["add"],
     "__sub__": FUNCTIONS["subtract"],
@@ -82,7 +78,7 @@ _OPERATORS = {
     "__rmod__": swapped("remainder"),
     "__neg__": FUNCTIONS["neg"],
     "__abs__": FUNCTIONS["abs"],
-    "__round__": _rounded,
+    "__round__": FUNCTIONS["round"],
     "__eq__": _compared("equal"),
     "__ne__": _compared("not_equal"),
     "__lt__": _compared("less_than"),

@@ -130,6 +130,13 @@ IN_PLACE_COMMIT = """\
             {x}._node = node
 """
 
+PREPARE = """\
+    try:
+        {arguments} = prepare({arguments})
+    except (ValueError, TypeError, OverflowError, IndexError) as error:
+        raise named({name!r}, error) from None
+"""
+
 BACKWARD = '''\
 def {name}(node, g):
     """{doc}"""
@@ -180,7 +187,7 @@ class _Text:
             "arrays": _lines(4, [f"{a} = {x}._array" for x, a in self.array.items()]),
             "call": ", ".join([*self.array.values(), *row.argument_names]),
             "as_": ", ".join(self.array.values()),
-            "prepare": f"    {arguments} = prepare({arguments})" if row.prepare else "",
+            "prepare": PREPARE.format(name=self.name, arguments=arguments) if row.prepare else "",
             "nodes": self.nodes(),
             "any_node": " or ".join(f"{self.node(x)} is not None" for x in self.ruled),
             "inputs": ", ".join(self.node(x) for x in self.ruled),

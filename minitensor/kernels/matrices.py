@@ -40,7 +40,13 @@ def matmul(a: Array, b: Array, transpose_a: bool, transpose_b: bool) -> Array:
             f"shapes {list(a.shape)} and {list(b.shape)} do not fit: the last dimension of the first ({inner[0]}) must "
             f"equal the {'last but one' if b.ndim > 1 else 'only one'} of the second ({inner[1]})"
         )
-    return np.matmul(a, b)
+    try:
+        return np.matmul(a, b)
+    except ValueError:
+        raise ValueError(
+            f"shapes {list(a.shape)} and {list(b.shape)} do not fit: but for the last two dimensions they must be "
+            f"equal, or 1 in one of them"
+        ) from None
 
 
 def addmm_arguments(beta: Any, alpha: Any) -> tuple[Any, ...]:

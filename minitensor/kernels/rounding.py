@@ -49,7 +49,9 @@ def frac(a: Array, out: Array | None = None) -> Array:
 
 
 def round_arguments(decimals: Any) -> tuple[Any, ...]:
-    """An integer."""
+    """An integer; None, as Python's ``round(x, None)`` gives, is 0."""
+    if decimals is None:
+        return (0,)
     try:
         return (decimals.__index__(),)
     except AttributeError:

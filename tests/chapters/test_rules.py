@@ -101,7 +101,7 @@ def expects_errors_by_name(chapter):
             return "the tag raises-exception; use %%expect_error"
 
 
-# ---- an appendix asks nothing and teaches nothing new: it says where its facts come from ------------------------------
+# ---- an appendix is looked up: it asks nothing, and says where its facts come from -----------------------------------
 
 
 def title_carries_the_letter_of_the_file(appendix):

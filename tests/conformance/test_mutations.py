@@ -8,8 +8,8 @@ from __future__ import annotations
 import pytest
 
 from tests.mutations import planted  # noqa: F401  (all mutations)
-from tests.mutations.mutation import MUTATIONS, Mutation, sample
-from tests.mutations.runner import Tree
+from tests.mutations.mutation import MUTATIONS, ROOT, Mutation, sample
+from tests.mutations.runner import Tree, path
 
 #: Says which ten.
 SEED = 0
@@ -24,6 +24,10 @@ def tree(tmp_path_factory) -> Tree:
 def test_every_mutation_still_fits_its_file(mutation: Mutation):
     compile(mutation.planted(mutation.source()), mutation.file, "exec")
     assert mutation.old != mutation.new and mutation.tests
+    for tests in mutation.tests:
+        file, _, function = path(tests).partition("::")
+        text = (ROOT / file).read_text(encoding="utf-8")
+        assert not function or f"def {function.partition('[')[0]}(" in text
 
 
 def test_every_part_of_the_engine_has_mutations():

@@ -110,7 +110,7 @@ class Tree:
             _write(file, sound)
 
     def _turns(self, mutation: Mutation, anywhere: bool) -> list[list[str]]:
-        turns = [[name if "/" in name else f"tests/engine/test_{name}.py"] for name in mutation.tests]
+        turns = [[path(name)] for name in mutation.tests]
         if anywhere:
             known = {turn[0] for turn in turns}
             files = [f"tests/engine/test_{name}.py" for name in QUICK]
@@ -161,6 +161,12 @@ def _write(file: Path, source: str) -> None:
     file.write_text(source, encoding="utf-8")
     for compiled in (file.parent / "__pycache__").glob(f"{file.stem}.*"):
         compiled.unlink()
+
+
+def path(tests: str) -> str:
+    """``in_place::test_x`` as pytest takes it."""
+    name, colons, test = tests.partition("::")
+    return tests if "/" in name else f"tests/engine/test_{name}.py{colons}{test}"
 
 
 def _limit_memory() -> None:
