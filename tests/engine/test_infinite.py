@@ -57,11 +57,11 @@ def of_case(given: Case, in_place: bool) -> Program:
     return Program(str(given) + "_" * in_place, run, given.arrays, given.name in FACTORS)
 
 
-def few(programs: list[Program]) -> list[Program]:
-    """Those with at most 12 elements, and the smallest of every operation that has none."""
+def few(programs: list[Program], most: int) -> list[Program]:
+    """Those with at most so many elements, and the smallest of every operation that has none."""
     by_size = sorted(programs, key=elements, reverse=True)
     smallest = {operation(p): p for p in by_size}.values()
-    return [p for p in programs if elements(p) <= 12 or any(p is each for each in smallest)]
+    return [p for p in programs if elements(p) <= most or any(p is each for each in smallest)]
 
 
 def elements(program: Program) -> int:
@@ -73,11 +73,10 @@ def operation(program: Program) -> str:
 
 
 GIVEN = [s for s in SAMPLES if ROWS[s.name].rules and any(ruled(s))]
-NORMAL = few([of_sample(s, False) for s in GIVEN if ROWS[s.name].normal] + [of_case(c, False) for c in CASES])
-IN_PLACE = few(
-    [of_sample(s, True) for s in GIVEN if ROWS[s.name].in_place and fits(s)]
-    + [of_case(c, True) for c in CASES if ROWS[c.name].in_place]
-)
+NORMAL = few([of_sample(s, False) for s in GIVEN if ROWS[s.name].normal], 12)
+NORMAL += few([of_case(c, False) for c in CASES], 24)
+IN_PLACE = few([of_sample(s, True) for s in GIVEN if ROWS[s.name].in_place and fits(s)], 12)
+IN_PLACE += few([of_case(c, True) for c in CASES if ROWS[c.name].in_place], 24)
 
 
 @pytest.mark.parametrize("program", NORMAL, ids=str)
