@@ -127,6 +127,26 @@ def call(name: str, x: Tensor, given: tuple[Any, ...]) -> Any:
     return getattr(place, name)(x, *given)
 
 
+def no_leaf(name: str) -> Tensor:
+    """A tensor of 1 MiB for the operation ``name``, that wants a gradient and may be overwritten."""
+    leaf = full(0.5, name)
+    leaf.stop_gradient = False
+    return leaf.scale(1.0)
+
+
+def is_refused(name: str, policy: str) -> bool:
+    """Whether the policy refuses the operation, with constants as its other operands."""
+    x, given = no_leaf(name), arguments(name)
+    try:
+        with mt.set_inplace_policy(policy):
+            call(name, x, given)
+    except ValueError as error:
+        if "policy" not in str(error):
+            raise
+        return True
+    return False
+
+
 def copies_held(name: str, others_want: bool = False) -> Fraction | None:
     """Bytes held after ``name`` on a tensor that wants a gradient and is no leaf, in units of that tensor.
 
@@ -141,9 +161,7 @@ def copies_held(name: str, others_want: bool = False) -> Fraction | None:
         for each in given:
             if isinstance(each, Tensor) and each.dtype in (mt.float32, mt.float64):
                 each.stop_gradient = False
-    leaf = full(0.5, name)
-    leaf.stop_gradient = False
-    x = leaf.scale(1.0)
+    x = no_leaf(name)
     size = x.nbytes
     before = mt.device.cpu.memory_allocated()
     try:
@@ -246,7 +264,7 @@ def _fact(facts: Path, file: str) -> Any:
 
 
 def signature(name: str, recorded: dict[str, Any]) -> str:
-    """The parameters in Paddle 3.3.1, without types; where Paddle hides them, those of minitensor."""
+    """The parameters in Paddle 3.3.1, without types and ``name``; where Paddle hides them, those of minitensor."""
     for text in recorded["signature_3.3.1"].values():
         if text.startswith("(") and "**kwargs" not in text:
             made: dict[str, Any] = {}
@@ -257,8 +275,8 @@ def signature(name: str, recorded: dict[str, Any]) -> str:
 
 
 def _bare(signature: inspect.Signature) -> inspect.Signature:
-    parameters = [each.replace(annotation=inspect.Parameter.empty) for each in signature.parameters.values()]
-    return inspect.Signature(parameters)
+    shown = [each for each in signature.parameters.values() if each.name != "name"]
+    return inspect.Signature([each.replace(annotation=inspect.Parameter.empty) for each in shown])
 
 
 def gradient(name: str) -> str:
@@ -332,16 +350,16 @@ def markdown(heads: Iterable[str], lines: Iterable[Iterable[str]]) -> str:
 
 def in_place_table(entries: Iterable[Entry]) -> str:
     """What each operation keeps, and the copies of x that are held for it: here, and as recorded."""
-    heads = ("Operation", "Gradient", "Keeps", "minitensor", "Paddle 2.6.2", "PyTorch 2.13", "Differs")
+    heads = ("Operation", "Gradient", "Keeps", "Paddle", "PyTorch", "Differs")
     lines = (
-        (
-            *(_operation(each), each.gradient, each.keeps),
-            *(each.held + (f"; {each.when}" if each.when else ""), each.paddle, each.torch),
-            _numbers(each),
-        )
-        for each in entries
+        (_operation(each), each.gradient, _kept(each), each.paddle, each.torch, _numbers(each)) for each in entries
     )
     return markdown(heads, lines)
+
+
+def _kept(entry: Entry) -> str:
+    when = f"; {entry.when}" if entry.when else ""
+    return f"{entry.keeps}: {entry.held}{when}"
 
 
 def changes_table(entries: Iterable[Entry]) -> str:

@@ -13,6 +13,7 @@ import pytest
 
 import minitensor as mt
 from tests.engine.differences import leaf
+from tests.engine.memory import allocated
 
 NUMBERS, OTHERS = [0.5, 1.5, -2.0], [2.0, -1.0, 0.25]
 Saves = Callable[[mt.Tensor, mt.Tensor], tuple[mt.Tensor, mt.Tensor]]
@@ -111,3 +112,72 @@ def test_of_two_storages_with_one_id_the_newer_ones_write_is_told():
     x[0] = 7.0  # a disjoint write: backward asks the log who made version 1
     with pytest.raises(RuntimeError, match="by setitem, which made version 1"):
         mt.grad(result, w)
+
+
+# ---------- many savers, and savers of parts ----------
+
+
+def test_savers_come_and_go_and_those_that_stay_are_preserved_for():
+    w = leaf(NUMBERS)
+    x = w * 1.0
+    kept = []
+    for turn in range(600):
+        result = x * x
+        if turn % 7 == 0:
+            kept.append(result)
+    with mt.set_inplace_policy("copy_on_write"):
+        x.fill_(7.0)
+    for result in kept:
+        assert mt.grad(result, w, retain_graph=True)[0].tolist() == [1.0, 3.0, -4.0]
+
+
+def test_bytes_preserved_for_a_saver_that_goes_stale_by_version_are_let_go(no_collector):
+    w = leaf(np.ones([4, 1024]))
+    x = w * 1.0
+    result = x[:2] * x[:2]
+    base = allocated()
+    with mt.no_grad(), mt.set_inplace_policy("copy_on_write"):
+        x[0] = 7.0
+    assert allocated() - base == 8 * 1024
+    with mt.no_grad():
+        x[3] = 7.0  # under "2.6", beside the bytes that were saved
+    assert allocated() == base
+    with pytest.raises(RuntimeError, match="modified by an inplace|only the version"):
+        mt.grad(result, w)
+
+
+def test_a_saved_part_is_put_together_from_a_larger_copy_and_a_smaller_one():
+    w = leaf([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0])
+    factor = leaf([10.0, 10.0, 10.0, 10.0, 10.0])
+    with mt.set_inplace_policy("copy_on_write"):
+        x = w * 1.0
+        result = x[2:6] * x[2:6]
+        x[5] = 0.0  # preserves one cell
+        x[0:5].multiply_(factor)  # copies five for its own backward, of which the saved part has three
+    assert mt.grad(result, w)[0].tolist() == [0, 0, 6, 8, 10, 12, 0, 0]
+
+
+def test_a_write_right_behind_what_was_saved_has_taken_none_of_it():
+    w = leaf([1.0, 2.0, 3.0, 4.0])
+    x = w * 1.0
+    result = x[0:2] * x[0:2]
+    x[[2, 3]] = 7.0
+    with pytest.raises(RuntimeError, match="None of the bytes that it saved were overwritten"):
+        mt.grad(result, w)
+
+
+def test_an_operand_that_begins_inside_the_target_and_ends_behind_it():
+    w = leaf([1.0, 2.0, 3.0, 4.0])
+    x = w * 1.0
+    x[0:3].multiply_(x[1:4])
+    assert x.tolist() == [2.0, 6.0, 12.0, 4.0]
+    assert mt.grad(x, w)[0].tolist() == [2.0, 1.0 + 3.0, 2.0 + 4.0, 3.0 + 1.0]
+
+
+def test_a_view_that_shows_some_cells_twice_becomes_a_leaf_by_itself():
+    x = mt.to_tensor([1.0, 2.0, 3.0, 4.0], "float64")
+    ends = x.as_strided([2, 2], [3, 0])  # as many elements as x has, from its first to its last
+    ends.stop_gradient = False
+    assert x.stop_gradient and ends.is_leaf
+    (ends * 2.0).backward()
+    assert ends.grad.tolist() == [[2.0, 2.0], [2.0, 2.0]] and x.grad is None

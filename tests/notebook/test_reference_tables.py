@@ -1,0 +1,135 @@
+"""The tables of the appendix: every name once, with numbers that were measured or recorded."""
+
+from __future__ import annotations
+
+import json
+import re
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import minitensor as mt
+from minitensor import differences
+from minitensor.left_out import LEFT_OUT
+from minitensor.notebook import reference_tables as tables
+
+ROOT = Path(__file__).parents[2]
+FACTS = ROOT / "facts"
+PAGE = ROOT / "chapters" / "A_every_in_place_operation.md"
+
+
+@pytest.fixture(scope="module")
+def entries():
+    return tables.entries(FACTS)
+
+
+def entry(entries, name):
+    return next(each for each in entries if each.name == name)
+
+
+def test_every_name_has_one_line_or_a_reason(entries):
+    recorded = json.loads((FACTS / "inplace-apis.json").read_text())["rows"]
+    assert sorted([*(each.name for each in entries), *LEFT_OUT]) == sorted(recorded)
+    lines = [line for each in LEFT_OUT for line in tables.left_out_table().splitlines() if f"`{each}` |" in line]
+    assert len(lines) == len(LEFT_OUT)
+
+
+def test_the_page_shows_every_group_once():
+    shown = re.findall(r'^Markdown\(tables\.\w+\(of\("(\w+)"\)\)\)$', PAGE.read_text(), re.MULTILINE)
+    assert sorted(shown) == sorted(tables.GROUPS)
+
+
+def test_a_line_quotes_rule_parameters_and_places(entries):
+    sin = entry(entries, "sin_")
+    assert (sin.signature, sin.gradient, sin.keeps) == ("sin_(x)", "`x: g * cos(x)`", "its input")
+    assert sin.places == ("paddle.Tensor", "paddle")
+    assert entry(entries, "add_").signature == "add_(x, y, *, alpha=1)"
+    assert entry(entries, "clamp_").same_as == "clip_" and entry(entries, "clip_").same_as == ""
+
+
+# By arithmetic: a copy is 1, a bit of a float32 is 1/32; what Paddle and PyTorch hold is in the facts.
+@pytest.mark.parametrize(
+    "name, group, held, paddle, torch",
+    [
+        ("add_", "nothing", "0", "0", "0"),
+        ("exp_", "result", "0", "0", "0"),
+        ("clip_", "bits", "1/32", "1", "1"),
+        ("abs_", "bits", "1/16", "1", "1"),
+        ("sin_", "copy", "1", "1", "1"),
+        ("nan_to_num_", "bits", "1/32", "3/4", "1"),
+        ("sinc_", "copy", "1", "11/2 (3.3.1)", "–"),
+        ("gcd_", "integers", "–", "–", "–"),
+    ],
+)
+def test_a_line_has_the_bytes(entries, name, group, held, paddle, torch):
+    found = entry(entries, name)
+    assert (found.group, found.held, found.paddle, found.torch) == (group, held, paddle, torch)
+
+
+def test_another_operand_that_wants_a_gradient_is_told(entries):
+    assert entry(entries, "multiply_").when == "1 where `y` wants a gradient"
+    assert entry(entries, "lerp_").when == "1 where `weight` wants a gradient"
+    assert entry(entries, "add_").when == ""
+
+
+def test_bytes_come_from_the_meter():
+    x = tables.no_leaf("sin_")
+    before = mt.device.cpu.memory_allocated()
+    x.sin_()
+    held = mt.device.cpu.memory_allocated() - before
+    assert tables.copies_held("sin_") == Fraction(held, x.nbytes) == 1
+    assert tables.copies_held("gcd_") is None
+
+
+def test_no_operation_holds_more_than_the_smaller_of_both(entries):
+    for each in entries:
+        recorded = [Fraction(text.split()[0]) for text in (each.paddle, each.torch) if text != "–"]
+        if recorded and each.held != "–":
+            assert Fraction(each.held) <= min(recorded), each.name
+
+
+def test_what_a_policy_refuses_is_what_needs_its_input(entries):
+    refused = {each.name for each in entries if each.group not in ("metadata", "integers") and refuses(each)}
+    assert refused == {each.name for each in entries if each.group in ("bits", "copy")}
+
+
+def refuses(each) -> bool:
+    return tables.is_refused(each.name, "2.5")
+
+
+def test_changes_are_those_of_one_call():
+    assert tables.changes("reshape_") == ("stays", "the same", "shape, strides")
+    assert tables.changes("cast_") == ("0 → 1", "another", "dtype")
+    assert tables.changes("apply_") == ("0 → 1", "the same", "–")
+    assert tables.changes("detach_") == ("stays", "the same", "stop_gradient")
+
+
+def test_every_table_has_as_many_cells_in_each_line(entries):
+    made = [tables.in_place_table(entries), tables.changes_table([entry(entries, "cast_")])]
+    made += [tables.short_table(entries), tables.left_out_table(), tables.differences_table()]
+    for table in made:
+        bars = {len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}
+        assert len(bars) == 1
+
+
+def test_a_bar_in_a_cell_does_not_end_it():
+    assert tables.markdown(["a"], [["x | y"]]).splitlines()[-1] == "| x \\| y |"
+
+
+def test_the_differences_are_those_of_the_list():
+    table = tables.differences_table()
+    assert {each.reason for each in differences.DIFFERENCES} == {
+        line.rsplit(" | ", 1)[1].removesuffix(" |") for line in table.splitlines()[2:]
+    }
+
+
+def test_a_line_names_the_differences_that_cover_it(entries):
+    groups = dict(tables.numbered_differences())
+    assert all("`square_`" in groups[number].operations_text for number in entry(entries, "square_").differs)
+    assert entry(entries, "square_").differs and not entry(entries, "sin_").differs
+
+
+def test_the_numbers_that_hold_for_nearly_every_operation_are_those_the_page_names():
+    every = [str(number) for number, each in tables.numbered_differences() if each.operations == differences.EVERY]
+    assert f"Numbers {', '.join(every[:-1])} and {every[-1]} hold for nearly every operation" in PAGE.read_text()
