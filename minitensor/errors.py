@@ -106,7 +106,10 @@ def stale(node: Node, what: str, saved: Saved) -> RuntimeError:
         by = saved[2]
         made, writer = by.made, f"by {by.op}, which made version {by.made} ({Place(by.code, by.instruction)})"
     else:
-        made, write = version + 1, write_that_made(storage, version + 1)
+        # Writes under "copy_on_write" harm nobody: the last careless one is the one before their run.
+        kept_from, kept_to = getattr(storage, "kept", (now, now))
+        made = kept_from if kept_to == now and kept_from > version else version + 1
+        write = write_that_made(storage, made)
         writer = "by a write that is no longer in the log"
         if write is not None:
             op, code, instruction = write
@@ -192,7 +195,11 @@ def explain_other(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> 
 @telling("refused")
 def explain_other_in_place(op: str, error: Exception, arrays: tuple[np.ndarray, ...], target: np.ndarray) -> Exception:
     """The same for an in-place operation whose operands are not broadcast against each other."""
-    return explain_other(op, error, arrays) if target.flags.writeable else overlapping_target(op, target.shape)
+    if not target.flags.writeable:
+        return overlapping_target(op, target.shape)
+    if isinstance(error, TypeError) and "ufunc" in _plain(error) and target.dtype not in FLOATS:
+        return result_does_not_fit(op, target.dtype)
+    return explain_other(op, error, arrays)
 
 
 @telling("refused")

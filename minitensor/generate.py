@@ -25,9 +25,19 @@ from minitensor.device.counters import cpu_meter
 from minitensor.dtypes import FLOATS
 from minitensor.events import watch
 from minitensor.history import Leaf, Node, Operation, current, move_boxes, wrote
+from minitensor.kernels import written
 from minitensor.modes import modes
 from minitensor.rules import namespaces
-from minitensor.saving import FREED, after_write, before_write, recovered, remember
+from minitensor.saving import (
+    FREED,
+    after_write,
+    before_write,
+    before_write_of_part,
+    index_written,
+    recovered,
+    remember,
+    tidy,
+)
 from minitensor.storage import Storage, write_log
 from minitensor.table import ROWS, Row
 from minitensor.templates import backward_name, backward_source, in_place_source, normal_source
@@ -58,9 +68,11 @@ ENGINE: dict[str, Any] = {
     "after_write": after_write,
     "asarray": np.asarray,
     "before_write": before_write,
+    "before_write_of_part": before_write_of_part,
     "current": current,
     "freed": errors.freed,
     "getframe": sys._getframe,
+    "index_written": index_written,
     "logged": write_log.append,
     "meter": cpu_meter,
     "modes": modes,
@@ -72,9 +84,11 @@ ENGINE: dict[str, Any] = {
     "recovered": recovered,
     "ref": weakref.ref,
     "remember": remember,
+    "tidy": tidy,
     "unpacked": keeping.unpacked,
     "watch": watch,
     "wrote": wrote,
+    **{name: part for name, part in vars(written).items() if getattr(part, "__module__", None) == written.__name__},
     # What the first statements of rows call.
     **{
         name: function

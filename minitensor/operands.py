@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any
 
 import numpy as np
@@ -23,16 +24,10 @@ from minitensor.tensor import Tensor
 NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
 
 
-class _Nobody(list):  # type: ignore[type-arg]
-    """The savers of a storage that is never written: nobody has to know them."""
-
-    def append(self, _: Any) -> None:
-        pass
-
-
 def _uncounted() -> Storage:
     storage = Storage.__new__(Storage)
-    storage.buffer, storage.nbytes, storage.version, storage.savers = np.empty(0), 0, 0, _Nobody()
+    # It is never written, so nobody who saves from it has to be known.
+    storage.buffer, storage.nbytes, storage.version, storage.savers = np.empty(0), 0, 0, deque(maxlen=0)
     return storage
 
 

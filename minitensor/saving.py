@@ -13,7 +13,7 @@ What is preserved is freed with the last node that needs it. So cells that other
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +48,7 @@ def remember(storage: Storage, node: Node, ref: Any = weakref.ref) -> None:
         storage.savers = [ref(node)]
         return
     savers.append(ref(node))
-    if len(savers) & 63 == 0:
+    if len(savers) & 63 == 63:
         tidy(savers)
 
 
@@ -58,7 +58,7 @@ def tidy(savers: list[Any]) -> None:
     Called at every 64th entry, it looks only at each doubling, and copies only what then shrinks: a constant cost for
     each entry, however long they live.
     """
-    count = len(savers)
+    count = len(savers) + 1  # called with 63, 127, ... entries, so that the empty list of a constant never is
     if count & (count - 1) == 0:
         living = [link for link in savers if link() is not None]
         if len(living) <= count * 3 // 4:
@@ -207,6 +207,23 @@ def _touched(storage: Storage, array: np.ndarray) -> tuple[list[Member], list[Me
             living[link] = None
     storage.savers = list(living) or None
     return found, patched
+
+
+def before_write_of_part(
+    storage: Storage, array: np.ndarray, part: Callable[[], tuple[np.ndarray, Any]], own: Saved | None = None
+) -> Plan | None:
+    """The same for an operation that writes ``part()`` of ``array``: an array on the same memory, and an index."""
+    try:
+        shown, index = part()
+    except (ValueError, IndexError, TypeError):
+        shown, index = array, None  # the operation itself says what is wrong
+    return before_write(storage, shown, own, index)
+
+
+def index_written(array: np.ndarray, part: Callable[[], tuple[np.ndarray, Any]]) -> Any:
+    """The advanced index of what an operation wrote of ``array``; None where it can not be told as one."""
+    shown, index = part()
+    return index if shown is array else None
 
 
 def after_write(plan: Plan, storage: Storage, op: str, code: CodeType, instruction: int) -> None:

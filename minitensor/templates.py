@@ -79,7 +79,7 @@ def {name}({parameters}):
     storage = {x}._storage
 {record}
     # Who else saved the bytes that are about to be overwritten?
-    plan = None if storage.savers is None else before_write(storage, {a}{own})
+    plan = None if storage.savers is None else {before}
     try:
         forward({call}, {out})
     except (ValueError, TypeError, OverflowError, IndexError) as error:
@@ -95,7 +95,7 @@ def {name}({parameters}):
         after_write(plan, storage, {name!r}, code, instruction)
 {commit}
     if watch.listener is not None:
-        watch.listener("write", {x}, {name!r}, ({xs}), None)
+        watch.listener("write", {x}, {name!r}, ({xs}), {where})
     return {x}
 '''
 
@@ -128,6 +128,24 @@ IN_PLACE_COMMIT = """\
             if {xn} is not None and {xn}.hooks is not None:
                 move_boxes({xn}, node)
             {x}._node = node
+"""
+
+#: What ``saving.remember`` does, with one weak reference for all that a node saves.
+REMEMBER = """\
+savers = {storage}.savers
+if savers is None:
+    {storage}.savers = [link]
+else:
+    savers.append(link)
+    if len(savers) & 63 == 63:
+        tidy(savers)
+"""
+
+MARKED = """\
+try:
+    {mark} = {marked}
+except (ValueError, TypeError) as error:
+    raise explain_in_place({name!r}, error, ({as_},), {a}) from None
 """
 
 PREPARE = """\
@@ -222,9 +240,9 @@ class _Text:
         items = [entries[name] for name in self.saves] + list(self.row.saved_arguments)
         return "(" + "".join(f"{item}, " for item in items).rstrip(" ") + ")"
 
-    def where_wanted(self, name: str, call: str) -> str:
+    def where_wanted(self, name: str, statements: str) -> str:
         condition = self.wanted(name)
-        return f"if {condition}:\n    {call}" if condition else call
+        return f"if {condition}:\n{_lines(4, [statements])}" if condition else statements
 
 
 def normal_source(row: Row) -> str:
@@ -244,9 +262,11 @@ def normal_source(row: Row) -> str:
         entries = {x: text.conditional(x, text.triple(x)) for x in row.operands}
         entries["out"] = text.conditional("out", "(r, storage, 0)")
         lines = [
-            text.where_wanted(x, "storage.savers = [ref(node)]" if x == "out" else f"remember({x}._storage, node)")
+            text.where_wanted(x, "storage.savers = [link]" if x == "out" else REMEMBER.format(storage=f"{x}._storage"))
             for x in text.saves
         ]
+        if lines:
+            lines.insert(0, "link = ref(node)")
         pieces["record"] = NORMAL_RECORD.format(**pieces, saved=text.saved(entries), remember=_lines(12, lines))
     return _tidy(NORMAL.format(**pieces))
 
@@ -266,6 +286,12 @@ def in_place_source(row: Row) -> str:
     pieces["meet"] = _lines(4, meet)
     keeps_own = target in text.saves
     pieces["own"] = f", kept_{target}" if keeps_own else ""
+    pieces["before"] = f"before_write(storage, {a}{pieces['own']})"
+    pieces["where"] = "None"
+    if row.writes:
+        part = f"lambda: {_on(text, row.writes)}"
+        pieces["before"] = f"before_write_of_part(storage, {a}, {part}{pieces['own']})"
+        pieces["where"] = f"index_written({a}, {part})"
     pieces["initial_own"] = f"kept_{target} = None" if keeps_own else ""
     entries, keep, remember = {}, [], []
     if keeps_own:
@@ -277,7 +303,11 @@ def in_place_source(row: Row) -> str:
             # The rules ask only this of inputs, one of which is about to be overwritten.
             expression = row.marks[mark]
             own = f", {name!r}" if target in names_in(expression) else ""
-            keep.append(f"kept_{mark} = {text.conditional(mark, f'kept_marks({_on(text, expression)}{own})')}")
+            marked = _on(text, expression)
+            if names_in(expression) & set(others):
+                keep.append(MARKED.format(mark=mark, marked=marked, name=name, as_=pieces["as_"], a=a))
+                marked = mark
+            keep.append(f"kept_{mark} = {text.conditional(mark, f'kept_marks({marked}{own})')}")
             entries[mark] = f"kept_{mark}"
     for y in others:
         if y in text.saves:

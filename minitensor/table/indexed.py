@@ -27,16 +27,17 @@ op("index_add", indexed.index_add, "x index value",
    "x, with alpha * value added to the parts along axis that index lists; a part named twice gets both.",
    arguments=("axis", "alpha=1"), prepare=indexed.index_add_arguments, first=_first("index_add"), meet=("x", "value"),
    elementwise=False, signature="x, index, axis, value, alpha=1, name=None",
-   x="g", value="index_select(g, index, axis) * alpha")  # fmt: skip
+   writes="rows_at(x, index, axis)", x="g", value="index_select(g, index, axis) * alpha")  # fmt: skip
 op("index_fill", indexed.index_fill, "x index value",
    "x, with value (one number) in the parts along axis that index lists.",
    arguments=("axis",), prepare=indexed.axis_argument, first=_first("index_fill", "value"), meet=(),
    elementwise=False, signature="x, index, axis, value, name=None",
-   x="emptied_rows(g, index, axis)", value="rows_once(g, index, axis)")  # fmt: skip
+   writes="rows_at(x, index, axis)", x="emptied_rows(g, index, axis)", value="rows_once(g, index, axis)")  # fmt: skip
 op("scatter", indexed.scatter, "x index updates",
    "x, with its rows at index replaced by updates; with overwrite=False by the sum of those that name the row.",
    arguments=("overwrite=True",), prepare=indexed.flag_argument, first=_first("scatter", "updates"), meet=(),
-   elementwise=False, x="emptied_rows(g, index, 0)", updates="written_rows(g, index, overwrite, shape)")  # fmt: skip
+   elementwise=False, writes="rows_at(x, index, 0)",
+   x="emptied_rows(g, index, 0)", updates="written_rows(g, index, overwrite, shape)")  # fmt: skip
 
 # ---------- elements that several indices name together ----------
 
@@ -45,7 +46,7 @@ op("index_put", indexed.index_put, "x rows value",
    arguments=("accumulate=False", "depth"), prepare=indexed.index_put_arguments, meet=(), elementwise=False,
    first="rows, depth = as_rows('index_put{_}', x, indices); x, value = storable('index_put{_}', x, value)",
    signature="x, indices, value, accumulate=False, name=None",
-   x="g if accumulate else emptied_places(g, rows, depth)",
+   writes="places_at(x, rows, depth)", x="g if accumulate else emptied_places(g, rows, depth)",
    value="written_places(g, rows, accumulate, depth)")  # fmt: skip
 
 # ---------- single elements along an axis ----------
@@ -62,12 +63,13 @@ op("put_along_axis", along_axis.put_along_axis, "arr indices values",
    first="if reduce != 'assign': return reduced_along_axis('put_along_axis{_}', arr, indices, values, axis, reduce, "
          "include_self, broadcast)\n" + _first("put_along_axis", "values", "arr", "indices"),
    signature="arr, indices, values, axis, reduce='assign', include_self=True, broadcast=True",
-   arr="emptied_along(g, indices, axis, broadcast)",
+   writes="elements_at(arr, indices, axis, broadcast)", arr="emptied_along(g, indices, axis, broadcast)",
    values="last_along(g, indices, axis, broadcast, shape)")  # fmt: skip
 op("scatter_add", along_axis.scatter_add, "input index src",
    "input, with as much of src as index covers added at the elements that index names along dim.",
    arguments=("dim",), prepare=along_axis.dim_argument, first=_first("scatter_add"), meet=("input", "src"),
    elementwise=False, signature="input, dim, index, src",
+   writes="elements_at(input, index, dim, False)",
    input="g", src="taken_along(g, index, dim, False, shape)")  # fmt: skip
 
 _REDUCED = "arr, with {} at the elements that indices names along axis; what put_along_axis does with reduce='{}'."
@@ -78,7 +80,7 @@ def _reduced(name: str, forward: object, doc: str, *, arr: str, values: str, **s
     op(f"put_along_axis_{name}", forward, "arr indices values", _REDUCED.format(doc, name), spaces="",
        arguments=("axis", "include_self=True", "broadcast=True"), prepare=along_axis.reduce_arguments,
        first=_first(f"put_along_axis_{name}", index="indices"), meet=("arr", "values"), elementwise=False,
-       arr=arr, values=values, **settings)  # fmt: skip
+       writes="elements_at(arr, indices, axis, broadcast)", arr=arr, values=values, **settings)  # fmt: skip
 
 
 _reduced("add", along_axis.put_along_axis_add, "values added",

@@ -34,6 +34,8 @@ class Row:
         steps: the result is of another kind (a truth value, say) and wants no gradient; in place it keeps the dtype of
             what it overwrites, which gets gradient 0.
         meet: the operands that are brought to one dtype first.
+        writes: for an operation that writes a part of its target: which, as a call of a function of
+            :mod:`minitensor.kernels.written`.
         elementwise: operands are broadcast against each other, and errors may say so.
         prepare: checks the arguments and makes them constant, before anything is computed or saved.
     """
@@ -55,6 +57,7 @@ class Row:
     floats: bool = False
     steps: bool = False
     meet: tuple[str, ...] = ()
+    writes: str = ""
     elementwise: bool = True
     prepare: Callable[..., tuple[Any, ...]] | None = None
 

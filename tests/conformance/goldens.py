@@ -80,7 +80,7 @@ class Case:
     def apply(self, x: mt.Tensor, in_place: bool = True, args: list[Any] | None = None) -> mt.Tensor:
         name = self.name if in_place else self.name[:-1]
         args = self.arguments() if args is None else args
-        if self.name == "where_":  # the one whose target is not the first argument; its condition was "ties" > 0
+        if self.name == "where_":  # its target is its second argument; the recorded numbers are those for "ties" > 0
             return getattr(mt, name)(self.argument("b", "ties"), x, *args)
         if self.recorded["called_on"] == "F":
             return getattr(mt.nn.functional, name)(x, *args, **self.recorded["kwargs"])

@@ -88,6 +88,10 @@ class Tree:
         began = time.monotonic()
         file = self.folder / "minitensor" / mutation.file
         sound = mutation.source(self.folder)
+        try:
+            mutation.planted(sound)
+        except ValueError as error:
+            return Verdict(mutation, "broken", message=str(error))
         verdict = Verdict(mutation, "survived")
         for tests in self._turns(mutation, anywhere):
             found = self._try(file, sound, mutation, tests)

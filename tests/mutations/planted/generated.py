@@ -11,28 +11,28 @@ templates(
     "An in-place operation writes and leaves the version as it was.",
     "storage.version = version = storage.version + 1",
     "storage.version = version = storage.version",
-    "in_place", "writes",
+    "in_place::test_one_operation_is_one_version_also_under_no_grad_and_through_a_view",
 )  # fmt: skip
 templates(
     "in-place-op-asks-no-savers",
     "An in-place operation does not look for those who saved what it overwrites.",
-    "plan = None if storage.savers is None else before_write(storage, {a}{own})",
+    "plan = None if storage.savers is None else {before}",
     "plan = None",
-    "copy_on_write_policies", "stale",
+    "copy_on_write_policies::test_a_saver_that_is_preserved_whole_no_longer_minds_any_write",
 )  # fmt: skip
 templates(
     "in-place-op-tells-no-savers",
     "An in-place operation finds the savers and does not tell them.",
     "after_write(plan, storage, {name!r}, code, instruction)",
     "pass",
-    "copy_on_write_policies", "stale",
+    "copy_on_write_policies::test_a_saver_that_is_preserved_whole_no_longer_minds_any_write",
 )  # fmt: skip
 templates(
     "leaf-not-protected-from-ops",
     "An in-place operation of the table writes a leaf that wants a gradient.",
     "check_target({x}, {name!r})",
     "pass",
-    "leaves", "all_or_nothing",
+    "leaves::test_the_error_speaks_paddles_words_names_the_leaf_and_tells_what_to_do_instead",
 )  # fmt: skip
 templates(
     "leaf-checked-after-the-write",
@@ -44,91 +44,91 @@ templates(
                     forward({call}, out={a})
                     raise
 """,
-    "leaves", "all_or_nothing",
+    "leaves::test_a_view_of_a_leaf_is_protected_too",
 )  # fmt: skip
 templates(
     "numpy-error-after-the-write-is-raised",
     "An error that numpy raises once it has written leaves the numbers changed and the version as it was.",
     "pass  # numpy raises these after it has written: inf and nan are values here",
     "raise",
-    "all_or_nothing_values",
+    "all_or_nothing_values::test_when_numpy_is_told_to_raise_a_write_is_complete_or_absent",
 )  # fmt: skip
 templates(
     "first-operand-remembered-for-all",
     "A normal operation tells the storage of its first operand only that it saved from it.",
-    'f"remember({x}._storage, node)"',
-    'f"remember({text.x}._storage, node)"',
-    "copy_on_write_policies",
+    'REMEMBER.format(storage=f"{x}._storage")',
+    'REMEMBER.format(storage=f"{text.x}._storage")',
+    "copy_on_write_policies::test_second_derivatives_pass_through_what_is_preserved",
 )  # fmt: skip
 templates(
     "other-operand-not-remembered-in-place",
     "An in-place operation saves its other operand, and that one's storage does not know.",
     r":\n    remember({y}._storage, node)",
     r":\n    pass",
-    "copy_on_write_policies",
+    "savers",
 )  # fmt: skip
 templates(
     "output-not-remembered",
     "A normal operation saves its output, and the storage does not know.",
-    '"storage.savers = [ref(node)]" if x == "out"',
+    '"storage.savers = [link]" if x == "out"',
     '"pass" if x == "out"',
-    "copy_on_write_policies",
+    "savers",
 )  # fmt: skip
 templates(
     "output-not-remembered-in-place",
     "An in-place operation saves its output, and the storage does not know.",
     'text.where_wanted("out", "remember(storage, node)")',
     'text.where_wanted("out", "pass")',
-    "copy_on_write_policies",
+    "savers",
 )  # fmt: skip
 templates(
     "more-saved-than-wanted",
     "An operand is saved although the gradients that need it are not wanted.",
     'return f"{triple} if {condition} else None" if condition else triple',
     "return triple",
-    "memory", "stale",
+    "memory::test_what_an_in_place_operation_holds_for_backward",
 )  # fmt: skip
 templates(
     "view-written-without-its-family",
     "A write through a view gives the view a new value, and the rest of the family does not hear of it.",
     "            wrote({x}, node)",
     "            {x}._node = node",
-    "alias_programs", "in_place",
+    "alias_programs::test_the_gradient_is_right",
 )  # fmt: skip
 templates(
     "retained-gradient-stays-behind",
     "A tensor that retains its gradient is written, and the box stays with the old value.",
     "move_boxes({xn}, node)",
     "pass",
-    "retained",
+    "retained::test_a_retained_gradient_is_that_of_the_value_the_tensor_has_now",
 )  # fmt: skip
 templates(
     "stale-not-checked",
     "Backward takes saved tensors as they are now.",
     '"    if storage.version != version:",',
     '"    if False:",',
-    "stale", "autograd",
+    "stale::test_the_error_names_both_lines_both_versions_and_two_ways_out",
 )  # fmt: skip
 templates(
     "freed-not-checked",
     "A second backward does not say that the first has freed what it needs.",
     """unpack += ["if node.saved is FREED:", "    raise freed(node)"]""",
     """unpack += ["if node.saved is FREED:", "    return (None,) * len(node.inputs)"]""",
-    "grad", "autograd",
+    "grad::test_grad_frees_unless_told_to_retain",
 )  # fmt: skip
 templates(
     "own-shape-mistaken",
     "A rule that speaks of the shape of its input gets that of the result.",
     'f"{text.node(x)}.shape", text.rules[x]',
     '"node.shape", text.rules[x]',
-    "operations",
+    "operations::test_the_gradient_is_that_of_central_differences",
 )  # fmt: skip
 templates(
     "output-comes-back-without-history",
     "Under create_graph the saved output counts as a constant.",
     'of = "node" if name == "out"',
     'of = "None" if name == "out"',
-    "gradcheck", "gradients_of_every_op",
+    "gradcheck::test_right_gradients_pass",
 )  # fmt: skip
 templates(
     "peak-not-followed",
@@ -136,36 +136,28 @@ templates(
     """    if now > meter.peak:
         meter.peak = now""",
     "",
-    "memory",
+    "memory::test_the_peak_is_reset_to_what_is_allocated",
 )  # fmt: skip
 templates(
     "result-is-counted-one-element-too-large",
     "A result is counted with more bytes than it has.",
     "storage.nbytes = nbytes = r.nbytes",
     "storage.nbytes = nbytes = r.nbytes + r.itemsize",
-    "memory",
+    "memory::test_a_normal_operation_takes_a_result_a_view_and_an_in_place_one_take_nothing",
 )  # fmt: skip
 templates(
     "other-dtype-not-brought-to-the-target",
     "The other operand of an in-place operation keeps its own dtype.",
     "if {text.array[y]}.dtype is not {a}.dtype:",
     "if False:",
-    "dtypes",
+    "backward_keeps_to_itself",
 )  # fmt: skip
 templates(
     "nothing-is-recorded-for-the-second-operand",
     "An operation is not recorded when only an operand after the first wants a gradient.",
     """"any_node": " or ".join(f"{self.node(x)} is not None" for x in self.ruled),""",
     """"any_node": f"{self.node(self.ruled[0])} is not None" if self.ruled else "",""",
-    "operations", "in_place",
-)  # fmt: skip
-mutation(
-    "table/rows.py",
-    "marks-do-not-count-as-needs",
-    "What a mark is made of is not saved.",
-    "return names.union(*(names_in(self.marks[mark]) for mark in names & self.marks.keys()))",
-    "return names",
-    "operations", "in_place",
+    "operations::test_the_gradient_is_right_when_only_one_operand_wants_it",
 )  # fmt: skip
 mutation(
     "generate.py",
@@ -173,5 +165,5 @@ mutation(
     "An in-place operation that saves marks is given the backward that unpacks operands.",
     "form = in_place and row.in_place_differs",
     "form = False",
-    "in_place",
+    "in_place::test_the_gradient_is_that_of_central_differences",
 )  # fmt: skip

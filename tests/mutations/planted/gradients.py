@@ -12,42 +12,42 @@ backward(
     "A gradient is added to in place although others hold the same memory.",
     "return array.base is None and self._holders.get(id(array)) == 1 and array.flags.writeable",
     "return True",
-    "autograd", "grad",
+    "autograd::test_gradients_share_no_memory_with_one_another_nor_with_what_was_given",
 )  # fmt: skip
 backward(
     "second-gradient-replaces-the-first",
     "Of two gradients that meet, the later one counts.",
     "gradients[parent] = total = _array(before + pg)",
     "gradients[parent] = total = _array(pg)",
-    "autograd", "grad",
+    "autograd::test_gradients_add_up_over_calls_and_over_paths",
 )  # fmt: skip
 backward(
     "broadcast-not-summed",
     "The gradient of a broadcast operand keeps the shape of the result.",
     "return g if g.shape == parent.shape else summed_to(g, parent.shape)",
     "return g",
-    "operations", "autograd",
+    "operations::test_the_gradient_is_that_of_central_differences",
 )  # fmt: skip
 backward(
     "hook-run-twice",
     "A hook is called twice for one gradient.",
     "        answer = hook.function(_copied(g))",
     "        hook.function(_copied(g))\n        answer = hook.function(_copied(g))",
-    "hooks",
+    "hooks::test_a_hook_sees_the_whole_gradient_once",
 )  # fmt: skip
 backward(
     "hook-given-the-buffer",
     "A hook is given the gradient itself: writing into it changes what is sent on.",
     "        answer = hook.function(_copied(g))",
     "        answer = hook.function(Tensor._alias(g, Tensor._made(g)._storage))",
-    "hooks",
+    "hooks::test_a_hook_that_writes_into_its_argument_changes_nothing_but_its_copy",
 )  # fmt: skip
 backward(
     "removed-hook-still-runs",
     "What a hook returns is kept although it has another shape.",
     "        if not isinstance(answer, Tensor) or answer._array.shape != g.shape:\n            raise",
     "        if not isinstance(answer, Tensor):\n            raise",
-    "hooks",
+    "hooks::test_a_hook_that_returns_something_else_is_named",
 )  # fmt: skip
 backward(
     "failed-backward-leaves-a-trace",
@@ -56,56 +56,56 @@ backward(
     "                    arrived[node] = g\n                    flight.hold(g)\n"
     "                    if type(node) is Leaf and node.saved is None and not capture:\n"
     "                        node.saved = _copied(g * 0)",
-    "autograd", "stale", "leaves",
+    "backward_keeps_to_itself",
 )  # fmt: skip
 backward(
     "two-leaves-share-a-gradient",
     "A gradient that arrives at two leaves is kept as one array.",
     "if before is None and flight.alone(g) and g.flags.c_contiguous:",
     "if before is None and g.flags.c_contiguous and g.base is None:",
-    "autograd", "grad", "leaves",
+    "autograd::test_gradients_share_no_memory_with_one_another_nor_with_what_was_given",
 )  # fmt: skip
 backward(
     "given-gradient-is-written",
     "The gradient to begin with is added to in place.",
     "return node, np.array(given._array, x._array.dtype)",
     "return node, np.asarray(given._array, x._array.dtype)",
-    "autograd", "grad", "memory",
+    "backward_keeps_to_itself",
 )  # fmt: skip
 backward(
     "saved-tensors-not-freed",
     "Backward does not let go of what was saved.",
     "                    node.saved = FREED\n",
     "                    pass\n",
-    "grad", "memory",
+    "grad::test_grad_frees_unless_told_to_retain",
 )  # fmt: skip
 backward(
     "retained-graph-freed",
     "retain_graph means its opposite.",
     "if not retain_graph and node.op.saved_names and node.saved:",
     "if retain_graph and node.op.saved_names and node.saved:",
-    "autograd",
+    "grad",
 )  # fmt: skip
 backward(
     "gradients-in-flight-never-land",
     "A gradient that has been passed on stays counted until the end.",
     "                flight.let_go(g)\n                if not retain_graph",
     "                if not retain_graph",
-    "memory",
+    "backward_keeps_to_itself",
 )  # fmt: skip
 backward(
     "gradient-replaces-that-of-before",
     "A second backward replaces the gradient of the first.",
     "if before is None else _array(before._array + g))",
     "if before is None else _array(g.copy()))",
-    "autograd", "leaves",
+    "autograd::test_gradients_add_up_over_calls_and_over_paths",
 )  # fmt: skip
 backward(
     "grad-returns-the-buffer",
     "grad returns one array for an input that is asked for twice.",
     "return [None if node not in arrived else _copied(arrived[node]) for node in wanted]",
     "return [None if node not in arrived else Tensor._made(arrived[node]) for node in wanted]",
-    "grad",
+    "grad::test_grad_results_share_no_memory",
 )  # fmt: skip
 backward(
     "unreached-input-found-too-late",
@@ -113,14 +113,14 @@ backward(
     "        if node not in waits and not allow_unused:\n            raise",
     "        if node not in waits and not allow_unused:\n"
     "            propagate(roots, waits, False, lambda *_: None)\n            raise",
-    "grad",
+    "grad::test_grad_for_a_value_that_was_overwritten_says_it_is_not_reached",
 )  # fmt: skip
 backward(
     "box-given-no-copy",
     "A retained gradient and a leaf's are one array.",
     "            boxes[hook] = g\n            flight.hold(g)",
     "            boxes[hook] = g",
-    "retained", "memory",
+    "retained::test_a_non_leaf_keeps_its_gradient_only_when_asked",
 )  # fmt: skip
 
 second(
@@ -128,54 +128,54 @@ second(
     "Second order: a saved operand has no history.",
     "    tensor._node = source\n",
     "    tensor._node = None\n",
-    "gradcheck", "grad",
+    "gradcheck::test_right_gradients_pass",
 )  # fmt: skip
 second(
     "second-order-broadcast-not-summed",
     "Second order: the gradient of a broadcast operand keeps the shape of the result.",
     "passed = summed_to(passed, parent.shape)",
     "passed = passed",
-    "gradcheck", "gradients_of_every_op",
+    "gradcheck::test_right_gradients_pass",
 )  # fmt: skip
 second(
     "second-order-gradients-do-not-add-up",
     "Second order: of two gradients that meet, the later one counts.",
     "passed if so_far is None else so_far + passed",
     "passed",
-    "gradcheck", "gradients_of_every_op",
+    "gradcheck::test_right_gradients_pass",
 )  # fmt: skip
 second(
     "map-and-its-transpose-mixed-up",
     "Third order: the gradient of a linear map's gradient is the gradient again.",
     "return [linear(op.name, g, back, there)]",
     "return [linear(op.name, g, back, back)]",
-    "gradcheck", "grad",
+    "backward_keeps_to_itself",
 )  # fmt: skip
 second(
     "second-order-stale-not-checked",
     "Second order: saved tensors are taken as they are now.",
     "    if storage.version != version:\n        array = recovered",
     "    if False:\n        array = recovered",
-    "stale", "copy_on_write", "copy_on_write_policies",
+    "copy_on_write_policies::test_second_derivatives_pass_through_what_is_preserved",
 )  # fmt: skip
 second(
     "create-graph-leaves-recording-on",
     "After grad(create_graph=True) under no_grad, recording stays on.",
     "    finally:\n        modes.grad = before",
     "    finally:\n        pass",
-    "grad", "modes", "gradcheck",
+    "backward_keeps_to_itself",
 )  # fmt: skip
 second(
     "second-order-hooks-skipped",
     "Under create_graph hooks do not see the gradient.",
-    "g = _hooked(node, on_their_way.pop(node))",
-    "g = on_their_way.pop(node)",
-    "hooks",
+    "g = _hooked(node, g)",
+    "g = g",
+    "backward_keeps_to_itself",
 )  # fmt: skip
 second(
     "linear-map-not-recorded",
     "Second order: the gradient of a view or a join has no history.",
     "    if modes.grad and node is not None:\n        out._node",
     "    if False:\n        out._node",
-    "gradcheck", "grad",
+    "gradcheck::test_right_gradients_pass",
 )  # fmt: skip

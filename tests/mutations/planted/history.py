@@ -12,112 +12,112 @@ storage(
     "The bytes of a storage stay counted when it is gone.",
     "_meter.allocated -= self.nbytes",
     "_meter.allocated -= 0",
-    "memory_returns", "memory",
+    "memory_returns::test_no_cycle_through_a_gradient_that_was_set",
 )  # fmt: skip
 storage(
     "storage-counted-twice",
     "The bytes of a new storage count twice.",
     "cpu_meter.take(nbytes)",
     "cpu_meter.take(2 * nbytes)",
-    "memory",
+    "memory::test_a_tensor_holds_its_elements_and_gives_them_back_at_once",
 )  # fmt: skip
 storage(
     "setitem-makes-no-version",
     "Writes that are not operations of the table (setitem, copy_, set_value) leave the version as it was.",
     "    storage.version += 1\n    code",
     "    storage.version += 0\n    code",
-    "writes",
+    "writes::test_a_write_of_any_kind_is_one_version",
 )  # fmt: skip
 storage(
     "oldest-write-of-a-name-is-blamed",
     "The log is read from its oldest entry, where a dead storage may have had the same id.",
     "in reversed(write_log):",
     "in write_log:",
-    "stale",
+    "savers",
 )  # fmt: skip
 history(
     "boxes-do-not-follow",
     "A retained gradient leaves the old value and does not come to the new one.",
     "        if new is not None:\n            new.add_hook(box)",
     "        pass",
-    "retained",
+    "retained::test_a_retained_gradient_is_that_of_the_value_the_tensor_has_now",
 )  # fmt: skip
 history(
     "hooks-follow-like-boxes",
     "A hook moves on to the next value with the retained gradient.",
     "for box in [hook for hook in old.hooks if type(hook) is GradientBox]:",
     "for box in list(old.hooks):",
-    "hooks",
+    "hooks::test_a_hook_before_an_in_place_operation_sees_the_old_value_and_one_after_it_the_new",
 )  # fmt: skip
 history(
     "what-was-overwritten-keeps-its-gradient",
     "A write through a view leaves the old value its whole gradient.",
     "return (rest if node.inputs[0] is not None else None), part",
     "return (g if node.inputs[0] is not None else None), part",
-    "autograd", "alias_programs",
+    "autograd::test_values_of_several_dtypes_on_one_way_have_the_gradient_of_calculus",
 )  # fmt: skip
 history(
     "stale-view-reads-its-old-value",
     "A view does not notice that its family was written.",
     "    if x._seen == history.epoch:\n        return x._node",
     "    if x._node is not None:\n        return x._node",
-    "alias_programs", "autograd",
+    "alias_programs::test_the_gradient_is_right",
 )  # fmt: skip
 history(
     "family-does-not-move-on",
     "A write through one member does not tell the others.",
     "    history.epoch += 1\n    if x._node is not None:\n        move_boxes(x._node, node)",
     "    if x._node is not None:\n        move_boxes(x._node, node)",
-    "alias_programs", "autograd",
+    "alias_programs::test_the_gradient_is_right",
 )  # fmt: skip
 history(
     "retaining-members-not-told",
     "A write through a view forgets the other members that retain their gradient.",
     "        if member is not None and member._history is history:\n            current(member)",
     "        pass",
-    "retained",
+    "retained::test_a_write_through_a_view_moves_the_retained_gradient_of_the_whole",
 )  # fmt: skip
 history(
     "view-of-a-leaf-not-protected",
     "Only the leaf itself is protected, not its views.",
     "        node = node.inputs[0]\n    return type(node) is Leaf",
     "        node = node.inputs[0]\n    return False",
-    "leaves",
+    "leaves::test_a_view_of_a_leaf_is_protected_too",
 )  # fmt: skip
 history(
     "leaf-relaid-loses-its-gradient-shape",
     "A leaf that gets another shape under no_grad keeps its gradient in the old one.",
     "np.array(back(gradient._array), order=\"C\")",
     "np.array(gradient._array, order=\"C\")",
-    "leaves",
+    "leaves::test_under_no_grad_a_leaf_may_change_its_shape_and_stays_a_leaf",
 )  # fmt: skip
 history(
     "old-leaf-sends-its-gradient-unrelaid",
     "What was computed before a leaf was relaid sends its gradient in the old order.",
     "    (back,) = node.saved\n    return (back(g),)",
     "    (back,) = node.saved\n    return (g.reshape(node.inputs[0].shape),)",
-    "leaves", "views",
+    "leaves::test_under_no_grad_a_leaf_may_change_its_shape_and_stays_a_leaf",
 )  # fmt: skip
 history(
     "founder-becomes-leaf-alone",
     "A tensor with views becomes a leaf, and its views do not belong to it.",
     "    if same_layout(x._array, history.founder):\n        history.node = leaf",
     "    if same_layout(x._array, history.founder):\n        x._history = None",
-    "leaves",
+    "leaves::test_a_view_protects_the_leaf_also_when_the_leaf_was_declared_one_later",
 )  # fmt: skip
 history(
     "part-becomes-leaf-with-its-family",
     "A view of a part that becomes a leaf takes the family's memory for its own.",
     "    if not covers(x._array, history.founder):\n        x._history = None\n        return",
     "    if False:\n        return",
-    "leaves", "views",
+    "leaves::test_a_part_of_a_constant_may_become_a_leaf_of_its_own",
 )  # fmt: skip
 history(
     "written-part-passes-nothing-on-twice",
     "Second order: the gradient of a write gives the written part everything.",
     "return region.split(u)[1] if i == 0 else",
     "return u if i == 0 else",
-    "gradcheck", "grad",
+    "backward_keeps_to_itself",
 )  # fmt: skip
 
 modes = partial(mutation, "modes.py")
@@ -126,14 +126,14 @@ modes(
     "Leaving no_grad always turns recording on.",
     "modes.grad, self._before = self._before",
     "modes.grad, self._before = True, self._before[1]",
-    "modes",
+    "modes::test_enable_grad_works_inside_no_grad",
 )  # fmt: skip
 modes(
     "policy-not-put-back",
     "The policy stays as it is when its with-block ends.",
     "        modes.policy = self._before",
     "        pass",
-    "modes",
+    "modes::test_the_policy_is_a_function_and_a_context_manager",
 )  # fmt: skip
 mutation(
     "device/counters.py",
@@ -141,5 +141,5 @@ mutation(
     "What is counted by the meter itself does not raise the peak.",
     "        if now > self.peak:\n            self.peak = now",
     "        self.peak = self.peak",
-    "memory",
+    "memory::test_a_chain_of_normal_operations_peaks_at_two_results_and_one_in_place_at_one",
 )  # fmt: skip

@@ -13,35 +13,35 @@ context(
     "A layer may write a leaf that wants a gradient.",
     "            check_target(x, self.name)",
     "            pass",
-    "py_layer",
+    "py_layer::test_random_programs_give_the_same_with_operations_and_with_layers",
 )  # fmt: skip
 context(
     "layer-saves-what-it-overwrites",
     "What a layer saves and then overwrites is not copied.",
     "            entries[i] = own_input(self.name, x._array)",
     "            pass",
-    "py_layer",
+    "py_layer::test_in_place_the_family_moves_on",
 )  # fmt: skip
 context(
     "saved-tensor-may-be-written",
     "A layer's backward may write what was saved.",
     "        x._array.flags.writeable = False",
     "        pass",
-    "py_layer",
+    "py_layer::test_a_saved_tensor_is_not_written_by_backward",
 )  # fmt: skip
 context(
     "layer-saves-without-being-remembered",
     "The storages of what a layer saved do not know of it.",
     "                remember(x._storage, self.node)",
     "                pass",
-    "py_layer",
+    "py_layer::test_in_place_the_family_moves_on",
 )  # fmt: skip
 context(
     "unannounced-write-goes-unnoticed",
     "A layer may write an input without saying so.",
     "not (wanted or returned) or not self.was_written(k):",
     "not (wanted or returned) or True:",
-    "py_layer",
+    "py_layer::test_an_input_written_without_a_word_is_refused_and_the_write_named",
 )  # fmt: skip
 mutation(
     "autograd/outputs.py",
@@ -49,42 +49,42 @@ mutation(
     "No gradient seems to have come for any of several outputs.",
     "    whole[part.count] = 1\n",
     "    whole[part.count] = 0\n",
-    "py_layer",
+    "py_layer::test_gradients_of_the_first_and_second_order_agree_with_differences",
 )  # fmt: skip
 layer(
     "layer-runs-recorded",
     "What a layer's forward does is recorded.",
     "            with no_grad():\n                result",
     "            if True:\n                result",
-    "py_layer",
+    "py_layer::test_forward_runs_without_grad_and_backward_of_plain_backward_too",
 )  # fmt: skip
 layer(
     "layer-output-shares-memory",
     "Where a layer returns one tensor twice, both are one storage.",
     "        return Tensor._made(np.array(x._array, order=\"C\"))\n",
     "        return Tensor._alias(x._array, x._storage)\n",
-    "py_layer",
+    "py_layer::test_an_input_that_is_returned_as_it_is_comes_back_as_a_copy",
 )  # fmt: skip
 layer(
     "layer-freed-not-checked",
     "A layer's second backward does not say that the first has freed what it needs.",
     "    if node.saved is FREED:\n        raise freed(node)\n    return node.saved[-1]",
     "    return node.saved[-1]",
-    "py_layer",
+    "py_layer::test_backward_runs_again_when_the_graph_is_retained_or_nothing_was_saved",
 )  # fmt: skip
 rebinding(
     "cast-begins-at-version-0",
     "cast_ gives a tensor a storage whose version begins anew.",
     "    storage.version = x._storage.version\n",
     "",
-    "rebinding", "tests/conformance/test_names.py",
+    "rebinding::test_the_version_of_a_tensor_that_moves_to_a_new_storage_goes_on_from_the_old",
 )  # fmt: skip
 rebinding(
     "cast-stays-in-the-family",
     "A tensor that cast_ has moved to another storage still belongs to the old family.",
     "_moved_to(x, x._array.astype(wanted.numpy, order=\"C\"), \"cast_\")\n    x._history = None\n",
     "_moved_to(x, x._array.astype(wanted.numpy, order=\"C\"), \"cast_\")\n",
-    "rebinding", "tests/conformance/test_names.py",
+    "rebinding::test_a_cast_view_leaves_its_family_and_the_family_its_history",
 )  # fmt: skip
 mutation(
     "autograd/several.py",
@@ -92,5 +92,5 @@ mutation(
     "backward from one tensor given twice counts it once.",
     "np.asarray(roots[node] + start)",
     "np.asarray(start)",
-    "py_layer", "gradcheck", "grad",
+    "py_layer::test_backward_of_a_tensor_given_twice_counts_twice_and_wrong_arguments_are_named",
 )  # fmt: skip

@@ -14,56 +14,56 @@ functions(
     "The rule of the sine asks for its output instead of its input.",
     'x="g * cos(x)"',
     'x="g * cos(out)"',
-    "operations",
+    "operations::test_the_gradient_is_that_of_central_differences",
 )  # fmt: skip
 functions(
     "tanh-with-the-wrong-sign",
     "The slope of tanh has a plus for a minus.",
     'x="g * (1 - out * out)", spaces="TmF"',
     'x="g * (1 + out * out)", spaces="TmF"',
-    "operations",
+    "operations::test_the_gradient_is_that_of_central_differences",
 )  # fmt: skip
 functions(
     "base-of-a-logarithm-forgotten",
     "The slope of log2 is that of the natural logarithm.",
     'x="g / (x * 0.6931471805599453)"',
     'x="g / x"',
-    "operations", "gradients_of_every_op",
+    "operations::test_the_gradient_is_that_of_central_differences",
 )  # fmt: skip
 arithmetic(
     "square-without-its-two",
     "The slope of the square misses its factor.",
     'x="g * 2 * x"',
     'x="g * x"',
-    "operations",
+    "operations::test_the_gradient_is_that_of_central_differences",
 )  # fmt: skip
 arithmetic(
     "subtract-adds",
     "The second operand of a difference gets its gradient with the wrong sign.",
     'x="g", y="-g", aliases=("sub",)',
     'x="g", y="g", aliases=("sub",)',
-    "operations",
+    "operations::test_the_gradient_is_that_of_central_differences",
 )  # fmt: skip
 arithmetic(
     "operands-of-a-product-swapped",
     "Each operand of a product gets its own value for a slope.",
     'x="g * y", y="g * x", aliases=("mul",)',
     'x="g * x", y="g * y", aliases=("mul",)',
-    "operations",
+    "operations::test_the_gradient_is_that_of_central_differences",
 )  # fmt: skip
 arithmetic(
     "both-get-the-gradient-of-a-tie",
     "At a tie of maximum both operands get the whole gradient.",
     'x="where(x > y, g, 0)", y="where(x > y, 0, g)")',
     'x="where(x >= y, g, 0)", y="where(x > y, 0, g)")',
-    "operations", "infinite",
+    "operations::test_at_a_tie_of_maximum_and_minimum_the_gradient_goes_to_the_second",
 )  # fmt: skip
 arithmetic(
     "clip-multiplies-by-a-mask",
     "What clip cut off is multiplied by 0: nan where the incoming gradient is infinite.",
     'marks={"passed": "inside(x, min, max)"}, x="where(passed, g, 0)")',
     'marks={"passed": "inside(x, min, max)"}, x="g * passed")',
-    "infinite",
+    "infinite::test_nothing_undefined_gets_past_what_a_normal_operation_does_not_read",
 )  # fmt: skip
 mutation(
     "table/activations.py",
@@ -71,7 +71,7 @@ mutation(
     "relu does not stop the gradient of negative elements.",
     'x="where(out > 0, g, 0)"',
     'x="where(out > 0, g, g)"',
-    "operations",
+    "operations::test_the_gradient_is_that_of_central_differences",
 )  # fmt: skip
 mutation(
     "table/constants.py",
@@ -79,7 +79,7 @@ mutation(
     "What fill_ overwrites keeps its gradient.",
     'signature="x, value", prepare=kernels.fill_arguments, x="zeros_like(g)"',
     'signature="x, value", prepare=kernels.fill_arguments, x="g"',
-    "in_place",
+    "in_place::test_the_gradient_is_that_of_central_differences",
 )  # fmt: skip
 mutation(
     "table/masked.py",
@@ -95,7 +95,7 @@ mutation(
     "The gradient of a mean is not divided.",
     'x="spread(g, shape, axis, keepdim) / along(shape, axis)"',
     'x="spread(g, shape, axis, keepdim)"',
-    "operations",
+    "operations::test_the_gradient_is_that_of_central_differences",
 )  # fmt: skip
 mutation(
     "table/indexed.py",
@@ -103,7 +103,7 @@ mutation(
     "index_add does not scale the gradient of its value.",
     'value="index_select(g, index, axis) * alpha"',
     'value="index_select(g, index, axis)"',
-    "indexed_writes",
+    "indexed_writes::test_the_gradient_is_that_of_central_differences",
 )  # fmt: skip
 mutation(
     "table/matrices.py",
@@ -111,63 +111,63 @@ mutation(
     "A matrix product's gradient is not transposed.",
     '"x": "matmul(g, y, False, True) * alpha"',
     '"x": "matmul(g, y, False, False) * alpha"',
-    "indexed_writes",
+    "indexed_writes::test_the_gradient_is_that_of_central_differences",
 )  # fmt: skip
 on_arrays(
     "clip-passes-its-bounds",
     "The slope of clip at its lower bound is 1.",
     "return np.logical_and(x > min, x < max)",
     "return np.logical_and(x >= min, x < max)",
-    "operations", "infinite",
+    "operations::test_where_a_slope_jumps_the_chosen_one_is_documented",
 )  # fmt: skip
 on_arrays(
     "ties-get-the-whole-gradient",
     "Tied extremes do not share the gradient.",
     "spread(g, x.shape, axis, keepdim) / shares.astype(g.dtype)",
     "spread(g, x.shape, axis, keepdim)",
-    "operations",
+    "operations::test_tied_extremes_share_the_gradient",
 )  # fmt: skip
 on_arrays(
     "leading-ones-summed-from-the-front",
     "A gradient with fewer dimensions than its input is lined up from the front.",
     "        g = g.reshape((1,) * (len(shape) - g.ndim) + g.shape)",
     "        g = g.reshape(g.shape + (1,) * (len(shape) - g.ndim))",
-    "indexing", "writes",
+    "writes::test_a_stored_value_may_have_leading_dimensions_of_length_one",
 )  # fmt: skip
 on_arrays(
     "power-multiplies-by-a-slope-of-zero",
     "x ** 0 multiplies the incoming gradient by 0.",
     "            return np.zeros_like(g)\n",
     "            return g * 0\n",
-    "infinite",
+    "infinite::test_at_a_kink_or_a_bound_the_side_that_gets_nothing_gets_exactly_0",
 )  # fmt: skip
 on_arrays(
     "product-of-others-counts-itself",
     "The slope of a product along an axis holds the element itself.",
     "before[..., 1:] = np.cumprod(rows[..., :-1], axis=-1)",
     "before[...] = np.cumprod(rows, axis=-1)",
-    "operations",
+    "operations::test_the_gradient_is_that_of_central_differences",
 )  # fmt: skip
 on_tensors(
     "pairs-of-a-product-count-themselves",
     "Second order: the slope of a product along an axis holds the element itself.",
     "_where(constant(np.array(itself)), 1.0, pairs)",
     "_where(constant(np.array(itself)), 2.0, pairs)",
-    "gradients_of_every_op", "gradcheck",
+    "gradients_of_every_op::test_gradients",
 )  # fmt: skip
 on_tensors(
     "mixed-slope-of-a-power-cut-off",
     "Second order: the slope of x ** y does not depend on y where y is 0.",
     "    if not y.stop_gradient:\n",
     "    if False:\n",
-    "infinite",
+    "infinite::test_a_power_of_0_is_flat_along_its_base_but_not_along_its_exponent",
 )  # fmt: skip
 on_tensors(
     "second-order-clip-lets-everything-pass",
     "Second order: clip lets every gradient pass.",
     "return constant(on_arrays.inside(x._array, min, max))",
     "return constant(on_arrays.inside(x._array, None, None))",
-    "infinite", "gradients_of_every_op",
+    "infinite::test_nothing_undefined_gets_past_what_a_normal_operation_does_not_read",
 )  # fmt: skip
 mutation(
     "rules/on_arrays_along_axis.py",
@@ -175,7 +175,7 @@ mutation(
     "put_along_axis: of several values assigned to one element, all get its gradient.",
     "stayed = np.where(last_of_each(flat), taken(g, flat), g.dtype.type(0))",
     "stayed = taken(g, flat)",
-    "indexed_writes",
+    "indexed_writes::test_the_gradient_is_that_of_central_differences",
 )  # fmt: skip
 mutation(
     "rules/on_arrays_indexed.py",
@@ -183,7 +183,7 @@ mutation(
     "scatter: of rows that were assigned twice, both updates get the gradient.",
     "        taken[~last_of_each(rows)] = 0\n",
     "        pass\n",
-    "indexed_writes",
+    "indexed_writes::test_the_gradient_is_that_of_central_differences",
 )  # fmt: skip
 mutation(
     "rules/on_arrays_functions.py",
@@ -191,5 +191,5 @@ mutation(
     "cumprod: long rows lose the gradient of what lies far behind.",
     "        stretch *= 2\n",
     "        stretch *= 3\n",
-    "operations", "functions",
+    "operations::test_the_gradient_is_that_of_central_differences",
 )  # fmt: skip

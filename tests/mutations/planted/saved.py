@@ -14,56 +14,56 @@ keeping(
     "An in-place operation that needs its input keeps the memory that it overwrites.",
     "    kept = a.copy()",
     "    kept = a",
-    "in_place",
+    "in_place::test_the_gradient_is_that_of_central_differences",
 )  # fmt: skip
 keeping(
     "own-input-not-refused-under-25",
     'Under "2.5" an operation that needs its own input goes on.',
     '    if modes.policy == "2.5":\n        raise needs_own_input(op)\n    kept = a.copy()',
     "    kept = a.copy()",
-    "modes", "in_place",
+    "in_place::test_policy_2_5_refuses_what_needs_its_own_input_and_nothing_else",
 )  # fmt: skip
 keeping(
     "marks-not-refused-under-25",
     'Under "2.5" an operation that needs marks of its own input goes on.',
     'if op is not None and modes.policy == "2.5":',
     "if False:",
-    "in_place", "modes",
+    "in_place::test_policy_2_5_refuses_what_needs_its_own_input_and_nothing_else",
 )  # fmt: skip
 keeping(
     "alias-always-disjoint",
     "An operand on the storage that is written is taken for untouched.",
     "own_input(op, b) if touch(a, b) else (b, storage, storage.version + 1)",
     "(b, storage, storage.version + 1)",
-    "alias_programs", "in_place",
+    "alias_programs::test_the_gradient_is_right",
 )  # fmt: skip
 keeping(
     "alias-version-off-by-one",
     "An operand beside the bytes that are written is saved at the version before the write.",
     "storage.version + 1)",
     "storage.version)",
-    "alias_programs", "stale",
+    "alias_programs::test_the_gradient_is_right",
 )  # fmt: skip
 keeping(
     "same-shape-is-same-operand",
     "An operand on the same storage with the shape of the target is taken for the target.",
     "if same_layout(a, b):",
     "if a.shape == b.shape:",
-    "alias_programs", "in_place",
+    "alias_programs::test_the_gradient_is_right",
 )  # fmt: skip
 keeping(
     "marks-inverted",
     "What was true of an element comes back as false.",
     ".view(np.bool_).reshape(shape)",
     ".view(np.bool_).reshape(shape) == False",
-    "in_place",
+    "in_place::test_the_gradient_is_that_of_central_differences",
 )  # fmt: skip
 keeping(
     "marks-unpacked-from-the-end",
     "The bits that fill the last byte are taken for the first elements.",
     "bits[: int(np.prod(shape, dtype=np.int64))]",
     "bits[bits.size - int(np.prod(shape, dtype=np.int64)) :]",
-    "in_place",
+    "in_place::test_the_gradient_is_that_of_central_differences",
 )  # fmt: skip
 
 saving(
@@ -71,84 +71,84 @@ saving(
     "A write touches only savers of the very same view.",
     "if touch(entry[0], array):",
     "if entry[0].shape == array.shape and touch(entry[0], array):",
-    "copy_on_write_policies", "copy_on_write",
+    "copy_on_write_policies::test_the_policy_of_the_write_decides_not_that_of_the_save",
 )  # fmt: skip
 saving(
     "nothing-is-ever-lost",
     "A saver never learns that its bytes were taken.",
     "for node, k in plan.lost:",
     "for node, k in ():",
-    "stale", "copy_on_write_policies",
+    "stale::test_the_error_names_both_lines_both_versions_and_two_ways_out",
 )  # fmt: skip
 saving(
     "harmless-run-begins-one-late",
     "The run of writes that harm nobody is noted from its second version on.",
     "kept_from if kept_to == version - 1 else version - 1",
     "kept_from if kept_to == version - 1 else version",
-    "copy_on_write_policies", "copy_on_write",
+    "copy_on_write_policies::test_the_policy_of_the_write_decides_not_that_of_the_save",
 )  # fmt: skip
 saving(
     "harmless-run-never-ends",
     "A write under another policy after one under copy on write counts as harmless, too.",
     "return kept_to == storage.version and kept_from <= version",
     "return kept_from <= version",
-    "copy_on_write_policies",
+    "copy_on_write_policies::test_a_write_beside_what_is_saved_moves_only_the_version",
 )  # fmt: skip
 saving(
     "preserved-bytes-not-put-back",
     "Backward takes what is there now, although what was there is preserved.",
     "return array if type(version) is int else as_it_was(array, version.patches)",
     "return array",
-    "copy_on_write", "copy_on_write_policies",
+    "copy_on_write::test_a_write_preserves_the_cells_that_it_takes",
 )  # fmt: skip
 saving(
     "savers-forgotten-when-tidied",
     "Every so often the living savers are dropped with the dead.",
     "            savers[:] = living",
     "            savers[:] = living[:1]",
-    "memory", "copy_on_write",
+    "savers",
 )  # fmt: skip
 saving(
     "second-saved-tensor-slips-to-the-first",
     "What became of the second saved tensor of a node is written down for its first.",
     "    entries[k] = saved\n",
     "    entries[0] = saved\n",
-    "copy_on_write_policies", "copy_on_write",
+    "copy_on_write_policies::test_the_policy_of_the_write_decides_not_that_of_the_save",
 )  # fmt: skip
 saving(
     "half-preserved-counts-as-alike",
     "Savers of the same view are treated alike although different bytes of theirs are preserved.",
     "key = address(array_saved), array_saved.shape, array_saved.strides, id(patches)",
     "key = address(array_saved), array_saved.shape, array_saved.strides",
-    "copy_on_write", "copy_on_write_random",
+    "copy_on_write::test_savers_at_different_versions_find_each_its_own_numbers",
 )  # fmt: skip
 saving(
     "stale-savers-are-preserved-for",
     "Under copy on write bytes are preserved for a saver that is stale already.",
     "        if is_right(saved):\n            array_saved",
     "        if type(saved[2]) is not Lost:\n            array_saved",
-    "copy_on_write_policies",
+    "copy_on_write_policies::test_chains_of_writes_under_changing_policies",
 )  # fmt: skip
 saving(
     "spoiled-patches-are-held",
     "What is preserved of a saver that has become stale by version is not let go.",
     "    for node, k in plan.spoiled:",
     "    for node, k in ():",
-    "copy_on_write_policies", "copy_on_write",
+    "savers",
 )  # fmt: skip
 saving(
     "policy-of-the-save-decides",
     "Bytes are preserved under every policy.",
     'keeps = modes.policy == "copy_on_write"',
     'keeps = modes.policy != "2.5"',
-    "stale", "modes",
+    "stale::test_the_error_names_both_lines_both_versions_and_two_ways_out",
 )  # fmt: skip
 saving(
     "one-group-is-told-for-all",
     "Of several tensors that saved the same cells only one learns what is preserved.",
     "    for node, k in group.members:\n        array, storage, _ = saved",
     "    for node, k in group.members[:1]:\n        array, storage, _ = saved",
-    "copy_on_write",
+    "copy_on_write::test_a_write_preserves_the_cells_that_it_takes",
 )  # fmt: skip
 
 patches(
@@ -156,61 +156,61 @@ patches(
     "The oldest of several patches is put back first, and newer ones over it.",
     "        for patch in reversed(patches):\n            patch.put(memory, cells.begin)",
     "        for patch in patches:\n            patch.put(memory, cells.begin)",
-    "copy_on_write", "copy_on_write_random",
+    "copy_on_write::test_two_savers_of_the_same_cells_share_what_is_preserved",
 )  # fmt: skip
 patches(
     "scattered-patches-restored-in-the-wrong-order",
     "The same, where the saved cells lie far apart.",
     "    for patch in reversed(patches):\n        patch.give(shown, numbers)",
     "    for patch in patches:\n        patch.give(shown, numbers)",
-    "copy_on_write", "copy_on_write_random",
+    "copy_on_write_random::test_under_copy_on_write_everything_is_found_as_it_was",
 )  # fmt: skip
 patches(
     "patch-put-back-shifted",
     "A patch that begins before the saved tensor is put back from its own beginning.",
     "memory[first:last] = self.values.reshape(-1)[first - shift : last - shift]",
     "memory[first:last] = self.values.reshape(-1)[: last - first]",
-    "copy_on_write", "copy_on_write_random",
+    "savers",
 )  # fmt: skip
 patches(
     "preserved-again",
     "Bytes that are preserved already are preserved again, as they are by then.",
     "            patch.cells.mark(marks, begin, False)",
     "            pass",
-    "copy_on_write", "copy_on_write_random",
+    "copy_on_write::test_a_second_write_to_the_same_cells_preserves_nothing",
 )  # fmt: skip
 patches(
     "part-of-a-view-taken-for-all",
     "A patch is taken for the whole saved tensor although it ends before it.",
     "or wanted.begin < self.cells.begin or wanted.end > self.cells.end:",
     "or wanted.begin < self.cells.begin:",
-    "copy_on_write",
+    "savers",
 )  # fmt: skip
 patches(
     "more-preserved-than-written",
     "All cells of the stretch of a write are preserved, also those between.",
     "    if not written.is_stretch:\n            marks &=",
     "    if False:\n            marks &=",
-    "copy_on_write",
+    "copy_on_write::test_a_second_write_to_the_same_cells_preserves_nothing",
 )  # fmt: skip
 cells(
     "cells-marked-too-far",
     "A stretch that begins before the marks ends too late in them.",
     "marks[max(shift, 0) : shift + self.extent] = value",
     "marks[max(shift, 0) : max(shift, 0) + self.extent] = value",
-    "copy_on_write", "copy_on_write_random",
+    "copy_on_write_random::test_under_copy_on_write_everything_is_found_as_it_was",
 )  # fmt: skip
 cells(
     "neighbours-meet",
     "Two stretches that lie side by side count as meeting.",
     "        if begin >= end:\n            return False",
     "        if begin > end:\n            return False",
-    "copy_on_write",
+    "savers",
 )  # fmt: skip
 cells(
     "columns-copied-in-the-wrong-place",
     "What is preserved is read from the beginning of the buffer.",
     "stretch = memory_of(buffer)[begin : begin + self.extent]",
     "stretch = memory_of(buffer)[: self.extent]",
-    "copy_on_write",
+    "copy_on_write::test_a_write_preserves_the_cells_that_it_takes",
 )  # fmt: skip

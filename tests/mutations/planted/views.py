@@ -15,126 +15,126 @@ regions(
     "What a write through a view covers is not taken out of the gradient of what was there.",
     "        part[...] = 0\n",
     "",
-    "autograd", "alias_programs",
+    "autograd::test_values_of_several_dtypes_on_one_way_have_the_gradient_of_calculus",
 )  # fmt: skip
 regions(
     "overlapping-cells-get-one-gradient",
     "A cell that a view shows twice gets the last gradient only.",
     "np.add.at(cells, self.view.of(np.arange(self.extent)), g)",
     "self.view.of(cells)[...] = g",
-    "views",
+    "views::test_as_strided_may_show_one_cell_twice_and_its_gradient_adds_up",
 )  # fmt: skip
 regions(
     "region-counted-from-the-first-element",
     "Places are counted from the founder's first element, also where its strides go down.",
     "Layout((at - base) // size",
     "Layout((at - address(founder)) // size",
-    "alias_programs", "views",
+    "members",
 )  # fmt: skip
 regions(
     "touching-dimensions-do-not-overlap",
     "Two dimensions that share just one cell are taken for free of overlap.",
     "        if step <= reach:",
     "        if step < reach:",
-    "views",
+    "views::test_as_strided_may_show_one_cell_twice_and_its_gradient_adds_up",
 )  # fmt: skip
 regions(
     "overlapping-view-covers-everything",
     "A view that shows some cells twice, and others not at all, counts as showing all.",
     " and not overlaps_itself(view)",
     "",
-    "leaves", "views",
+    "savers",
 )  # fmt: skip
 regions(
     "second-order-read-shifted",
     "Second order: a view shows its part of another order of the founder.",
     "        self.founder.of(cells)[...] = u\n        return",
     "        cells[: u.size] = u.ravel()\n        return",
-    "grad", "gradcheck",
+    "members",
 )  # fmt: skip
 views(
     "view-has-a-history-of-its-own",
     "A view does not join the family of the tensor that it is taken of.",
     "        out._history = history\n        out._seen = history.epoch\n",
     "        out._history = None\n",
-    "autograd", "views",
+    "views::test_a_gradient_goes_through_a_write_into_a_view",
 )  # fmt: skip
 views(
     "view-under-no-grad-takes-part",
     "A view taken under no_grad joins the family, and a write through it is recorded.",
     "if node is None or modes.grad:",
     "if True:",
-    "views", "modes",
+    "modes::test_under_no_grad_nothing_is_recorded",
 )  # fmt: skip
 views(
     "leaf-may-be-relaid",
     "A leaf is given another shape in grad mode.",
     "if modes.grad and is_protected(x):",
     "if False:",
-    "leaves", "views",
+    "members",
 )  # fmt: skip
 views(
     "retained-gradient-lost-on-the-way-to-another-shape",
     "A tensor is given another shape, and its retained gradient stays with the old one.",
     "            move_boxes(node, x._node)\n",
     "",
-    "retained",
+    "retained::test_a_retained_gradient_has_the_shape_the_tensor_has_now",
 )  # fmt: skip
 parts(
     "gradient-where-the-part-does-not-look",
     "The gradient of a part is not 0 in the rest.",
     "for_all = np.zeros(node.inputs[0].shape, g.dtype)",
     "for_all = np.ones(node.inputs[0].shape, g.dtype)",
-    "autograd", "views",
+    "autograd::test_values_of_several_dtypes_on_one_way_have_the_gradient_of_calculus",
 )  # fmt: skip
 parts(
     "overlapping-view-may-be-written",
     "A view whose elements share memory is not marked as read-only.",
     "    if overlaps_itself(array):\n        array.flags.writeable = False\n",
     "",
-    "views", "all_or_nothing",
+    "all_or_nothing::test_a_tensor_whose_elements_share_memory_is_not_written",
 )  # fmt: skip
 parts(
     "as-strided-reaches-outside",
     "as_strided takes places behind the family's memory.",
     "begin <= first and last < begin + extent",
     "begin <= first and last <= begin + extent",
-    "views", "bad_input",
+    "views::test_as_strided_stays_inside_the_memory_of_its_tensor",
 )  # fmt: skip
 relaying(
     "transpose-turned-the-same-way-back",
     "The gradient of a transpose is permuted as the value was, instead of back.",
     "        back[p] = i",
     "        back[i] = p",
-    "views", "autograd",
+    "views::test_a_gradient_goes_through_a_view",
 )  # fmt: skip
 relaying(
     "reshape-in-place-copies",
     "reshape_ takes a copy where the memory does not allow the shape.",
     "return reshaped if np.may_share_memory(reshaped, array) else None",
     "return reshaped",
-    "views",
+    "views::test_a_copy_has_a_storage_of_its_own",
 )  # fmt: skip
 joining(
     "stack-gives-the-first-gradient-to-all",
     "Every tensor of a stack gets the gradient of the first.",
     "return [g[(slice(None),) * axis + (i, ...)] for",
     "return [g[(slice(None),) * axis + (0 * i, ...)] for",
-    "operations", "views", "autograd",
+    "views::test_a_gradient_goes_through_a_copy",
 )  # fmt: skip
 joining(
     "concat-onward-begins-at-zero",
     "Second order: every part of a join is put at its beginning.",
     "begin = sum(lengths[:i])",
     "begin = 0 * sum(lengths[:i])",
-    "grad", "gradcheck",
+    "backward_keeps_to_itself",
 )  # fmt: skip
 joining(
     "split-is-a-view",
     "The parts of a split share memory with the whole.",
     "out = Tensor._made(pick(x._array).copy(), \"split\", (x,))",
     "out = Tensor._alias(pick(x._array), x._storage)",
-    "views",
+    "views::test_a_copy_has_a_storage_of_its_own",
 )  # fmt: skip
 mutation(
     "tensor.py",
@@ -142,7 +142,7 @@ mutation(
     "A detached alias belongs to the family, and writes through it are recorded.",
     "        alias = Tensor._alias(self._array, self._storage)\n        if watch",
     "        alias = self.__copy__()\n        if watch",
-    "autograd", "views",
+    "autograd::test_backward_without_anything_recorded_says_so",
 )  # fmt: skip
 mutation(
     "tensor.py",
@@ -150,7 +150,7 @@ mutation(
     "numpy() gives the memory itself: it can be written behind the engine's back.",
     "return self._array.copy()",
     "return self._array",
-    "protocols", "creation",
+    "protocols::test_numpy_and_asarray_copy",
 )  # fmt: skip
 mutation(
     "tensor.py",
@@ -158,7 +158,7 @@ mutation(
     "A gradient that is set keeps a history that may lead back to its leaf: a cycle.",
     "                gradient = gradient.detach()  # its history may lead back to this leaf",
     "                pass",
-    "memory_returns", "leaves",
+    "memory_returns::test_no_cycle_through_a_gradient_that_was_set",
 )  # fmt: skip
 mutation(
     "tensor.py",
@@ -166,7 +166,7 @@ mutation(
     "A view that retains its gradient is not known to its family.",
     "            self._history.note_retaining(self)",
     "            pass",
-    "retained",
+    "members",
 )  # fmt: skip
 mutation(
     "tensor.py",
@@ -174,7 +174,7 @@ mutation(
     "A leaf whose stop_gradient was True for a while comes back as another leaf.",
     "                self._extras().paused = node, self._history, self._array",
     "                pass",
-    "leaves",
+    "members",
 )  # fmt: skip
 mutation(
     "creation.py",
@@ -182,5 +182,5 @@ mutation(
     "A tensor made of an array shares its memory.",
     "        array = np.array(data, order=\"C\")",
     "        array = np.asarray(data, order=\"C\")",
-    "creation",
+    "creation::test_to_tensor_takes_tensors_and_lists_of_tensors_and_cuts_the_history",
 )  # fmt: skip

@@ -12,140 +12,126 @@ indexing(
     "Where an index names a cell twice, both values get its gradient.",
     "taken = np.where(order[plain] == turns, g[plain], g.dtype.type(0))",
     "taken = g[plain]",
-    "indexing", "infinite_views",
+    "indexing::test_the_gradient_of_writing_is_that_of_central_differences",
 )  # fmt: skip
 indexing(
     "assigned-cells-keep-their-gradient",
     "What x[index] = value overwrites at an advanced index keeps its gradient.",
     "        rest[plain] = 0\n",
     "",
-    "indexing", "infinite_views",
+    "indexing::test_the_gradient_of_writing_is_that_of_central_differences",
 )  # fmt: skip
 indexing(
     "repeated-read-counts-once",
     "An element that an index takes twice gets one gradient.",
     "np.add.at(whole, node.saved[0], g)  # an element taken twice gets both gradients",
     "whole[node.saved[0]] = g",
-    "indexing",
-)  # fmt: skip
-indexing(
-    "value-read-while-it-is-overwritten",
-    "x[index] = value does not copy a value that lies in the memory of x.",
-    "if advanced and np.may_share_memory(numbers, x._array):",
-    "if False:",
-    "indexing", "writes",
+    "indexing::test_the_gradient_of_reading_is_that_of_central_differences",
 )  # fmt: skip
 indexing(
     "set-value-leaves-the-old-gradient",
     "set_value on a tensor that wants a gradient is not recorded.",
-    "    if recorded:\n        _set_part(x, x._array, None)",
+    "    if recorded:\n        set_part(x, x._array, None)",
     "    pass",
-    "writes", "leaves",
+    "writes::test_what_is_overwritten_with_a_constant_has_gradient_zero_not_none",
 )  # fmt: skip
 indexing(
     "view-of-a-leaf-takes-set-value",
     "set_value writes a leaf through a view of it.",
     "        if not x.is_leaf:\n            raise leaf_written(x.name, \"set_value\", is_view=True)\n",
     "",
-    "leaves",
+    "members",
 )  # fmt: skip
 indexing(
     "an-index-takes-everything",
     "x[index] = value at an advanced index is taken for a write of all of x.",
     "before_write(storage, x._array, index=plain) if advanced",
     "before_write(storage, x._array) if advanced",
-    "copy_on_write", "copy_on_write_policies",
+    "copy_on_write::test_a_write_preserves_the_cells_that_it_takes",
 )  # fmt: skip
 indexing(
     "setitem-asks-no-savers",
     "x[index] = value does not look for those who saved what it overwrites.",
     "    if storage.savers is not None:\n        plan = before_write",
     "    if False:\n        plan = before_write",
-    "copy_on_write_policies", "stale",
+    "copy_on_write_policies::test_the_policy_of_the_write_decides_not_that_of_the_save",
 )  # fmt: skip
 indexing(
     "set-value-asks-no-savers",
     "set_value does not look for those who saved what it overwrites.",
     "plan = None if storage.savers is None else before_write(storage, x._array)",
     "plan = None",
-    "copy_on_write_policies", "copy_on_write",
+    "copy_on_write_policies::test_every_way_to_write_preserves",
 )  # fmt: skip
 indexing(
     "leaf-not-protected-from-setitem",
     "x[index] = value writes a leaf that wants a gradient.",
     "                check_target(x, op)",
     "                pass",
-    "leaves", "all_or_nothing",
+    "leaves::test_a_view_of_a_leaf_is_protected_too",
 )  # fmt: skip
 indexing(
     "setitem-tells-no-views",
     "x[index] = value does not tell the other members of the family.",
     "    history.epoch += 1\n    current(x)",
     "    current(x)",
-    "autograd", "alias_programs",
+    "autograd::test_values_of_several_dtypes_on_one_way_have_the_gradient_of_calculus",
 )  # fmt: skip
 indexing(
     "index-array-is-shared",
     "A node keeps the index array that it was given, and a later write into that changes the gradient.",
     "        return np.array(entry)",
     "        return np.asarray(entry)",
-    "indexing",
+    "indexing::test_an_index_that_changes_later_does_not_change_the_gradient",
 )  # fmt: skip
 indexing(
     "shape-of-a-value-is-not-checked",
     "x[index] = value goes on with a value that does not fit.",
     "        fits = False",
     "        fits = True",
-    "bad_input", "indexing", "all_or_nothing",
-)  # fmt: skip
-operands(
-    "family-that-overlaps-may-be-written",
-    "A recorded write into memory that overlapping elements share goes on.",
-    "    if x._history is not None and overlaps_itself(x._history.founder):\n        raise overlapping_family(op)",
-    "    pass",
-    "views", "all_or_nothing",
+    "stored_values",
 )  # fmt: skip
 operands(
     "protected-from-ops-not-checked",
     "Before a recorded write nobody asks whether the target is a leaf.",
     "    if is_protected(x):\n        raise leaf_written",
     "    if False:\n        raise leaf_written",
-    "leaves",
+    "leaves::test_the_error_speaks_paddles_words_names_the_leaf_and_tells_what_to_do_instead",
 )  # fmt: skip
 operands(
     "zeros-of-both-signs-are-one",
     "A constant -0.0 is taken for 0.0 once that has been used.",
     "    if value != 0 or type(value) is int:  # 0.0 and -0.0 would share a key",
     "    if True:",
-    "operations", "bad_operands", "unusual_input",
+    "operations::test_zero_and_minus_zero_stay_two_numbers",
 )  # fmt: skip
 operands(
     "float-written-into-integers",
     "An integer tensor takes a floating operand in place, cut off.",
     "if (have in FLOATS and want not in FLOATS) or want == np.bool_:",
     "if want == np.bool_:",
-    "dtypes", "all_or_nothing_values",
+    "dtypes::test_in_place_the_dtype_stays_or_the_operation_is_refused",
 )  # fmt: skip
 operands(
     "cast-gives-its-gradient-in-the-wrong-dtype",
     "The gradient of a cast has the dtype of the result.",
     "    return (g.astype(source),)",
     "    return (g,)",
-    "dtypes",
+    "stored_values",
 )  # fmt: skip
 operands(
     "cast-is-not-recorded",
     "An operand that is brought to another dtype loses its history.",
     "    if modes.grad and dtype in FLOATS:\n        node = x._current()\n        if node is not None:",
     "    if False:\n        node = x._current()\n        if node is not None:",
-    "dtypes",
+    "stored_values",
 )  # fmt: skip
 operands(
     "numpy-numbers-wrap-around",
     "A numpy integer that does not fit wraps around.",
     "        value = value.item()  # numpy would let its own integers wrap around",
     "        pass",
-    "dtypes", "bad_operands", "unusual_input",
+    "stored_values",
 )  # fmt: skip
 mutation(
     "kernels/numbers.py",
@@ -153,7 +139,7 @@ mutation(
     "Overlapping copies are left to numpy, which misses some.",
     "    if np.may_share_memory(target, numbers):\n        numbers = numbers.copy()\n",
     "",
-    "writes", "indexing",
+    "stored_values",
 )  # fmt: skip
 mutation(
     "kernels/numbers.py",
@@ -161,7 +147,7 @@ mutation(
     "A nan, or a number that is too large, is stored into integers.",
     "        if not (bounds.min <= lowest and highest <= bounds.max):",
     "        if bounds.min > lowest or highest > bounds.max:",
-    "dtypes", "unusual_input", "all_or_nothing_values",
+    "stored_values",
 )  # fmt: skip
 mutation(
     "kernels/elementwise.py",
@@ -169,7 +155,7 @@ mutation(
     "An integer power in place fails when half of it is written.",
     "    if out is not None and a.dtype not in FLOATS and (b < 0).any():",
     "    if False:",
-    "all_or_nothing_values",
+    "all_or_nothing_values::test_an_error_in_the_middle_of_the_elements_leaves_the_first_ones_alone",
 )  # fmt: skip
 mutation(
     "kernels/elementwise.py",
@@ -177,7 +163,7 @@ mutation(
     "scale multiplies its bias whatever bias_after_scale says.",
     "    if not bias_after_scale:\n        bias",
     "    if True:\n        bias",
-    "operations", "in_place",
+    "operations::test_the_value_is_that_of_numpy",
 )  # fmt: skip
 mutation(
     "kernels/indexed.py",
@@ -185,5 +171,5 @@ mutation(
     "An index that reaches outside is found by numpy, and a negative one is not brought to the front.",
     "    index = np.array(index, np.int64, order=\"C\")\n    if not index.size:",
     "    index = np.array(index, np.int64, order=\"C\")\n    if True:",
-    "indexed_refusals", "indexed_writes",
+    "indexed_refusals::test_an_index_outside_is_refused_before_anything_is_written",
 )  # fmt: skip

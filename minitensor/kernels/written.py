@@ -1,0 +1,55 @@
+"""Which elements of its target an operation writes: an array that shows the target, and an advanced index into it.
+
+Asked only while somebody has saved the target or listens, so that a row written is a row preserved.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minitensor.kernels.along_axis import positions
+from minitensor.kernels.diagonals import above, main_diagonal, matrix_diagonal
+from minitensor.kernels.indexed import checked, from_front, places_of
+from minitensor.kernels.masked import over
+
+Array = np.ndarray
+Part = tuple[Array, Any]
+
+
+def rows_at(a: Array, index: Array, axis: int) -> Part:
+    """The parts along ``axis`` that ``index`` lists."""
+    axis = from_front(axis, a.ndim)
+    return a, (*(slice(None),) * axis, checked(index, a.shape[axis], axis).reshape(-1))
+
+
+def places_at(a: Array, rows: Array, depth: int) -> Part:
+    """The elements that ``rows``, which counts the leading ``depth`` dimensions as one, lists."""
+    return a, places_of(rows, a.shape, depth)
+
+
+def elements_at(a: Array, index: Array, axis: int, broadcast: bool) -> Part:
+    """The single elements along ``axis`` that ``index`` names."""
+    return a, np.unravel_index(positions(index, a.shape, axis, broadcast)[0], a.shape)
+
+
+def where_true(a: Array, mask: Array) -> Part:
+    """The elements where ``mask``, spread over the target, is true."""
+    return a, over(mask, a.shape)
+
+
+def side(a: Array, diagonal: int, upper: bool) -> Part:
+    """The elements above a diagonal, or those not above the one before it."""
+    dropped = above(a, diagonal) if upper else ~above(a, diagonal - 1)
+    return a, (..., dropped)
+
+
+def main(a: Array, offset: int, wrap: bool) -> Part:
+    """The main diagonal."""
+    return a, main_diagonal(a.shape, offset, wrap)
+
+
+def diagonal(a: Array, offset: int, dim1: int, dim2: int) -> Part:
+    """A diagonal of the matrices in two dimensions."""
+    return matrix_diagonal(a, offset, dim1, dim2)
