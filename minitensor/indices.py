@@ -15,6 +15,7 @@ from minitensor.dtypes import FLOATS
 from minitensor.kernels.indexed import checked
 from minitensor.kernels.numbers import stored, stored_array
 from minitensor.operands import NUMBERS, cast, constant
+from minitensor.redirecting import redirected
 from minitensor.tensor import Tensor
 
 _ARRAYS = (np.ndarray, list, tuple)
@@ -135,7 +136,7 @@ def reduced_along_axis(
         known = ", ".join(repr(name) for name in ("assign", *REDUCTIONS))
         raise ValueError(f"{op}: reduce is one of {known}, not {reduce!r}")
     name = f"put_along_axis_{REDUCTIONS[reduce]}" + ("_" if op.endswith("_") else "")
-    return FUNCTIONS[name](arr, indices, values, axis, include_self, broadcast)
+    return redirected(FUNCTIONS[name], arr, indices, values, axis, include_self, broadcast)
 
 
 def shifted_into(op: str, x: Any, y: Any, is_arithmetic: Any, out: Any) -> Tensor:
@@ -145,4 +146,4 @@ def shifted_into(op: str, x: Any, y: Any, is_arithmetic: Any, out: Any) -> Tenso
     if op.endswith("_") or not isinstance(out, Tensor):
         what = "None: x is what is overwritten" if op.endswith("_") else f"a Tensor, not {type(out).__name__}"
         raise TypeError(f"{op}: out must be {what}")
-    return out.copy_(FUNCTIONS[op](x, y, is_arithmetic))  # type: ignore[attr-defined]
+    return redirected(out.copy_, FUNCTIONS[op](x, y, is_arithmetic))  # type: ignore[attr-defined]

@@ -10,6 +10,7 @@ from minitensor.creation import to_tensor
 from minitensor.dtypes import dtype_of
 from minitensor.kernels.numbers import number
 from minitensor.operands import cast
+from minitensor.redirecting import redirected
 from minitensor.tensor import Tensor
 
 
@@ -36,7 +37,7 @@ def rounded_division(op: str, x: Any, y: Any, mode: Any) -> Any:
     if mode not in ("floor", "trunc"):
         raise ValueError(f"{op}: rounding_mode is None, 'floor' or 'trunc', not {mode!r}")
     name = {"floor": "floor_divide", "trunc": "trunc_divide"}[mode]
-    return FUNCTIONS[name + ("_" if op.endswith("_") else "")](x, y)
+    return redirected(FUNCTIONS[name + ("_" if op.endswith("_") else "")], x, y)
 
 
 def in_dtype(op: str, x: Any, dtype: Any) -> Any:

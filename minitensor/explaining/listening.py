@@ -34,6 +34,14 @@ from minitensor.tensor import Tensor
 MOST_ROWS = 1000  # the totals count what happens after them
 
 
+#: The operations that change what a tensor looks at, and not only how.
+REBOUND = {
+    "cast_": "It has another dtype now, on a new storage; the old storage is as it was.",
+    "resize_": "It has another number of elements now; what was saved of the old ones is as it was.",
+    "set_": "It looks at another storage now; the old storage is as it was.",
+}
+
+
 class Listener:
     """A context manager: inside, in-place operations get their rows. ``report`` has them."""
 
@@ -201,11 +209,11 @@ class Listener:
             site,
             op,
             self._look(site, op, x),
-            before=version,
+            before=version - 1 if op == "cast_" else version,
             after=version,
             recorded=modes.grad and peek(x) is not None,
             verdicts=(Verdict.METADATA,),
-            happened="Only shape and strides have changed.",
+            happened=REBOUND.get(op, "Only shape and strides have changed."),
         )
 
     # ---------- errors ----------

@@ -23,7 +23,7 @@ class Verdict(Enum):
     COPIES = "copies", "Its own backward needs numbers that it overwrites: they were copied first."
     MARKS = "marks", "Its own backward needs less than a copy: a bit for each element, or an index. That was kept."
     PRESERVES = "preserves", "Another operation's backward needs the bytes that it overwrites: they were kept."
-    METADATA = "metadata", "It changed shape and strides; nothing was written."
+    METADATA = "metadata", "It changed how the tensor looks at memory; nothing was overwritten."
     FREE = "free", "Nothing had to be copied, and nothing that a backward needs was lost."
 
     word: str

@@ -31,7 +31,8 @@ def places_at(a: Array, rows: Array, depth: int) -> Part:
 
 def elements_at(a: Array, index: Array, axis: int, broadcast: bool) -> Part:
     """The single elements along ``axis`` that ``index`` names."""
-    return a, np.unravel_index(positions(index, a.shape, axis, broadcast)[0], a.shape)
+    flat, _ = positions(index, a.shape, axis, broadcast)
+    return a, np.unravel_index(flat, a.shape) if flat.size else (np.zeros(0, np.int64),) * a.ndim
 
 
 def where_true(a: Array, mask: Array) -> Part:

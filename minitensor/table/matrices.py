@@ -31,4 +31,5 @@ op("embedding_renorm", kernels.embedding_renorm, "x weight",
    "no_grad: a leaf may be written, and no gradient knows of it.",
    target="weight", arguments=("max_norm", "norm_type=2.0"), prepare=kernels.embedding_renorm_arguments,
    signature="x, weight, max_norm, norm_type=2.0", first="x = as_index('embedding_renorm{_}', x, 'x')", meet=(),
+   writes="rows_at(weight, x, 0)",
    elementwise=False, normal=False, spaces="F")  # fmt: skip

@@ -709,3 +709,17 @@ def test_the_bytes_of_a_row_are_those_that_the_meter_counts(given, policy, no_co
         (row,) = rows_of(program)
     assert row.nbytes == more[0] and row.recorded == any(not x.stop_gradient for x in tensors)
     assert row.verdict in (Verdict.COPIES, Verdict.MARKS) if more[0] else row.verdict is Verdict.FREE
+
+
+@pytest.mark.parametrize(
+    ("op", "arguments", "text"),
+    [("cast_", ("float64",), "another dtype"), ("resize_", ([2],), "another number"), ("set_", (), "another storage")],
+)
+def test_an_operation_that_rebinds_is_not_told_as_a_change_of_shape(op, arguments, text):
+    def program():
+        x = mt.ones([4])
+        getattr(x, op)(*arguments)
+
+    (row,) = rows_of(program)
+    assert row.verdict is Verdict.METADATA and text in row.happened
+    assert row.after - row.before == (op == "cast_")

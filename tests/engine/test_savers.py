@@ -157,11 +157,12 @@ def test_a_saved_part_is_put_together_from_a_larger_copy_and_a_smaller_one():
     assert mt.grad(result, w)[0].tolist() == [0, 0, 6, 8, 10, 12, 0, 0]
 
 
-def test_a_write_right_behind_what_was_saved_has_taken_none_of_it():
+@pytest.mark.parametrize(("part", "index"), [(slice(0, 2), [2, 3]), (slice(1, 2), [0, 2]), (slice(0, 3, 2), [1, 3])])
+def test_a_write_beside_what_was_saved_has_taken_none_of_it(part, index):
     w = leaf([1.0, 2.0, 3.0, 4.0])
     x = w * 1.0
-    result = x[0:2] * x[0:2]
-    x[[2, 3]] = 7.0
+    result = x[part] * x[part]
+    x[index] = 7.0
     with pytest.raises(RuntimeError, match="None of the bytes that it saved were overwritten"):
         mt.grad(result, w)
 

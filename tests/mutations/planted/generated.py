@@ -58,7 +58,7 @@ templates(
     "A normal operation tells the storage of its first operand only that it saved from it.",
     'REMEMBER.format(storage=f"{x}._storage")',
     'REMEMBER.format(storage=f"{text.x}._storage")',
-    "copy_on_write_policies::test_second_derivatives_pass_through_what_is_preserved",
+    "copy_on_write_writers::test_second_derivatives_pass_through_what_is_preserved",
 )  # fmt: skip
 templates(
     "other-operand-not-remembered-in-place",

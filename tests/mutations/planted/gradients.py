@@ -156,7 +156,7 @@ second(
     "Second order: saved tensors are taken as they are now.",
     "    if storage.version != version:\n        array = recovered",
     "    if False:\n        array = recovered",
-    "copy_on_write_policies::test_second_derivatives_pass_through_what_is_preserved",
+    "copy_on_write_writers::test_second_derivatives_pass_through_what_is_preserved",
 )  # fmt: skip
 second(
     "create-graph-leaves-recording-on",

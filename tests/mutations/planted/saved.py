@@ -201,10 +201,10 @@ cells(
     "copy_on_write_random::test_under_copy_on_write_everything_is_found_as_it_was",
 )  # fmt: skip
 cells(
-    "neighbours-meet",
-    "Two stretches that lie side by side count as meeting.",
-    "        if begin >= end:\n            return False",
-    "        if begin > end:\n            return False",
+    "what-lies-between-meets",
+    "Cells count as meeting when their stretches do, although none is in both.",
+    "return bool((self.marked(begin, end) & other.marked(begin, end)).any())",
+    "return True",
     "savers",
 )  # fmt: skip
 cells(

@@ -61,7 +61,7 @@ indexing(
     "set_value does not look for those who saved what it overwrites.",
     "plan = None if storage.savers is None else before_write(storage, x._array)",
     "plan = None",
-    "copy_on_write_policies::test_every_way_to_write_preserves",
+    "copy_on_write_writers::test_every_way_to_write_preserves",
 )  # fmt: skip
 indexing(
     "leaf-not-protected-from-setitem",
