@@ -17,6 +17,7 @@ def default_modes() -> Iterator[None]:
     mt.set_inplace_policy("2.6")
     mt.seed(0)
     yield
+    gc.enable()
     assert mt.is_grad_enabled(), "a test left grad mode off"
     mt.set_inplace_policy("2.6")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import minitensor as mt
@@ -28,9 +29,13 @@ def seen(x: mt.Tensor) -> dict[str, Any]:
 
 
 class Moment:
-    """What some tensors, the write log and the meter show now; ``expect_unchanged`` compares with later."""
+    """What some tensors, the write log and the meter show now; ``expect_unchanged`` compares with later.
+
+    Until the test ends the garbage collector rests: it would free what other tests left behind.
+    """
 
     def __init__(self, **tensors: mt.Tensor) -> None:
+        gc.disable()
         self.tensors = tensors
         self.before = self._look()
 

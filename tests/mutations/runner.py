@@ -64,8 +64,8 @@ class Verdict:
     seconds: float = 0.0
 
     def __str__(self) -> str:
-        by = f" by {self.test}" if self.test else ""
-        return f"{self.verdict:9}{self.mutation.name:34} {self.seconds:5.1f} s{by}"
+        by = f" by {self.test}: {self.message[:80].splitlines()[0]}" if self.test and self.message else ""
+        return f"{self.verdict:9}{self.mutation.name:52} {self.seconds:5.1f} s{by}"
 
 
 class Tree:

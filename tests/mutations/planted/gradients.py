@@ -43,7 +43,7 @@ backward(
     "hooks::test_a_hook_that_writes_into_its_argument_changes_nothing_but_its_copy",
 )  # fmt: skip
 backward(
-    "removed-hook-still-runs",
+    "hook-may-change-the-shape",
     "What a hook returns is kept although it has another shape.",
     "        if not isinstance(answer, Tensor) or answer._array.shape != g.shape:\n            raise",
     "        if not isinstance(answer, Tensor):\n            raise",
@@ -114,13 +114,6 @@ backward(
     "        if node not in waits and not allow_unused:\n"
     "            propagate(roots, waits, False, lambda *_: None)\n            raise",
     "grad::test_grad_for_a_value_that_was_overwritten_says_it_is_not_reached",
-)  # fmt: skip
-backward(
-    "box-given-no-copy",
-    "A retained gradient and a leaf's are one array.",
-    "            boxes[hook] = g\n            flight.hold(g)",
-    "            boxes[hook] = g",
-    "retained::test_a_non_leaf_keeps_its_gradient_only_when_asked",
 )  # fmt: skip
 
 second(
