@@ -16,7 +16,7 @@ from minitensor.events import watch
 from minitensor.history import GradientBox, Leaf, Node
 from minitensor.rules.on_arrays import summed_to
 from minitensor.saving import FREED
-from minitensor.tensor import Tensor
+from minitensor.tensor import Hook, Tensor
 
 
 class InFlight:
@@ -79,6 +79,9 @@ def waiting(roots: Iterable[Node]) -> dict[Node, int]:
                 stack.append(parent)
     return waits
 
+
+#: A node, and the gradient of its value to begin with.
+Start = tuple[Node, np.ndarray]
 
 #: Gradients that arrived: at leaves and captured nodes, or for tensors that retain theirs.
 Arrived = dict[Any, np.ndarray]
@@ -170,21 +173,31 @@ def _run_hooks(node: Node, g: np.ndarray, boxes: Arrived, flight: InFlight) -> n
             continue
         if hook.function is None:
             continue  # removed
-        answer = hook.function(_copied(g))
+        answer = answer_of(hook, _copied(g))
         if answer is None:
             continue
-        if not isinstance(answer, Tensor) or answer._array.shape != g.shape:
-            raise TypeError(
-                f"a gradient hook returns None or a Tensor of shape {list(g.shape)}, not "
-                f"{answer.shape if isinstance(answer, Tensor) else type(answer).__name__}"
-            )
         flight.let_go(g)
         g = answer._array.astype(g.dtype)
         flight.hold(g)
     return g
 
 
-def start_of(x: Tensor, given: Any, what: str) -> tuple[Node, np.ndarray]:
+def answer_of(hook: Hook, g: Tensor) -> Tensor | None:
+    """What ``hook`` says to the gradient ``g``: another of its shape, or None.
+
+    Raises:
+        TypeError: when it says anything else.
+    """
+    answer = hook.function(g)  # type: ignore[misc]
+    if answer is not None and (not isinstance(answer, Tensor) or answer._array.shape != g._array.shape):
+        raise TypeError(
+            f"a gradient hook returns None or a Tensor of shape {g.shape}, not "
+            f"{answer.shape if isinstance(answer, Tensor) else type(answer).__name__}"
+        )
+    return answer
+
+
+def start_of(x: Tensor, given: Any, what: str) -> Start:
     """The node of ``x`` and the gradient to begin with: ones, unless another is given."""
     if not isinstance(x, Tensor):
         raise TypeError(f"{what} takes a Tensor, not {type(x).__name__}")
@@ -271,11 +284,8 @@ def grad(
     if len(given) != len(many_outputs):
         raise ValueError(f"grad: {len(many_outputs)} outputs but {len(given)} gradients to begin with")
     wanted = [start_of(x, None, "grad")[0] for x in many_inputs]
-    roots: dict[Node, np.ndarray] = {}
-    for x, g in zip(many_outputs, given, strict=True):
-        node, start = start_of(x, g, "grad")
-        roots[node] = start if node not in roots else _array(roots[node] + start)
-    waits = waiting(roots)
+    starts = [start_of(x, g, "grad") for x, g in zip(many_outputs, given, strict=True)]
+    waits = waiting(node for node, _ in starts)
     for i, node in enumerate(wanted):
         if node not in waits and not allow_unused:
             raise RuntimeError(
@@ -284,26 +294,35 @@ def grad(
             )
 
     if create_graph:
-        return _recorded(many_outputs, given, waits, retain_graph, wanted)
+        return _recorded(starts, given, waits, retain_graph, wanted)
 
     def gradients(arrived: Arrived, boxes: Arrived, flight: InFlight) -> list[Tensor | None]:
         return [None if node not in arrived else _copied(arrived[node]) for node in wanted]
 
-    return propagate(roots, waits, retain_graph, gradients, frozenset(wanted))
+    return propagate(added_up(starts), waits, retain_graph, gradients, frozenset(wanted))
+
+
+def added_up(starts: Iterable[Start]) -> dict[Node, np.ndarray]:
+    """The gradients to begin with; where two belong to one node, their sum."""
+    roots: dict[Node, np.ndarray] = {}
+    for node, g in starts:
+        roots[node] = g if node not in roots else _array(roots[node] + g)
+    return roots
 
 
 def _recorded(
-    outputs: list[Tensor], given: list[Any], waits: dict[Node, int], retain_graph: bool, wanted: list[Node]
+    starts: list[Start], given: list[Any], waits: dict[Node, int], retain_graph: bool, wanted: list[Node]
 ) -> list[Tensor | None]:
     """The gradients as tensors that have gradients themselves; each has memory of its own."""
     from minitensor import higher_order  # made of operations, which are above this module
 
     roots: dict[Node, Tensor] = {}
     taken = set()
-    for x, g in zip(outputs, given, strict=True):
-        node, start = start_of(x, g, "grad")
-        if g is None or g._array.dtype != x._array.dtype:
-            tensor = Tensor._made(start) if g is None else g.astype(x.dtype)  # type: ignore[attr-defined]
+    for (node, start), g in zip(starts, given, strict=True):
+        if g is None:
+            tensor = Tensor._made(start)
+        elif g._array.dtype != start.dtype:
+            tensor = g.astype(start.dtype)  # type: ignore[attr-defined]
         else:
             tensor = g
             taken.add(g._storage)

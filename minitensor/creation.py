@@ -204,7 +204,12 @@ def seed(number: int) -> None:
     _random = np.random.Generator(np.random.PCG64(number))
 
 
-def _float_dtype(op: str, dtype: Any) -> np.dtype:
+def float_dtype(op: str, dtype: Any) -> np.dtype:
+    """The floating dtype that was asked for; float32 by default.
+
+    Raises:
+        TypeError: for any other.
+    """
     wanted = float32 if dtype is None else dtype_of(dtype)
     if wanted.numpy not in FLOATS:
         raise TypeError(f"{op}: dtype must be float32 or float64, not {wanted.name}")
@@ -213,12 +218,12 @@ def _float_dtype(op: str, dtype: Any) -> np.dtype:
 
 def rand(shape: Any, dtype: Any = None) -> Tensor:
     """A tensor of ``shape`` with numbers drawn evenly from 0 (included) to 1 (excluded)."""
-    return Tensor._made(np.asarray(_random.random(as_shape("rand", shape), _float_dtype("rand", dtype))), "rand")
+    return Tensor._made(np.asarray(_random.random(as_shape("rand", shape), float_dtype("rand", dtype))), "rand")
 
 
 def randn(shape: Any, dtype: Any = None) -> Tensor:
     """A tensor of ``shape`` with numbers drawn from the normal distribution of mean 0 and variance 1."""
-    drawn = _random.standard_normal(as_shape("randn", shape), _float_dtype("randn", dtype))
+    drawn = _random.standard_normal(as_shape("randn", shape), float_dtype("randn", dtype))
     return Tensor._made(np.asarray(drawn), "randn")
 
 

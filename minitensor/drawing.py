@@ -10,17 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.creation import as_shape
-from minitensor.dtypes import FLOATS, dtype_of, float32
+from minitensor.creation import as_shape, float_dtype
 from minitensor.kernels import random as kernels
 from minitensor.tensor import Tensor
 
 
 def _empty(op: str, shape: Any, dtype: Any) -> np.ndarray:
-    wanted = dtype_of(float32 if dtype is None else dtype)
-    if wanted.numpy not in FLOATS:
-        raise TypeError(f"{op}: dtype must be float32 or float64, not {wanted.name}")
-    return np.empty(as_shape(op, shape), wanted.numpy)
+    wanted = float_dtype(op, dtype)
+    return np.empty(as_shape(op, shape), wanted)
 
 
 def uniform(

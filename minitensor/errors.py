@@ -90,20 +90,18 @@ def stale(node: Node, what: str, saved: Saved) -> RuntimeError:
     which = {"out": "output", "x": "first input", "y": "second input"}.get(what, what)
     if what == "x" and len(node.inputs) == 1:
         which = "input"
-    taken = type(version) is not int and hasattr(version, "made")
-    if type(version) is not int:
-        version = version.version
+    by = version if hasattr(version, "made") else None  # the write that took its bytes, if one did
+    version = version if type(version) is int else version.version
     lines = [
         f"A tensor of shape {list(array.shape)} that backward needs has been modified by an inplace operation."
-        if taken
+        if by
         else f"A tensor of shape {list(array.shape)} that backward needs lies in memory that has been modified by an "
         f"inplace operation. None of the bytes that it saved were overwritten: only the version of their storage has "
         f"moved.",
         f"  saved:       {node.op.name} saved its {which} at version {version} ({node.place})",
     ]
     now = storage.version
-    if taken:
-        by = saved[2]
+    if by:
         made, writer = by.made, f"by {by.op}, which made version {by.made} ({Place(by.code, by.instruction)})"
     else:
         # Writes under "copy_on_write" harm nobody: the last careless one is the one before their run.
@@ -114,16 +112,16 @@ def stale(node: Node, what: str, saved: Saved) -> RuntimeError:
         if write is not None:
             op, code, instruction = write
             writer = f"by {op}, which made version {made} ({Place(code, instruction)})"
-    lines.append(f"  {'overwritten: ' if taken else 'written:     '}{writer}")
+    lines.append(f"  {'overwritten: ' if by else 'written:     '}{writer}")
     if now > made:
         lines[-1] += f"; the storage is now at version {now}"
     lines.append(f"  received tensor_version:{now} != wrapper_version_snapshot:{version}")
     way = f"or give {node.op.name} a `clone()` to save"
-    if not taken:
+    if not by:
         way = 'or write under `set_inplace_policy("copy_on_write")`, which looks at bytes'
     lines.append(
         f"Ways out: run backward before the write; or use the normal operation instead of the one that "
-        f"{'overwrote' if taken else 'wrote'}; {way}."
+        f"{'overwrote' if by else 'wrote'}; {way}."
     )
     return RuntimeError("\n".join(lines))
 

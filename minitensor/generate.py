@@ -1,6 +1,6 @@
 """Turns rows of the derivative table into functions.
 
-For every row functions are written as Python source and compiled when the package is imported: the normal operation,
+For every row functions are written as Python source, and compiled when they are first looked up: the normal operation,
 its in-place twin, and backward, on arrays and (when ``create_graph`` first asks) on tensors. A generic dispatcher that
 looks the row up at every call would cost 650 ns an operation, more than the addition it calls. ``source("sin_")``
 returns the text of any of them; tracebacks show it.
@@ -88,14 +88,10 @@ ENGINE: dict[str, Any] = {
     "unpacked": keeping.unpacked,
     "watch": watch,
     "wrote": wrote,
-    **{name: part for name, part in vars(written).items() if getattr(part, "__module__", None) == written.__name__},
-    # What the first statements of rows call.
-    **{
-        name: function
-        for module in (variants, indices)
-        for name, function in vars(module).items()
-        if getattr(function, "__module__", None) == module.__name__
-    },
+    # What rows call to say which part they write, and in their first statements.
+    **namespaces.public(written),
+    **namespaces.public(variants),
+    **namespaces.public(indices),
     **{name: getattr(keeping, name) for name in ("own_input", "alias_input", "kept_marks")},
     **{
         name: getattr(operands, name)

@@ -9,10 +9,10 @@ operation itself.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
+from minitensor.backward import answer_of
 from minitensor.history import Leaf, Node, Operation, new_node
 from minitensor.modes import modes
 from minitensor.rules.on_arrays import summed_to as arrays_summed_to
@@ -62,13 +62,13 @@ def gradients(node: Node, g: Tensor) -> list[Tensor | None]:
         return [linear(op.name, g, back, there)]
     if op.onward is None:
         return list(op.on_tensors(node, g))
-    return [None if parent is None else _pulled(node, i, parent, g) for i, parent in enumerate(node.inputs)]
+    # What was saved is needed as long as these gradients live, also after a walk has freed the node's own.
+    pinned = _pinned(node)
+    return [None if parent is None else _pulled(pinned, i, parent, g) for i, parent in enumerate(node.inputs)]
 
 
 def _pulled(node: Node, i: int, parent: Node, g: Tensor) -> Tensor:
     """The gradient of input ``i`` of a linear operation."""
-    # What was saved is needed as long as this gradient lives, also after a walk has freed the node's own.
-    node = _pinned(node)
 
     def pull(array: np.ndarray) -> np.ndarray:
         return arrays_summed_to(np.asarray(node.op.backward(node, array)[i]), parent.shape)
@@ -82,14 +82,8 @@ def _pulled(node: Node, i: int, parent: Node, g: Tensor) -> Tensor:
 def _pinned(node: Node) -> Node:
     """A stand-in for ``node`` that keeps what was saved."""
     pinned = Node()
-    pinned.op, pinned.inputs, pinned.saved, pinned.shape, pinned.hooks = (
-        node.op,
-        node.inputs,
-        node.saved,
-        node.shape,
-        None,
-    )
-    pinned.code, pinned.instruction = node.code, node.instruction
+    pinned.op, pinned.inputs, pinned.saved, pinned.shape = node.op, node.inputs, node.saved, node.shape
+    pinned.hooks, pinned.code, pinned.instruction = None, node.code, node.instruction
     return pinned
 
 
@@ -136,16 +130,7 @@ def propagate(
 def _hooked(node: Node, g: Tensor) -> Tensor:
     """The gradient after the hooks of the value have seen it."""
     for hook in list(node.hooks or ()):
-        function: Any = getattr(hook, "function", None)
-        if function is None:
-            continue  # removed, or the box of a retained gradient, which only backward() fills
-        answer = function(g)
-        if answer is None:
-            continue
-        if not isinstance(answer, Tensor) or answer._array.shape != g._array.shape:
-            raise TypeError(
-                f"a gradient hook returns None or a Tensor of shape {g.shape}, not "
-                f"{answer.shape if isinstance(answer, Tensor) else type(answer).__name__}"
-            )
-        g = answer
+        # The box of a retained gradient is filled by backward() only, and a removed hook has no function.
+        answer = answer_of(hook, g) if getattr(hook, "function", None) is not None else None
+        g = g if answer is None else answer
     return g

@@ -27,9 +27,9 @@ from minitensor.history import (
     repeated,
     set_node,
 )
-from minitensor.kernels.numbers import overwrite, stored, stored_array
+from minitensor.kernels.numbers import overwrite, stored_array
 from minitensor.modes import modes
-from minitensor.operands import NUMBERS, as_operands_in_place, cast, check_target
+from minitensor.operands import as_operands_in_place, cast, check_target, storable_number
 from minitensor.parts import INDEX, Pick
 from minitensor.regions import region_of
 from minitensor.saving import FREED, after_write, before_write
@@ -178,7 +178,7 @@ def store_at(x: Tensor, index: Any, value: Any, op: str) -> None:
     plain, advanced = _plain(index)
     pick = Pick(plain) if not advanced else (lambda array: array[plain])
     target = _picked(x, pick)
-    _, y = as_operands_in_place(op, 0, x, _storable(op, x, value))
+    _, y = as_operands_in_place(op, 0, x, storable_number(op, value, x._array.dtype))
     _check_fits(op, x, target, y)
     xn = yn = None
     if modes.grad and x._array.dtype in FLOATS:
@@ -223,15 +223,6 @@ def set_part(x: Tensor, target: np.ndarray, yn: Node | None) -> None:
     current(x)
     if history.retaining is not None:
         follow_retaining(x)
-
-
-def _storable(op: str, x: Tensor, value: Any) -> Any:
-    """A number in the dtype of ``x``: storing truncates, unlike arithmetic in place."""
-    dtype = x._array.dtype
-    if dtype in FLOATS or not isinstance(value, NUMBERS):
-        return value
-    fraction = isinstance(value, (float, np.floating))
-    return stored(op, value, dtype).item() if fraction or dtype == np.bool_ else value
 
 
 def _check_fits(op: str, x: Tensor, target: np.ndarray, y: Tensor) -> None:

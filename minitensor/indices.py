@@ -13,8 +13,8 @@ import numpy as np
 from minitensor.creation import to_tensor
 from minitensor.dtypes import FLOATS
 from minitensor.kernels.indexed import checked
-from minitensor.kernels.numbers import stored, stored_array
-from minitensor.operands import NUMBERS, cast, constant
+from minitensor.kernels.numbers import stored_array
+from minitensor.operands import NUMBERS, cast, constant, storable_number
 from minitensor.redirecting import redirected
 from minitensor.tensor import Tensor
 
@@ -70,8 +70,7 @@ def storable(op: str, x: Any, value: Any) -> tuple[Any, Any]:
         return x, value  # refused by what comes next
     dtype = x._array.dtype
     if isinstance(value, NUMBERS):
-        whole = dtype not in FLOATS and (isinstance(value, (float, np.floating)) or dtype == np.bool_)
-        return x, constant(op, stored(op, value, dtype).item() if whole else value, dtype)
+        return x, constant(op, storable_number(op, value, dtype), dtype)
     if isinstance(value, _ARRAYS):
         value = to_tensor(value, dtype if dtype in FLOATS else None)
     if isinstance(value, Tensor) and value._array.dtype is not dtype:

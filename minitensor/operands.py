@@ -16,6 +16,7 @@ from minitensor.errors import (
     result_does_not_fit,
 )
 from minitensor.history import Leaf, Operation, is_protected, new_node
+from minitensor.kernels.numbers import stored
 from minitensor.modes import modes
 from minitensor.regions import overlaps_itself
 from minitensor.storage import Storage
@@ -120,6 +121,18 @@ def as_operands_in_place(op: str, target: int, *given: Any) -> tuple[Tensor, ...
 
 
 # ---------- dtypes ----------
+
+
+def storable_number(op: str, value: Any, dtype: np.dtype) -> Any:
+    """A number as ``dtype`` stores it: storing truncates, unlike arithmetic in place. Anything else as it is.
+
+    Raises:
+        ValueError: when it does not fit.
+    """
+    if dtype in FLOATS or not isinstance(value, NUMBERS):
+        return value
+    fraction = isinstance(value, (float, np.floating))
+    return stored(op, value, dtype).item() if fraction or dtype == np.bool_ else value
 
 
 def _cast_backward(node: Any, g: np.ndarray) -> tuple[np.ndarray]:

@@ -218,13 +218,9 @@ class _Text:
             [f"{self.node(x)} = {x}._node if {x}._history is None else current({x})" for x in self.ruled],
         )
 
-    def needs(self, x: str) -> frozenset[str]:
-        names = names_in(self.rules[x])
-        return names.union(*(names_in(self.row.marks[mark]) for mark in names & self.row.marks.keys()))
-
     def wanted(self, name: str) -> str:
         """The condition under which some gradient asked for needs ``name``; empty when one always does."""
-        by = [x for x in self.ruled if name in self.needs(x)]
+        by = [x for x in self.ruled if name in self.row.needs(x)]
         if set(by) == set(self.ruled):
             return ""
         return " or ".join(f"{self.node(x)} is not None" for x in by)
@@ -305,7 +301,8 @@ def in_place_source(row: Row) -> str:
             own = f", {name!r}" if target in names_in(expression) else ""
             marked = _on(text, expression)
             if names_in(expression) & set(others):
-                keep.append(MARKED.format(mark=mark, marked=marked, name=name, as_=pieces["as_"], a=a))
+                attempt = MARKED.format(mark=mark, marked=marked, name=name, as_=pieces["as_"], a=a)
+                keep.append(text.where_wanted(mark, attempt))
                 marked = mark
             keep.append(f"kept_{mark} = {text.conditional(mark, f'kept_marks({marked}{own})')}")
             entries[mark] = f"kept_{mark}"

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from minitensor.backward import commit, propagate, start_of, waiting
-from minitensor.history import Node
+from minitensor.backward import added_up, commit, propagate, start_of, waiting
 from minitensor.tensor import Tensor
 
 
@@ -39,8 +36,5 @@ def backward(
         raise ValueError(
             f"backward: one gradient to begin with for {len(many)} tensors; give a list, one (or None) each"
         )
-    roots: dict[Node, np.ndarray] = {}
-    for x, g in zip(many, given, strict=True):
-        node, start = start_of(x, g, "backward")
-        roots[node] = start if node not in roots else np.asarray(roots[node] + start)
+    roots = added_up(start_of(x, g, "backward") for x, g in zip(many, given, strict=True))
     propagate(roots, waiting(roots), retain_graph, commit)

@@ -71,9 +71,9 @@ def needs_of(op: str, wanted: Collection[str] | None) -> Needs:
     asked = [x for x in row.operands if x in rules and (wanted is None or x in wanted)]
     saved = set(row.saved_in_place)
     marks = [mark for mark in row.marks if mark in saved]
-    own = tuple(x for x in asked if row.target in _needs(row, x) and row.target in saved)
+    own = tuple(x for x in asked if row.target in row.needs(x) and row.target in saved)
     by_marks = bool(marks) and any(names_in(rules[x]) & set(marks) for x in asked)
-    named = set().union(*(_needs(row, x) for x in asked)) if asked else set()
+    named = set().union(*(row.needs(x) for x in asked)) if asked else set()
     others = [y for y in row.operands if y != row.target and y in named and y in saved]
     output = "out" in named and "out" in saved
     what = (["its input"] if own else []) + ([_bits(len(marks))] if by_marks else [])
@@ -85,10 +85,6 @@ def needs_of(op: str, wanted: Collection[str] | None) -> Needs:
     )
 
 
-def _needs(row: Row, x: str) -> frozenset[str]:
-    return frozenset() if row.steps else row.needs(x)
-
-
 def _bits(count: int) -> str:
     return f"{count} bit{'s' if count > 1 else ''} per element"
 
@@ -97,11 +93,11 @@ def _why(row: Row, asked: list[str], own: tuple[str, ...], marks: bool, others: 
     if not asked:
         return ""
     sentences = []
-    unasked = [y for y in row.rules_in_place if y not in asked and row.target in _needs(row, y)]
+    unasked = [y for y in row.rules_in_place if y not in asked and row.target in row.needs(y)]
     if own:
         whose = "" if own == (row.target,) else f", and the gradient of {_listed(own)} needs it"
         sentences.append(f"The input is overwritten{whose}.")
-    elif marks and any(row.target in _needs(row, x) for x in asked):
+    elif marks and any(row.target in row.needs(x) for x in asked):
         sentences.append("The input is overwritten, and only what is true or false of each element is needed.")
     elif unasked:
         rule = row.rules_in_place[unasked[0]]

@@ -19,11 +19,12 @@ def _helpers(half: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for module in pkgutil.iter_modules(rules.__path__):
         if module.name.startswith(half):
-            found.update(_public(importlib.import_module(f"{rules.__name__}.{module.name}")))
+            found.update(public(importlib.import_module(f"{rules.__name__}.{module.name}")))
     return found
 
 
-def _public(module: ModuleType) -> dict[str, Any]:
+def public(module: ModuleType) -> dict[str, Any]:
+    """The functions that a module defines for others."""
     return {
         name: value
         for name, value in vars(module).items()

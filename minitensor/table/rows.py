@@ -67,8 +67,11 @@ class Row:
         return tuple(argument.partition("=")[0] for argument in self.arguments)
 
     def needs(self, operand: str) -> frozenset[str]:
-        """The names in the rule of ``operand`` (helpers included); for a mark, the names that it is made of, too."""
-        names = names_in(self.rules[operand])
+        """The names in the rule of ``operand`` (helpers included); for a mark, the names that it is made of, too.
+
+        Without a rule, none: the gradient of a step is 0 in place, whatever the numbers are.
+        """
+        names = names_in(self.rules[operand]) if operand in self.rules else frozenset()
         return names.union(*(names_in(self.marks[mark]) for mark in names & self.marks.keys()))
 
     @property

@@ -31,22 +31,22 @@ backward(
 backward(
     "hook-run-twice",
     "A hook is called twice for one gradient.",
-    "        answer = hook.function(_copied(g))",
-    "        hook.function(_copied(g))\n        answer = hook.function(_copied(g))",
+    "        answer = answer_of(hook, _copied(g))",
+    "        answer_of(hook, _copied(g))\n        answer = answer_of(hook, _copied(g))",
     "hooks::test_a_hook_sees_the_whole_gradient_once",
 )  # fmt: skip
 backward(
     "hook-given-the-buffer",
     "A hook is given the gradient itself: writing into it changes what is sent on.",
-    "        answer = hook.function(_copied(g))",
-    "        answer = hook.function(Tensor._alias(g, Tensor._made(g)._storage))",
+    "        answer = answer_of(hook, _copied(g))",
+    "        answer = answer_of(hook, Tensor._alias(g, Tensor._made(g)._storage))",
     "hooks::test_a_hook_that_writes_into_its_argument_changes_nothing_but_its_copy",
 )  # fmt: skip
 backward(
     "hook-may-change-the-shape",
     "What a hook returns is kept although it has another shape.",
-    "        if not isinstance(answer, Tensor) or answer._array.shape != g.shape:\n            raise",
-    "        if not isinstance(answer, Tensor):\n            raise",
+    "(not isinstance(answer, Tensor) or answer._array.shape != g._array.shape)",
+    "not isinstance(answer, Tensor)",
     "hooks::test_a_hook_that_returns_something_else_is_named",
 )  # fmt: skip
 backward(

@@ -87,10 +87,10 @@ rebinding(
     "rebinding::test_a_cast_view_leaves_its_family_and_the_family_its_history",
 )  # fmt: skip
 mutation(
-    "autograd/several.py",
+    "backward.py",
     "one-root-counts-once",
     "backward from one tensor given twice counts it once.",
-    "np.asarray(roots[node] + start)",
-    "np.asarray(start)",
+    "_array(roots[node] + g)",
+    "_array(g)",
     "py_layer::test_backward_of_a_tensor_given_twice_counts_twice_and_wrong_arguments_are_named",
 )  # fmt: skip
