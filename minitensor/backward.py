@@ -30,7 +30,7 @@ class InFlight:
 
     def hold(self, array: np.ndarray) -> None:
         """One holder more of the buffer behind ``array``."""
-        owner = array if array.base is None else array.base
+        owner = owner_of(array)
         key = id(owner)
         count = self._holders.get(key, 0)
         self._holders[key] = count + 1
@@ -40,7 +40,7 @@ class InFlight:
 
     def let_go(self, array: np.ndarray) -> None:
         """One holder fewer."""
-        key = id(array if array.base is None else array.base)
+        key = id(owner_of(array))
         count = self._holders[key] = self._holders[key] - 1
         if count == 0:
             del self._holders[key]
@@ -48,7 +48,9 @@ class InFlight:
 
     def alone(self, array: np.ndarray) -> bool:
         """Whether ``array`` is a whole buffer that one holder has: then it may be added to in place."""
-        return array.base is None and self._holders.get(id(array)) == 1 and array.flags.writeable
+        if array.base is not None or self._holders.get(id(array)) != 1:
+            return False
+        return type(array) is not np.ndarray or array.flags.writeable
 
     def clear(self) -> None:
         """Let everything go."""
@@ -152,7 +154,7 @@ def propagate(
 
 def _array(value: Any) -> np.ndarray:
     """numpy turns arrays without dimensions into bare numbers; back to an array."""
-    return value if isinstance(value, np.ndarray) else np.asarray(value)
+    return np.asarray(value) if isinstance(value, (np.generic, float)) else value
 
 
 def _ready_for(parent: Node, g: Any) -> np.ndarray:
@@ -195,12 +197,12 @@ def _start(x: Tensor, given: Any, what: str) -> tuple[Node, np.ndarray]:
             f"to differentiate. Set stop_gradient=False on the leaves before computing."
         )
     if given is None:
-        return node, np.ones(x._array.shape, x._array.dtype)
+        return node, np.ones_like(x._array, order="C")
     if not isinstance(given, Tensor):
         raise TypeError(f"{what}: the gradient to begin with is a Tensor or None, not {type(given).__name__}")
     if given._array.shape != x._array.shape:
         raise ValueError(f"{what}: the gradient to begin with has shape {given.shape}; the tensor has shape {x.shape}")
-    return node, np.array(given._array, x._array.dtype)
+    return node, given._array.astype(x._array.dtype)
 
 
 def backward(x: Tensor, grad_tensor: Tensor | None = None, retain_graph: bool = False) -> None:
@@ -234,7 +236,7 @@ def _kept(before: Tensor | None, g: np.ndarray, flight: InFlight) -> Tensor:
     if before is None and flight.alone(g) and g.flags.c_contiguous:
         flight.let_go(g)
         return Tensor._made(g)
-    kept = Tensor._made(np.array(g, order="C") if before is None else _array(before._array + g))
+    kept = Tensor._made(g.copy() if before is None else _array(before._array + g))
     flight.let_go(g)
     return kept
 
@@ -321,7 +323,7 @@ def _recorded(
 
 
 def _copied(g: np.ndarray) -> Tensor:
-    return Tensor._made(np.array(g, order="C"))
+    return Tensor._made(g.copy())
 
 
 Tensor.backward = backward  # type: ignore[attr-defined]

@@ -51,7 +51,7 @@ def _stack_backward(node: Node, g: np.ndarray) -> list[np.ndarray]:
 
 def _concat_onward(node: Node, i: int, u: np.ndarray) -> np.ndarray:
     axis, lengths = node.saved
-    joined = np.zeros(node.shape, u.dtype)
+    joined = np.zeros_like(u, shape=node.shape)
     begin = sum(lengths[:i])
     joined[(slice(None),) * axis + (slice(begin, begin + lengths[i]),)] = u
     return joined
@@ -59,7 +59,7 @@ def _concat_onward(node: Node, i: int, u: np.ndarray) -> np.ndarray:
 
 def _stack_onward(node: Node, i: int, u: np.ndarray) -> np.ndarray:
     (axis,) = node.saved
-    stacked = np.zeros(node.shape, u.dtype)
+    stacked = np.zeros_like(u, shape=node.shape)
     stacked[(slice(None),) * axis + (i,)] = u
     return stacked
 
