@@ -23,6 +23,8 @@ from bisect import bisect_left, insort
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from minitensor.device.memory_error import OutOfMemoryError
 from minitensor.device.profiles import MIB, PoolRules, Profile, profile_named
 
@@ -326,7 +328,7 @@ class CachingAllocator:
 def _whole(what: str, given: Any) -> int:
     """``given`` as an int: an int, or a numpy integer; not a bool and nothing with a fraction."""
     try:
-        if isinstance(given, bool):
+        if isinstance(given, bool | np.bool_):
             raise TypeError
         return operator.index(given)
     except TypeError:

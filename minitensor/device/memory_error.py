@@ -75,6 +75,8 @@ class OutOfMemoryError(RuntimeError):
                 "this one tensor is larger than the device. Make it smaller (a smaller batch, a narrower dtype) or "
                 "take a device of more capacity."
             )
+        if self.tried > self.capacity:
+            return "the device is smaller than such a segment. Take a device of more capacity, or other rules."
         if self.unallocated >= self.requested:
             return (
                 f"enough bytes are reserved and unused, but in pieces that do not serve this request (the longest has "

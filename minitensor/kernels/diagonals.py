@@ -85,8 +85,8 @@ def fill_diagonal_tensor_arguments(offset: Any, dim1: Any, dim2: Any) -> tuple[A
     return whole("offset", offset), whole("dim1", dim1), whole("dim2", dim2)
 
 
-def diagonal_view(a: Array, offset: int, dim1: int, dim2: int) -> Array:
-    """The diagonal of the matrices in two dimensions of ``a``, as its last dimension; writes go to ``a``."""
+def matrix_diagonal(a: Array, offset: int, dim1: int, dim2: int) -> tuple[Array, tuple[Any, ...]]:
+    """``a`` with the two dimensions of its matrices last, and the index of their diagonal."""
     if a.ndim < 2:
         raise ValueError(f"a diagonal needs at least two dimensions; the shape is {list(a.shape)}")
     dim1, dim2 = from_front(dim1, a.ndim), from_front(dim2, a.ndim)
@@ -94,22 +94,23 @@ def diagonal_view(a: Array, offset: int, dim1: int, dim2: int) -> Array:
         raise ValueError(f"dim1 and dim2 must be different dimensions; both are {dim1}")
     matrices = np.moveaxis(a, (dim1, dim2), (-2, -1))
     rows, columns = matrices.shape[-2:]
-    first = max(0, -offset), max(0, offset)
-    length = max(0, min(rows - first[0], columns - first[1]))
-    corner = matrices[..., first[0] :, first[1] :][..., :length, :length]
-    strides = (*corner.strides[:-2], corner.strides[-2] + corner.strides[-1])
-    return np.lib.stride_tricks.as_strided(corner, (*corner.shape[:-2], length), strides)
+    top, left = max(0, -offset), max(0, offset)
+    along = np.arange(max(0, min(rows - top, columns - left)), like=a)
+    return matrices, (..., along + top, along + left)
 
 
-def fill_diagonal_tensor(
-    a: Array, b: Array, offset: int, dim1: int, dim2: int, out: Array | None = None
-) -> Array:
+def diagonal_of(a: Array, offset: int, dim1: int, dim2: int) -> Array:
+    """The diagonal of the matrices in two dimensions of ``a``, as the last dimension of a new array."""
+    matrices, at = matrix_diagonal(a, offset, dim1, dim2)
+    return np.array(matrices[at], order="C")
+
+
+def fill_diagonal_tensor(a: Array, b: Array, offset: int, dim1: int, dim2: int, out: Array | None = None) -> Array:
     """``a``, with ``b`` on the diagonal of its matrices in two dimensions; the diagonal is the last of ``b``'s."""
     target = np.array(a, order="C") if out is None else out
-    diagonal = diagonal_view(target, offset, dim1, dim2)
-    if b.shape != diagonal.shape:
-        raise ValueError(f"y has shape {list(b.shape)}; the diagonal has shape {list(diagonal.shape)}")
-    if not target.flags.writeable:
-        raise ValueError("assignment destination is read-only")
-    diagonal[...] = apart(b, target)
+    matrices, at = matrix_diagonal(target, offset, dim1, dim2)
+    wanted = (*matrices.shape[:-2], at[1].size)
+    if b.shape != wanted:
+        raise ValueError(f"y has shape {list(b.shape)}; the diagonal has shape {list(wanted)}")
+    matrices[at] = apart(b, target)
     return target

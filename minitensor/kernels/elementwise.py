@@ -152,16 +152,11 @@ def fill_zero(a: Array, out: Array) -> Array:
 
 
 def where(condition: Array, a: Array, b: Array, out: Array | None = None) -> Array:
-    """``a`` where ``condition``, else ``b``; in place, ``out`` is ``a``."""
-    if condition.dtype != np.bool_:
-        raise TypeError("condition must be a bool tensor, as `x > 0` gives")
+    """``a`` where ``condition``, else ``b``."""
     if out is None:
         return np.where(condition, a, b)
-    if np.may_share_memory(out, b):
-        b = b.copy()
-    if np.may_share_memory(out, condition):
-        condition = condition.copy()
-    np.copyto(out, b, where=~condition)
+    condition, b = (array.copy() if np.may_share_memory(array, out) else array for array in (condition, b))
+    np.copyto(out, b, where=np.logical_not(condition))
     return out
 
 

@@ -1,4 +1,4 @@
-"""Forward functions of numbers that are a few steps of numpy: no step makes an array where it can write into ``out``."""
+"""Forward functions of numbers that are a few steps of numpy; where a step can write into ``out``, it does."""
 
 from __future__ import annotations
 
@@ -35,18 +35,21 @@ def sinc(a: Array, out: Array | None = None) -> Array:
     """``sin(pi a) / (pi a)``, and 1 at 0."""
     a = floating(a, out)
     out = room(a, out)
-    angle, zero = a * math.pi, a == 0
     with np.errstate(all="ignore"):
+        angle, zero = a * math.pi, a == 0
         np.sin(angle, out=out)
         np.divide(out, angle, out=out)
     np.copyto(out, 1, where=zero)
     return out
 
 
+NO_BOUND = -math.inf
+
+
 def logit_arguments(eps: Any) -> tuple[Any, ...]:
-    """A number between 0 and 0.5; None becomes -inf, which bounds nothing."""
-    if eps is None:
-        return (-math.inf,)
+    """A number between 0 and 0.5; None becomes a number that bounds nothing."""
+    if eps is None or eps is NO_BOUND:
+        return (NO_BOUND,)
     eps = number("logit", "eps", eps)
     if not 0 <= eps <= 0.5:
         raise ValueError(f"logit: eps must be between 0 and 0.5, not {eps}")

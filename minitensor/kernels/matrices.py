@@ -1,12 +1,20 @@
-"""Matrix products."""
+"""Matrix products, and norms of the slices of a tensor."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
+from minitensor.dtypes import FLOATS
+from minitensor.kernels.indexed import checked, from_front, whole
+from minitensor.kernels.numbers import number, without_fraction
+
 Array = np.ndarray
+
+
+# ---------- products ----------
 
 
 def matmul_arguments(transpose_x: Any, transpose_y: Any) -> tuple[Any, ...]:
@@ -33,3 +41,120 @@ def matmul(a: Array, b: Array, transpose_a: bool, transpose_b: bool) -> Array:
             f"equal the {'last but one' if b.ndim > 1 else 'only one'} of the second ({inner[1]})"
         )
     return np.matmul(a, b)
+
+
+def addmm_arguments(beta: Any, alpha: Any) -> tuple[Any, ...]:
+    """Two numbers."""
+    return number("addmm", "beta", beta), number("addmm", "alpha", alpha)
+
+
+def baddbmm_arguments(beta: Any, alpha: Any) -> tuple[Any, ...]:
+    """Two numbers."""
+    return number("baddbmm", "beta", beta), number("baddbmm", "alpha", alpha)
+
+
+def addmm(c: Array, a: Array, b: Array, beta: Any, alpha: Any, out: Array | None = None) -> Array:
+    """``beta * c + alpha * (a @ b)`` for matrices; with beta 0 nothing of ``c`` counts, not even nan."""
+    return _product_added(c, a, b, beta, alpha, 2, out)
+
+
+def baddbmm(c: Array, a: Array, b: Array, beta: Any, alpha: Any, out: Array | None = None) -> Array:
+    """The same for stacks of matrices."""
+    return _product_added(c, a, b, beta, alpha, 3, out)
+
+
+def _product_added(c: Array, a: Array, b: Array, beta: Any, alpha: Any, ndim: int, out: Array | None) -> Array:
+    if a.ndim != ndim or b.ndim != ndim or (ndim == 3 and a.shape[0] != b.shape[0]):
+        kind = "matrices" if ndim == 2 else "equally many matrices in three dimensions"
+        raise ValueError(f"x and y are {kind}; their shapes are {list(a.shape)} and {list(b.shape)}")
+    if a.dtype not in FLOATS:
+        beta, alpha = without_fraction(beta), without_fraction(alpha)
+        if isinstance(beta, float) or isinstance(alpha, float):
+            raise TypeError(f"beta={beta} and alpha={alpha} times {a.dtype.name} are not of that dtype")
+    with np.errstate(all="ignore"):
+        product = matmul(a, b, False, False)
+        wanted = product.shape if out is None else out.shape
+        try:
+            fits = product.shape == wanted == np.broadcast_shapes(c.shape, product.shape)
+        except ValueError:
+            fits = False
+        if not fits:
+            raise ValueError(f"the product has shape {list(product.shape)}, and what it is added to {list(c.shape)}")
+        beta, alpha = a.dtype.type(beta), a.dtype.type(alpha)
+        if alpha != 1:
+            np.multiply(product, alpha, out=product)
+        if out is None:
+            return product if beta == 0 else np.add(c if beta == 1 else c * beta, product, out=product)
+        if beta == 0:
+            np.copyto(out, product)
+            return out
+        if beta != 1:
+            np.multiply(out, beta, out=out)
+        return np.add(out, product, out=out)
+
+
+# ---------- norms ----------
+
+
+def renorm_arguments(p: Any, axis: Any, max_norm: Any) -> tuple[Any, ...]:
+    """The exponent of the norm, above 0; an axis; the largest norm, not below 0."""
+    return _norm("renorm", "p", p), whole("axis", axis), _most("renorm", max_norm)
+
+
+def embedding_renorm_arguments(max_norm: Any, norm_type: Any) -> tuple[Any, ...]:
+    """The largest norm, not below 0; the exponent of the norm, above 0."""
+    return _most("embedding_renorm_", max_norm), _norm("embedding_renorm_", "norm_type", norm_type)
+
+
+def _norm(op: str, name: str, given: Any) -> float:
+    p = number(op, name, given)
+    if not 0 < p < math.inf:
+        raise ValueError(f"{op}: {name} is a number above 0, not {p}")
+    return p
+
+
+def _most(op: str, given: Any) -> float:
+    most = number(op, "max_norm", given)
+    if not most >= 0:
+        raise ValueError(f"{op}: max_norm is a number from 0 on, not {most}")
+    return most
+
+
+def slice_norms(a: Array, p: float, axis: int) -> Array:
+    """The p-norm of every slice of ``a`` at one index of ``axis``; the other dimensions stay, with length 1."""
+    others = tuple(d for d in range(a.ndim) if d != axis)
+    if a.size == 0:
+        return np.zeros_like(a, shape=[n if d == axis else 1 for d, n in enumerate(a.shape)])
+    with np.errstate(all="ignore"):
+        size = np.abs(a)
+        # Divided by the largest element, so that no power overflows.
+        largest = np.max(size, axis=others, keepdims=True)
+        largest = np.where(np.isfinite(largest) & (largest > 0), largest, a.dtype.type(1))
+        return largest * np.sum((size / largest) ** p, axis=others, keepdims=True) ** (1 / p)
+
+
+def _shrunk(a: Array, p: float, axis: int, max_norm: float) -> Array:
+    norms = slice_norms(a, p, axis)
+    with np.errstate(all="ignore"):
+        return np.where(norms > max_norm, max_norm / norms, 1).astype(a.dtype)
+
+
+def renorm(a: Array, p: float, axis: int, max_norm: float, out: Array | None = None) -> Array:
+    """``a``, with every slice along ``axis`` whose p-norm is above ``max_norm`` scaled down to it."""
+    axis = from_front(axis, a.ndim)
+    factors = _shrunk(a if a.dtype in FLOATS else a.astype(np.float64), p, axis, max_norm)
+    with np.errstate(all="ignore"):
+        return np.multiply(a, factors, out=out)
+
+
+def embedding_renorm(index: Array, weight: Array, max_norm: float, norm_type: float, out: Array) -> Array:
+    """``weight``, with every row that ``index`` names and whose norm is above ``max_norm`` scaled down to it."""
+    if weight.ndim != 2 or weight.dtype not in FLOATS:
+        raise ValueError(
+            f"weight is a matrix of floats; its shape is {list(weight.shape)} and its dtype {weight.dtype.name}"
+        )
+    rows = np.unique(checked(index, weight.shape[0], 0))
+    selected = weight[rows]
+    with np.errstate(all="ignore"):
+        out[rows] = selected * _shrunk(selected, norm_type, 0, max_norm)
+    return out

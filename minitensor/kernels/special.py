@@ -33,10 +33,10 @@ def _scipy(op: str, name: str) -> Callable[..., Array]:
     return getattr(special, name)
 
 
-def _order(op: str, name: str, given: Any, least: int, most: int) -> int:
+def _order(op: str, name: str, given: Any, least: int) -> int:
     n = number(op, name, given)
-    if not isinstance(n, int) or not least <= n <= most:
-        raise ValueError(f"{op}: {name} must be an integer from {least} to {most}, not {n}")
+    if not isinstance(n, int) or n < least:
+        raise ValueError(f"{op}: {name} must be an integer, {least} or above, not {n}")
     return n
 
 
@@ -64,8 +64,8 @@ def digamma(a: Array, out: Array | None = None) -> Array:
 
 
 def polygamma_arguments(n: Any) -> tuple[Any, ...]:
-    """An integer; the factorial of the largest is the largest that is a float64."""
-    return (_order("polygamma", "n", n, 0, 170),)
+    """An integer that is not negative."""
+    return (_order("polygamma", "n", n, 0),)
 
 
 def polygamma(a: Array, n: int, out: Array | None = None) -> Array:
@@ -76,15 +76,16 @@ def polygamma(a: Array, n: int, out: Array | None = None) -> Array:
     if n == 1:
         return zeta(2.0, a, out=out)
     a = floating(a, out)
-    # One factor may be too large and the other too small for a float32, but not their product.
+    # One factor may be too large for a float and the other too small, but not their product.
     with np.errstate(all="ignore"):
-        exact = (-1.0) ** (n + 1) * float(math.factorial(n)) * zeta(n + 1.0, a.astype(np.float64))
-        return np.positive(exact.astype(a.dtype), out=out)
+        values = zeta(n + 1.0, a.astype(np.float64))
+        size = np.exp(math.lgamma(n + 1) + np.log(np.abs(values)))
+        return np.positive((np.copysign(size, values) * (-1) ** (n + 1)).astype(a.dtype), out=out)
 
 
 def multigammaln_arguments(p: Any) -> tuple[Any, ...]:
     """A positive integer."""
-    return (_order("multigammaln", "p", p, 1, 2**31),)
+    return (_order("multigammaln", "p", p, 1),)
 
 
 def multigammaln(a: Array, p: int, out: Array | None = None) -> Array:

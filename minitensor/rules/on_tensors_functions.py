@@ -43,10 +43,10 @@ def shaped(g: Tensor, shape: tuple[int, ...]) -> Tensor:
 def cumprod_gradient(g: Tensor, x: Tensor, axis: int | None) -> Tensor:
     """The gradient of cumprod, as on arrays: by doubling, without division."""
     shape = x.shape
+    if 0 in shape:
+        return reshape(g, shape)
     if axis is None or not shape:
         x, g, axis = reshape(x, [-1]), reshape(g, [-1]), 0
-    if 0 in shape:
-        return g
     swapped = list(range(x.ndim))
     swapped[axis], swapped[-1] = swapped[-1], swapped[axis]
     x, total = transpose(x, swapped), transpose(g, swapped)

@@ -6,6 +6,7 @@ evenly over all of up to four statements; all of them run with ``python -m tests
 
 from __future__ import annotations
 
+import functools
 import itertools
 
 import numpy as np
@@ -16,7 +17,7 @@ from minitensor.modes import POLICIES
 
 from .exhaustive.alphabet import ALPHABET, START, count, evenly, nth, total
 from .exhaustive.faults import FAULTS
-from .exhaustive.judge import FREE, Judge, Plan, judge_all, table
+from .exhaustive.judge import FREE, Judge, Plan, Report, judge_all, table
 from .exhaustive.reference import DIRECTIONS, World
 from .exhaustive.saved import LEAF, LOST, MOVED, OWN_INPUT
 from .programs.vocabulary import World as OtherWorld
@@ -24,6 +25,7 @@ from .programs.vocabulary import World as OtherWorld
 LENGTH, PROGRAMS, CHUNK = 4, 10_000, 1_000
 SAVED = {"2.5": {OWN_INPUT.kind, LOST, MOVED}, "2.6": {LOST, MOVED}, "copy_on_write": set()}
 NUMBERS = evenly(PROGRAMS, LENGTH)
+SAMPLE = tuple(NUMBERS[7::10])
 PAIRS = [f"{reads}:{writes}" for reads, writes in itertools.permutations(POLICIES, 2)]
 TURNS = [f"2.6:{','.join(writes)}" for writes in itertools.permutations(POLICIES, 2)]
 
@@ -32,7 +34,8 @@ def engine():
     return minitensor
 
 
-def judged(plan: str, numbers: list[int]):
+@functools.cache
+def judged(plan: str, numbers: tuple[int, ...]) -> Report:
     report = judge_all(engine, Plan.of(plan), numbers, LENGTH)
     print(table({plan: report}))
     assert not report.wrong, "\n\n".join(report.wrong)
@@ -42,14 +45,14 @@ def judged(plan: str, numbers: list[int]):
 @pytest.mark.parametrize("first", range(0, PROGRAMS, CHUNK))
 @pytest.mark.parametrize("policy", POLICIES)
 def test_short_programs_are_right_or_refused_with_the_right_reason(policy, first):
-    report = judged(policy, NUMBERS[first : first + CHUNK])
+    report = judged(policy, tuple(NUMBERS[first : first + CHUNK]))
     assert set(report.refusals) <= {*FREE, *SAVED[policy]}
     assert report.verdicts["right"] >= 0.3 * CHUNK
 
 
 def test_every_kind_of_refusal_is_met():
     """Those that have to do with a saved value, and the protection of leaves; "2.5" meets them all."""
-    met = judged("2.5", NUMBERS[::4]).refusals
+    met = judged("2.5", SAMPLE).refusals
     assert all(met[kind] for kind in (LEAF.kind, OWN_INPUT.kind, LOST, MOVED))
 
 
@@ -57,14 +60,13 @@ def test_every_kind_of_refusal_is_met():
 def test_the_policy_in_force_at_the_write_decides(plan):
     """Saved under one policy, written under another: each program fares as if the other had always been in force."""
     reads, writes = plan.split(":")
-    numbers = NUMBERS[7::10]
-    always, found = judged(writes, numbers), judged(plan, numbers)
+    always, found = judged(writes, SAMPLE), judged(plan, SAMPLE)
     assert (always.verdicts, always.refusals) == (found.verdicts, found.refusals)
 
 
 @pytest.mark.parametrize("plan", TURNS)
 def test_writes_under_policies_in_turns(plan):
-    judged(plan, NUMBERS[3::10])
+    judged(plan, SAMPLE)
 
 
 # ---- is the test itself worth anything? ------------------------------------------------------------------------------

@@ -57,7 +57,7 @@ def main() -> int:
             reports[plan].merge(report)
             if sys.stderr.isatty():
                 print(f"\r{done} of {len(tasks)} parts", end="", file=sys.stderr)
-    for plan, report in reports.items():
+    for report in reports.values():
         for text in report.wrong:
             print(f"\n{text}")
     print(table(reports))

@@ -4,8 +4,8 @@ Promises: a program of some length is known by its number, from 0 to ``count(len
 finds it without walking through the others, and two numbers never give the same program.
 
 Shapes are chosen so that most statements fit one another: ``a`` and ``x`` are [2, 2], ``b`` and the rows are [2], and
-``v``, ``w``, ``y``, ``z``, ``d`` are either. Where two do not fit, both sides must refuse. The functions are bounded and
-no number is 0 or 1, so that a wrong number stays visible in every gradient behind it.
+``v``, ``w``, ``y``, ``z``, ``d`` are either. Where two do not fit, both sides must refuse. The functions are bounded
+and no number is 0 or 1, so that a wrong number stays visible in every gradient behind it.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ FILE = "<program>"
 
 @dataclass(frozen=True)
 class Statement:
-    """One statement (the opening counts as one): its text, the names it needs and binds, whether it writes into memory that is there already.
+    """One statement (the opening counts as one): its text, the names it needs and binds, whether it overwrites memory.
 
     ``line`` is its line number in tracebacks and in the engine's errors: they name the statement, not the program.
     """

@@ -15,7 +15,7 @@ import numpy as np
 
 from .saved import LEAF, OWN_INPUT, SHAPE, Reason, Refused, Saved, Storage, Write, line_at_hand
 
-LEAVES = {"a": slice(0, 4), "b": slice(4, 6)}
+LEAVES = slice(0, 4), slice(4, 6)  # the directions of a and of b
 OPENED = slice(6, 10)  # the directions of the one leaf that a program may open on memory that is there
 DIRECTIONS = 10
 IDENTITY = {shape: np.eye(int(np.prod(shape))).reshape(*shape, -1) for shape in ((2,), (2, 2))}
@@ -103,11 +103,11 @@ class World:
     def to_tensor(self, data, dtype="float64", stop_gradient=True) -> Tensor:
         tensor = self.fresh(np.array(data, dtype))
         if not stop_gradient:
-            self.open(tensor, list(LEAVES.values())[self.opened])
+            self.open(tensor, LEAVES[self.opened])
         return tensor
 
     def grad(self, outputs, inputs, grad_outputs, retain_graph, allow_unused) -> list[Tensor]:
-        """The derivative of the weighted sum of the outputs for all leaves, each with its directions."""
+        """The derivative of the weighted sum of the outputs for some leaves."""
         derivative = self.differentiate(outputs, grad_outputs)
         return [self.number(derivative[leaf.directions].reshape(leaf.values.shape)) for leaf in inputs]
 
@@ -236,10 +236,6 @@ class Tensor:
     @property
     def inplace_version(self) -> int:
         return len(self.storage.writes)
-
-    @property
-    def is_leaf(self) -> bool:
-        return self.family.record is None or hasattr(self, "directions")
 
     @property
     def grad(self) -> Tensor:

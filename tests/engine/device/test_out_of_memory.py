@@ -67,6 +67,7 @@ def test_the_error_tells_of_a_segment_larger_than_the_request():
     assert "The request was for 5.00 MiB; the allocator's rules take a segment of 20.00 MiB for it." in str(
         caught.value
     )
+    assert "What to try: the device is smaller than such a segment." in str(caught.value)
 
 
 def test_the_error_tells_of_a_tensor_larger_than_the_device():

@@ -1,0 +1,210 @@
+"""Filling an array with random numbers, drawn in the order of its elements.
+
+They come from the generator that ``minitensor.seed`` begins anew. Where the array is dense they are drawn into it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minitensor import creation
+from minitensor.dtypes import FLOATS
+from minitensor.kernels.indexed import whole
+from minitensor.kernels.numbers import number
+
+Array = np.ndarray
+
+
+def _generator(seed: int = 0) -> np.random.Generator:
+    """The generator of the whole program, or for a seed other than 0 one of its own."""
+    return np.random.Generator(np.random.PCG64(seed)) if seed else creation._random
+
+
+def _writable(out: Array, only_floats: bool = True) -> None:
+    if only_floats and out.dtype not in FLOATS:
+        raise TypeError(f"such random numbers are not of dtype {out.dtype.name}")
+    if not out.flags.writeable:
+        raise ValueError("assignment destination is read-only")
+
+
+def _drawn(draw: Callable[..., Array], out: Array) -> Array:
+    """``out``, filled by a method of a generator that takes a size, a dtype and an array to fill."""
+    if out.flags.c_contiguous:
+        draw(dtype=out.dtype, out=out)
+    else:
+        np.copyto(out, draw(out.shape, dtype=out.dtype))
+    return out
+
+
+def _stretched(out: Array, scale: float, shift: float) -> Array:
+    with np.errstate(all="ignore"):
+        np.multiply(out, out.dtype.type(scale), out=out)
+        return np.add(out, out.dtype.type(shift), out=out)
+
+
+def _finite(op: str, name: str, given: Any) -> float:
+    value = number(op, name, given)
+    if not math.isfinite(value):
+        raise ValueError(f"{op}: {name} is a finite number, not {value}")
+    return float(value)
+
+
+def _positive(op: str, name: str, given: Any) -> float:
+    value = _finite(op, name, given)
+    if value <= 0:
+        raise ValueError(f"{op}: {name} is above 0, not {value}")
+    return value
+
+
+# ---------- even, normal and what is made of them ----------
+
+
+def uniform_arguments(min: Any, max: Any, seed: Any) -> tuple[Any, ...]:
+    """Two numbers, the smaller first, and an integer from 0 on."""
+    low, high, seed = _finite("uniform_", "min", min), _finite("uniform_", "max", max), whole("uniform_: seed", seed)
+    if low > high:
+        raise ValueError(f"uniform_: min must not be above max; they are {low} and {high}")
+    if seed < 0:
+        raise ValueError(f"uniform_: a seed is an integer from 0 on, not {seed}")
+    return low, high, seed
+
+
+def uniform(a: Array, min: float, max: float, seed: int, out: Array) -> Array:
+    """Evenly from ``min`` to ``max``."""
+    _writable(out)
+    return _stretched(_drawn(_generator(seed).random, out), max - min, min)
+
+
+def normal_arguments(mean: Any, std: Any) -> tuple[Any, ...]:
+    """A number, and one from 0 on."""
+    return _mean_and_deviation("normal_", mean, std)
+
+
+def log_normal_arguments(mean: Any, std: Any) -> tuple[Any, ...]:
+    """A number, and one from 0 on."""
+    return _mean_and_deviation("log_normal_", mean, std)
+
+
+def _mean_and_deviation(op: str, mean: Any, std: Any) -> tuple[float, float]:
+    middle, deviation = _finite(op, "mean", mean), _finite(op, "std", std)
+    if deviation < 0:
+        raise ValueError(f"{op}: std is not below 0; it is {deviation}")
+    return middle, deviation
+
+
+def normal(a: Array, mean: float, std: float, out: Array) -> Array:
+    """From the normal distribution."""
+    _writable(out)
+    return _stretched(_drawn(_generator().standard_normal, out), std, mean)
+
+
+def log_normal(a: Array, mean: float, std: float, out: Array) -> Array:
+    """e to the power of numbers from the normal distribution."""
+    normal(a, mean, std, out)
+    with np.errstate(all="ignore"):
+        return np.exp(out, out=out)
+
+
+def cauchy_arguments(loc: Any, scale: Any) -> tuple[Any, ...]:
+    """A number, and one above 0."""
+    return _finite("cauchy_", "loc", loc), _positive("cauchy_", "scale", scale)
+
+
+def cauchy(a: Array, loc: float, scale: float, out: Array) -> Array:
+    """From the Cauchy distribution: the tangent of an even angle."""
+    _writable(out)
+    _stretched(_drawn(_generator().random, out), math.pi, -math.pi / 2)
+    with np.errstate(all="ignore"):
+        np.tan(out, out=out)
+    return _stretched(out, scale, loc)
+
+
+def exponential_arguments(lam: Any) -> tuple[Any, ...]:
+    """One number above 0."""
+    return (_positive("exponential_", "lam", lam),)
+
+
+def exponential(a: Array, lam: float, out: Array) -> Array:
+    """From the exponential distribution of rate ``lam``."""
+    _writable(out)
+    return np.divide(_drawn(_generator().standard_exponential, out), out.dtype.type(lam), out=out)
+
+
+# ---------- whole numbers ----------
+
+
+def _probability(op: str, name: str, given: Any, above: bool) -> Any:
+    """A number, or an array of them, from 0 (excluded if ``above``) to 1."""
+    p = np.array(given, np.float64) if getattr(given, "ndim", 0) else np.float64(number(op, name, given))
+    if not np.all((p > 0 if above else p >= 0) & (p <= 1)):
+        raise ValueError(f"{op}: {name} is a probability, {'above' if above else 'from'} 0 and at most 1, not {given}")
+    return p
+
+
+def _probability_fits(name: str, p: Any, out: Array) -> None:
+    if np.ndim(p) and np.broadcast_shapes(p.shape, out.shape) != out.shape:
+        raise ValueError(f"{name} has shape {list(p.shape)}, and the tensor to fill {list(out.shape)}")
+
+
+def bernoulli_arguments(p: Any) -> tuple[Any, ...]:
+    """A probability, or a tensor of them."""
+    return (_probability("bernoulli_", "p", p, above=False),)
+
+
+def bernoulli(a: Array, p: Any, out: Array) -> Array:
+    """1 with probability ``p``, else 0."""
+    _writable(out, only_floats=False)
+    _probability_fits("p", p, out)
+    if out.dtype in FLOATS:
+        return np.less(_drawn(_generator().random, out), p, out=out)
+    return np.less(_generator().random(out.shape, np.float32), p, out=out)
+
+
+def geometric_arguments(probs: Any) -> tuple[Any, ...]:
+    """A probability above 0, or a tensor of them."""
+    return (_probability("geometric_", "probs", probs, above=True),)
+
+
+def geometric(a: Array, probs: Any, out: Array) -> Array:
+    """How many trials it takes until one of probability ``probs`` succeeds: 1, 2, ..."""
+    _writable(out, only_floats=False)
+    if out.dtype == np.bool_:
+        raise TypeError("numbers of trials are not of dtype bool")
+    _probability_fits("probs", probs, out)
+    trials = _generator().geometric(probs, out.shape)
+    if out.dtype not in FLOATS:
+        trials = np.minimum(trials, np.iinfo(out.dtype).max)
+    np.copyto(out, trials, casting="unsafe")
+    return out
+
+
+def random_arguments(from_: Any, to: Any, generator: Any) -> tuple[Any, ...]:
+    """Two integers, or one (the end), or none; and no generator."""
+    if generator is not None:
+        raise TypeError("random_: generator must be None; minitensor.seed begins the random numbers anew")
+    start = whole("random_: from_", from_)
+    if to is None:
+        return (0, start or None, None)
+    return (start, whole("random_: to", to), None)
+
+
+def random(a: Array, from_: int, to: int | None, generator: None, out: Array) -> Array:
+    """Whole numbers from ``from_`` up to, not including, ``to``; None is the end of what the dtype holds exactly."""
+    _writable(out, only_floats=False)
+    if out.dtype in FLOATS:
+        least, end = -(2 ** (np.finfo(out.dtype).nmant + 1)), 2 ** (np.finfo(out.dtype).nmant + 1)
+    elif out.dtype == np.bool_:
+        least, end = 0, 2
+    else:
+        least, end = np.iinfo(out.dtype).min, np.iinfo(out.dtype).max
+    to = end if to is None else to
+    if from_ >= to:
+        raise ValueError(f"from_ must be below to; they are {from_} and {to}")
+    if from_ < least or to > end:
+        raise ValueError(f"dtype {out.dtype.name} does not hold every whole number from {from_} to {to - 1}")
+    np.copyto(out, _generator().integers(from_, to, out.shape), casting="unsafe")
+    return out

@@ -1,0 +1,158 @@
+"""What the rules of reading and writing along an axis call: the numpy half.
+
+``flat`` positions are counted in the order of the index's elements.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from minitensor.kernels.along_axis import cells, counts, lined_up, positions, put_along_axis, taken
+from minitensor.kernels.indexed import added_at, last_of_each
+
+Array = np.ndarray
+Shape = tuple[int, ...]
+
+
+def fitted_to(taken_g: Array, shape: Shape, broadcast: bool) -> Array:
+    """The gradient for values of ``shape``, of which the index may have covered only a part."""
+    if broadcast or taken_g.ndim != len(shape) or np.prod(shape) == 1 or taken_g.shape == shape:
+        return taken_g
+    whole = np.zeros_like(taken_g, shape=shape)
+    whole[tuple(slice(0, n) for n in taken_g.shape)] = taken_g
+    return whole
+
+
+def emptied_along(g: Array, indices: Array, axis: int, broadcast: bool) -> Array:
+    """``g``, with 0 at the elements that the index names."""
+    return put_along_axis(g, indices, np.zeros_like(g, shape=()), axis, broadcast)
+
+
+def taken_along(g: Array, indices: Array, axis: int, broadcast: bool, shape: Shape) -> Array:
+    """The gradient for values that were added."""
+    flat, spread = positions(indices, g.shape, axis, broadcast)
+    return fitted_to(taken(g, flat).reshape(spread), shape, broadcast)
+
+
+def last_along(g: Array, indices: Array, axis: int, broadcast: bool, shape: Shape) -> Array:
+    """The gradient for values that were assigned: only the last one that was assigned to an element stayed."""
+    flat, spread = positions(indices, g.shape, axis, broadcast)
+    stayed = np.where(last_of_each(flat), taken(g, flat), g.dtype.type(0))
+    return fitted_to(stayed.reshape(spread), shape, broadcast)
+
+
+def added_along(g: Array, indices: Array, axis: int, broadcast: bool, shape: Shape) -> Array:
+    """The gradient for what ``take_along_axis`` read: an element that was taken twice gets both."""
+    read = tuple(shape[d] if d == axis % len(shape) else max(n, shape[d]) for d, n in enumerate(g.shape))
+    whole = np.zeros_like(g, shape=read if broadcast else shape)
+    flat, _ = positions(indices, whole.shape, axis, broadcast)
+    if flat.size:
+        added_at(*cells(whole, flat), g.reshape(-1))
+    return whole
+
+
+# ---------- means ----------
+
+
+def shares_along(g: Array, indices: Array, axis: int, include_self: bool, broadcast: bool) -> Array:
+    """For every element of ``g``, one over the number of values that were averaged there."""
+    flat, _ = positions(indices, g.shape, axis, broadcast)
+    whole = np.ones_like(g, order="C")
+    if flat.size:
+        named, times = counts(flat, include_self)
+        whole.reshape(-1)[named] = 1 / times
+    return whole
+
+
+# ---------- products ----------
+
+
+def turns_along(flat: Array) -> list[Array]:
+    """The values by turns: in each, no element is named twice; the first mentions come first."""
+    order = np.argsort(flat, kind="stable")
+    sorted_flat = flat[order]
+    starts = np.r_[True, sorted_flat[1:] != sorted_flat[:-1]]
+    turn = np.arange(flat.size) - np.maximum.accumulate(np.where(starts, np.arange(flat.size), 0))
+    return [order[turn == k] for k in range(int(turn.max(initial=-1)) + 1)]
+
+
+def factors_along(
+    arr: Array, indices: Array, values: Array, axis: int, include_self: bool, broadcast: bool
+) -> Array:
+    """For every value, the product of what else it was multiplied with; no division, so zeros are no exception."""
+    flat, spread = positions(indices, arr.shape, axis, broadcast)
+    factors = lined_up(values, spread, broadcast).reshape(-1)
+    named, place = np.unique(flat, return_inverse=True)
+    place = place.reshape(-1)
+    before, after = np.ones_like(factors), np.ones_like(factors)
+    with np.errstate(all="ignore"):
+        running = taken(arr, named) if include_self else np.ones_like(factors, shape=named.shape)
+        for turn in turns_along(flat):
+            before[turn] = running[place[turn]]
+            running[place[turn]] *= factors[turn]
+        running = np.ones_like(running)
+        for turn in reversed(turns_along(flat)):
+            after[turn] = running[place[turn]]
+            running[place[turn]] *= factors[turn]
+        return (before * after).reshape(spread)
+
+
+def multiplied_along(
+    g: Array, arr: Array, indices: Array, values: Array, axis: int, include_self: bool, broadcast: bool, shape: Shape
+) -> Array:
+    """The gradient for values that were multiplied with."""
+    flat, spread = positions(indices, g.shape, axis, broadcast)
+    with np.errstate(all="ignore"):
+        slopes = factors_along(arr, indices, values, axis, include_self, broadcast)
+        return fitted_to(taken(g, flat).reshape(spread) * slopes, shape, broadcast)
+
+
+# ---------- extremes ----------
+
+
+def winners_along(out: Array, indices: Array, values: Array, axis: int, broadcast: bool) -> Array:
+    """For every value, whether it is the extreme that stayed."""
+    flat, spread = positions(indices, out.shape, axis, broadcast)
+    return lined_up(values, spread, broadcast) == taken(out, flat).reshape(spread)
+
+
+def ties_along(
+    kept: Array, out: Array, indices: Array, values: Array, axis: int, include_self: bool, broadcast: bool
+) -> Array:
+    """How many share each element of the result (at least 1, so that it can be divided by)."""
+    flat, _ = positions(indices, out.shape, axis, broadcast)
+    number = np.array(kept, dtype=out.dtype, order="C")
+    if flat.size:
+        line = number.reshape(-1)
+        if not include_self:
+            line[flat] = 0
+        np.add.at(line, flat, winners_along(out, indices, values, axis, broadcast).reshape(-1).astype(out.dtype))
+    return np.maximum(number, 1)
+
+
+def extreme_self(
+    g: Array, kept: Array, out: Array, indices: Array, values: Array, axis: int, include_self: bool, broadcast: bool
+) -> Array:
+    """The gradient for the elements that were compared with the values; ties share it."""
+    with np.errstate(all="ignore"):
+        rest = np.where(kept, g / ties_along(kept, out, indices, values, axis, include_self, broadcast), g.dtype.type(0))
+    return rest if include_self else emptied_along(rest, indices, axis, broadcast)
+
+
+def extreme_along(
+    g: Array,
+    kept: Array,
+    out: Array,
+    indices: Array,
+    values: Array,
+    axis: int,
+    include_self: bool,
+    broadcast: bool,
+    shape: Shape,
+) -> Array:
+    """The gradient for the values; ties share it."""
+    flat, spread = positions(indices, g.shape, axis, broadcast)
+    with np.errstate(all="ignore"):
+        part = g / ties_along(kept, out, indices, values, axis, include_self, broadcast)
+    part = taken(part, flat).reshape(spread)
+    return fitted_to(np.where(winners_along(out, indices, values, axis, broadcast), part, g.dtype.type(0)), shape, broadcast)

@@ -1,0 +1,19 @@
+"""Diagonals of matrices, and what lies on one side of them. What is overwritten has gradient 0."""
+
+from minitensor.kernels import diagonals as kernels
+from minitensor.table.rows import op
+
+op("tril", kernels.tril, "x", "x, with 0 above the diagonal of its last two dimensions.", arguments=("diagonal=0",),
+   prepare=kernels.diagonal_argument, x="tril(g, diagonal)")  # fmt: skip
+op("triu", kernels.triu, "x", "x, with 0 below the diagonal of its last two dimensions.", arguments=("diagonal=0",),
+   prepare=kernels.diagonal_argument, x="triu(g, diagonal)")  # fmt: skip
+op("fill_diagonal", kernels.fill_diagonal, "x",
+   "x, with value on its main diagonal, each cell of which is moved offset columns along its row; with wrap, the "
+   "diagonal of a tall matrix begins anew after leaving one row out.",
+   arguments=("value", "offset=0", "wrap=False"), prepare=kernels.fill_diagonal_arguments, elementwise=False,
+   x="fill_diagonal(g, 0, offset, wrap)")  # fmt: skip
+op("fill_diagonal_tensor", kernels.fill_diagonal_tensor, "x y",
+   "x, with y on the diagonal of its matrices in dim1 and dim2; that diagonal is the last dimension of y.",
+   arguments=("offset=0", "dim1=0", "dim2=1"), prepare=kernels.fill_diagonal_tensor_arguments, meet=(),
+   first="x, y = storable('fill_diagonal_tensor{_}', x, y)", elementwise=False,
+   x="emptied_diagonal(g, offset, dim1, dim2)", y="diagonal_of(g, offset, dim1, dim2)")  # fmt: skip

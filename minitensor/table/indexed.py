@@ -1,0 +1,104 @@
+"""Reading and writing parts that an index names.
+
+An index and a mask have no gradient. What is overwritten has gradient 0 there. Where one place is named more than
+once, the last of the assigned values stays and has the gradient; added values all count.
+"""
+
+from minitensor.kernels import along_axis, indexed
+from minitensor.table.rows import op
+
+_INDEX = "index = as_index('{name}{{_}}', index)"
+
+
+def _first(name: str, stores: str = "", x: str = "x", index: str = "index") -> str:
+    """The index as a tensor; and the value in the dtype of x, for an operation that stores it."""
+    text = f"{index} = as_index('{name}{{_}}', {index}, '{index}')"
+    return text if not stores else f"{text}; {x}, {stores} = storable('{name}{{_}}', {x}, {stores})"
+
+
+# ---------- parts along one axis ----------
+
+op("index_select", indexed.index_select, "x index", "The parts of x along axis that index lists.",
+   arguments=("axis=0",), prepare=indexed.axis_argument, first=_first("index_select"), meet=(), elementwise=False,
+   in_place=False, x="added_rows(g, index, axis, shape)")  # fmt: skip
+op("gather", indexed.gather, "x index",
+   "The parts of x along axis (0) that index lists; an index without dimensions takes one part and drops the axis.",
+   arguments=("axis=None",), prepare=indexed.gather_arguments, first=_first("gather"), meet=(), elementwise=False,
+   in_place=False, x="added_rows(g, index, axis, shape)")  # fmt: skip
+op("index_add", indexed.index_add, "x index value",
+   "x, with alpha * value added to the parts along axis that index lists; a part named twice gets both.",
+   arguments=("axis", "alpha=1"), prepare=indexed.index_add_arguments, first=_first("index_add"), meet=("x", "value"),
+   elementwise=False, signature="x, index, axis, value, alpha=1, name=None",
+   x="g", value="index_select(g, index, axis) * alpha")  # fmt: skip
+op("index_fill", indexed.index_fill, "x index value",
+   "x, with value (one number) in the parts along axis that index lists.",
+   arguments=("axis",), prepare=indexed.axis_argument, first=_first("index_fill", "value"), meet=(),
+   elementwise=False, signature="x, index, axis, value, name=None",
+   x="emptied_rows(g, index, axis)", value="rows_once(g, index, axis)")  # fmt: skip
+op("scatter", indexed.scatter, "x index updates",
+   "x, with its rows at index replaced by updates; with overwrite=False by the sum of those that name the row.",
+   arguments=("overwrite=True",), prepare=indexed.flag_argument, first=_first("scatter", "updates"), meet=(),
+   elementwise=False, x="emptied_rows(g, index, 0)", updates="written_rows(g, index, overwrite, shape)")  # fmt: skip
+
+# ---------- elements that several indices name together ----------
+
+op("index_put", indexed.index_put, "x rows value",
+   "x, with value (broadcast) at indices, a tuple of index tensors or masks; added there if accumulate.",
+   arguments=("accumulate=False", "depth"), prepare=indexed.index_put_arguments, meet=(), elementwise=False,
+   first="rows, depth = as_rows('index_put{_}', x, indices); x, value = storable('index_put{_}', x, value)",
+   signature="x, indices, value, accumulate=False, name=None",
+   x="g if accumulate else emptied_places(g, rows, depth)",
+   value="written_places(g, rows, accumulate, depth)")  # fmt: skip
+
+# ---------- single elements along an axis ----------
+
+op("take_along_axis", along_axis.take_along_axis, "arr indices",
+   "The elements of arr that indices names along axis, spread over the other dimensions if broadcast.",
+   arguments=("axis", "broadcast=True"), prepare=along_axis.take_arguments,
+   first=_first("take_along_axis", index="indices"), meet=(), elementwise=False, in_place=False,
+   signature="arr, indices, axis, broadcast=True", arr="added_along(g, indices, axis, broadcast, shape)")  # fmt: skip
+op("put_along_axis", along_axis.put_along_axis, "arr indices values",
+   "arr, with values at the elements that indices names along axis; reduce 'add', 'multiply', 'mean', 'amin' or "
+   "'amax' joins them with one another, and with the old element if include_self.",
+   arguments=("axis", "broadcast=True"), prepare=along_axis.take_arguments, meet=(), elementwise=False,
+   first="if reduce != 'assign': return reduced_along_axis('put_along_axis{_}', arr, indices, values, axis, reduce, "
+         "include_self, broadcast)\n" + _first("put_along_axis", "values", "arr", "indices"),
+   signature="arr, indices, values, axis, reduce='assign', include_self=True, broadcast=True",
+   arr="emptied_along(g, indices, axis, broadcast)",
+   values="last_along(g, indices, axis, broadcast, shape)")  # fmt: skip
+op("scatter_add", along_axis.scatter_add, "input index src",
+   "input, with as much of src as index covers added at the elements that index names along dim.",
+   arguments=("dim",), prepare=along_axis.dim_argument, first=_first("scatter_add"), meet=("input", "src"),
+   elementwise=False, signature="input, dim, index, src",
+   input="g", src="taken_along(g, index, dim, False, shape)")  # fmt: skip
+
+_REDUCED = "arr, with {} at the elements that indices names along axis; what put_along_axis does with reduce='{}'."
+_ELEMENT = "axis, include_self, broadcast"
+
+
+def _reduced(name: str, forward: object, doc: str, *, arr: str, values: str, **settings: object) -> None:
+    op(f"put_along_axis_{name}", forward, "arr indices values", _REDUCED.format(doc, name), spaces="",
+       arguments=("axis", "include_self=True", "broadcast=True"), prepare=along_axis.reduce_arguments,
+       first=_first(f"put_along_axis_{name}", index="indices"), meet=("arr", "values"), elementwise=False,
+       arr=arr, values=values, **settings)  # fmt: skip
+
+
+_reduced("add", along_axis.put_along_axis_add, "values added",
+         arr="g if include_self else emptied_along(g, indices, axis, broadcast)",
+         values="taken_along(g, indices, axis, broadcast, shape)")  # fmt: skip
+_reduced("mean", along_axis.put_along_axis_mean, "the mean of values and of itself",
+         arr=f"(g if include_self else emptied_along(g, indices, axis, broadcast)) * shares_along(g, indices, "
+             f"{_ELEMENT})",
+         values=f"taken_along(g * shares_along(g, indices, {_ELEMENT}), indices, axis, broadcast, shape)")  # fmt: skip
+_reduced("multiply", along_axis.put_along_axis_multiply, "the product of values and itself",
+         arr="(g if include_self else emptied_along(g, indices, axis, broadcast)) * "
+             "multiplied_ones(g, indices, values, axis, include_self, broadcast)",
+         values=f"multiplied_along(g, arr, indices, values, {_ELEMENT}, shape)")  # fmt: skip
+for _name, _forward, _doc in (
+    ("amax", along_axis.put_along_axis_amax, "the largest of values and itself"),
+    ("amin", along_axis.put_along_axis_amin, "the smallest of values and itself"),
+):
+    _reduced(_name, _forward, _doc,
+             marks={"kept": f"arr == put_along_axis_{_name}(arr, indices, values, {_ELEMENT})"},
+             arr=f"extreme_self(g, kept, out, indices, values, {_ELEMENT})",
+             values=f"extreme_along(g, kept, out, indices, values, {_ELEMENT}, shape)")  # fmt: skip
