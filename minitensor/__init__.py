@@ -6,7 +6,7 @@ derivative table (:mod:`minitensor.table`); what is saved, copied or refused in 
 
 import warnings
 
-from minitensor import device, indexing, joining, nn, operations, parts, relaying
+from minitensor import device, indexing, joining, moving, nn, operations, parts, relaying
 from minitensor.backward import grad
 from minitensor.creation import (
     arange,
@@ -23,6 +23,7 @@ from minitensor.creation import (
     zeros,
     zeros_like,
 )
+from minitensor.device.places import get_device, set_device
 from minitensor.dtypes import bool_ as bool
 from minitensor.dtypes import float32, float64, int32, int64
 from minitensor.generate import source

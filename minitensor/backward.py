@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.device.arrays import gpu_of, owner_of
 from minitensor.device.counters import cpu_meter
 from minitensor.events import watch
 from minitensor.history import GradientBox, Leaf, Node
@@ -35,7 +36,8 @@ class InFlight:
         count = self._holders.get(key, 0)
         self._holders[key] = count + 1
         if count == 0:
-            self._sizes[key] = size = getattr(owner, "nbytes", array.nbytes)
+            # What lies on a GPU is counted there.
+            self._sizes[key] = size = 0 if gpu_of(array) is not None else getattr(owner, "nbytes", array.nbytes)
             _count(size)
 
     def let_go(self, array: np.ndarray) -> None:

@@ -27,7 +27,7 @@ from minitensor.history import Leaf, Node, Operation, current, move_boxes, wrote
 from minitensor.modes import modes
 from minitensor.rules import namespaces
 from minitensor.saving import FREED, after_write, before_write, recovered, remember
-from minitensor.storage import Storage, write_log
+from minitensor.storage import Storage, placed, write_log
 from minitensor.table import ROWS, Row
 from minitensor.templates import backward_name, backward_source, in_place_source, normal_source
 from minitensor.tensor import Tensor
@@ -55,7 +55,6 @@ ENGINE: dict[str, Any] = {
     "Storage": Storage,
     "Tensor": Tensor,
     "after_write": after_write,
-    "asarray": np.asarray,
     "before_write": before_write,
     "current": current,
     "freed": errors.freed,
@@ -67,6 +66,7 @@ ENGINE: dict[str, Any] = {
     "ndarray": np.ndarray,
     "no_activation": variants.no_activation,
     "new": object.__new__,
+    "placed": placed,
     "quietly": quietly,
     "recovered": recovered,
     "ref": weakref.ref,
@@ -79,7 +79,7 @@ ENGINE: dict[str, Any] = {
     **{name: getattr(keeping, name) for name in ("own_input", "alias_input", "own_marks")},
     **{
         name: getattr(operands, name)
-        for name in ("as_operands", "as_operands_in_place", "meet", "into", "as_float", "check_target")
+        for name in ("as_operands", "as_operands_in_place", "meet", "into", "as_float", "check_target", "check_on_device")
     },
     "__name__": "minitensor.operations",
     "__package__": "minitensor",

@@ -43,7 +43,8 @@ def _compared(name: str) -> Any:
     def compare(x: Tensor, y: Any) -> Any:
         if isinstance(y, NUMBERS):
             # A number need not fit into the dtype to be compared with its elements.
-            return Tensor._made(np.asarray(ufunc(x._array, y)), name, (x,))
+            result = ufunc(x._array, y)
+            return Tensor._made(np.asarray(result) if isinstance(result, np.generic) else result, name, (x,))
         # Python asks the other operand, and falls back to identity for == and !=.
         return function(x, y) if isinstance(y, (Tensor, np.ndarray, list, tuple)) else NotImplemented
 

@@ -106,6 +106,11 @@ def covers(view: np.ndarray, founder: np.ndarray) -> bool:
     return view.size == founder.size == span(founder)[1] and span(view) == span(founder) and not overlaps_itself(view)
 
 
+def writeable(array: np.ndarray) -> bool:
+    """Whether an array may be written: on a GPU, where no two of its elements share memory."""
+    return array.flags.writeable if type(array) is np.ndarray else not overlaps_itself(array)
+
+
 def overlaps_itself(array: np.ndarray) -> bool:
     """Whether two elements of ``array`` share memory."""
     if array.size < 2:

@@ -18,7 +18,7 @@ def memory_allocated(device: Any = None) -> int:
 
 def max_memory_allocated(device: Any = None) -> int:
     """The most that was in use at once, since the start or the last reset."""
-    return _gpu().counters().peak_allocated
+    return _gpu().counters().max_allocated
 
 
 def memory_reserved(device: Any = None) -> int:
@@ -28,17 +28,19 @@ def memory_reserved(device: Any = None) -> int:
 
 def max_memory_reserved(device: Any = None) -> int:
     """The most that it held at once, since the start or the last reset."""
-    return _gpu().counters().peak_reserved
+    return _gpu().counters().max_reserved
 
 
 def reset_max_memory_allocated(device: Any = None) -> None:
     """Begin anew with what is in use now."""
-    _gpu().reset_peak_allocated()
+    counters = _gpu().counters()
+    counters.max_allocated = counters.allocated
 
 
 def reset_max_memory_reserved(device: Any = None) -> None:
     """Begin anew with what is held now."""
-    _gpu().reset_peak_reserved()
+    counters = _gpu().counters()
+    counters.max_reserved = counters.reserved
 
 
 def reset_peak_memory_stats(device: Any = None) -> None:

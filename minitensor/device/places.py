@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -31,6 +33,16 @@ class Current:
 
 
 current = Current()
+
+
+@contextmanager
+def using(gpu: Any) -> Iterator[None]:
+    """Make new tensors on ``gpu`` (None: the host) inside the ``with`` block."""
+    before, current.gpu = current.gpu, gpu
+    try:
+        yield
+    finally:
+        current.gpu = before
 
 
 def bytes_in(capacity: Any) -> int:

@@ -195,6 +195,17 @@ class SimulatedGpu:
         """A view from the first element of ``array`` on, wherever it leads."""
         return DeviceArray(self, as_strided(array.host, shape, strides), array.base or array)
 
+    def counters(self) -> CachingAllocator:
+        """What the allocator counts: ``allocated``, ``max_allocated``, ``reserved``, ``max_reserved``, in bytes."""
+        return self.allocator
+
+    def empty_cache(self) -> None:
+        """Give back what is reserved and not in use."""
+        self.allocator.empty_cache()
+
+    def synchronize(self) -> None:
+        """Nothing to wait for: a simulated GPU has done what it was asked to."""
+
     def allocate(self, nbytes: int) -> Any:
         """A block of the allocator. Raises OutOfMemoryError when there is none."""
         return self.allocator.allocate(nbytes)

@@ -76,7 +76,7 @@ def scale(a: Array, scale: Any, bias: Any, bias_after_scale: bool, out: Array | 
         result = np.multiply(a, factor, out=out)
         if bias == 0:
             return result
-        return np.add(result, summand, out=result if isinstance(result, np.ndarray) else None)
+        return np.add(result, summand, out=None if isinstance(result, np.generic) else result)
 
 
 def clip_arguments(min: Any, max: Any) -> tuple[Any, ...]:
@@ -95,7 +95,7 @@ def clip(a: Array, min: Any, max: Any, out: Array | None = None) -> Array:
 
 def relu(a: Array, out: Array | None = None) -> Array:
     """``a`` where it is positive, else 0."""
-    return np.maximum(a, _ZEROS[a.dtype], out=out)
+    return np.maximum(a, _ZEROS[a.dtype] if type(a) is np.ndarray else 0, out=out)
 
 
 def reciprocal(a: Array, out: Array | None = None) -> Array:
@@ -112,7 +112,8 @@ def rsqrt(a: Array, out: Array | None = None) -> Array:
 def sigmoid(a: Array, out: Array | None = None) -> Array:
     """``1 / (1 + exp(-a))``, by way of tanh, which does not overflow."""
     with np.errstate(all="ignore"):
-        half = np.asarray(np.multiply(a, 0.5, out=out))
+        half = np.multiply(a, 0.5, out=out)
+        half = np.asarray(half) if isinstance(half, np.generic) else half
         np.tanh(half, out=half)
         np.multiply(half, 0.5, out=half)
         return np.add(half, 0.5, out=half)
@@ -162,4 +163,4 @@ def where(condition: Array, a: Array, b: Array, out: Array | None = None) -> Arr
 
 def copy(a: Array) -> Array:
     """A contiguous copy."""
-    return np.array(a, order="C")
+    return a.copy()

@@ -34,3 +34,5 @@ def no_collector() -> Iterator[None]:
 def base(no_collector: None) -> int:
     """The bytes that were allocated before the test; afterwards memory comes back by reference counting only."""
     return allocated()
+import os, minitensor as mt
+if os.environ.get("MINITENSOR_DEVICE"): mt.set_device(os.environ["MINITENSOR_DEVICE"])
