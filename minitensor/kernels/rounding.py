@@ -67,7 +67,10 @@ def round_(a: Array, decimals: int, out: Array | None = None) -> Array:
     if decimals > digits:
         return np.positive(a, out=out)
     if decimals < -digits:
-        return np.multiply(a, a.dtype.type(0), out=out)
+        finite = np.isfinite(a)
+        out = a.copy() if out is None else out
+        np.copyto(out, 0, where=finite)
+        return out
     power = a.dtype.type(10 ** abs(decimals))
     with np.errstate(all="ignore"):
         move, back = (np.multiply, np.divide) if decimals > 0 else (np.divide, np.multiply)

@@ -73,14 +73,34 @@ def polygamma(a: Array, n: int, out: Array | None = None) -> Array:
     if n == 0:
         return digamma(a, out)
     zeta = _scipy("polygamma", "zeta")
+    a = floating(a, out)
+    far_below = a < -20
+    if far_below.any():
+        # There scipy adds one term for every whole number from a to 0: 5 s for one element at -1e8.
+        mirrored = polygamma(np.where(far_below, 1 - a, a), n)
+        return np.positive(np.where(far_below, _reflected(a, n, mirrored), mirrored), out=out)
     if n == 1:
         return zeta(2.0, a, out=out)
-    a = floating(a, out)
     # One factor may be too large for a float and the other too small, but not their product.
     with np.errstate(all="ignore"):
         values = zeta(n + 1.0, a.astype(np.float64))
         size = np.exp(math.lgamma(n + 1) + np.log(np.abs(values)))
         return np.positive((np.copysign(size, values) * (-1) ** (n + 1)).astype(a.dtype), out=out)
+
+
+def _reflected(a: Array, n: int, mirrored: Array) -> Array:
+    """polygamma of ``a`` from that of ``1 - a``: they differ by the n-th derivative of ``pi / tan(pi a)``.
+
+    With ``c = 1 / tan(pi a)``, each derivative is a polynomial in c: that of c is ``-pi (1 + c * c)``.
+    """
+    polynomial = np.polynomial.Polynomial([0.0, math.pi])
+    for _ in range(n):
+        polynomial = polynomial.deriv() * np.polynomial.Polynomial([-math.pi, 0.0, -math.pi])
+    with np.errstate(all="ignore"):
+        a = a.astype(np.float64)
+        c = 1 / np.tan(math.pi * (a - np.rint(a)))
+        derivative = np.where(np.isinf(c), math.inf * (-1) ** n, polynomial(c))
+        return ((-1) ** n * mirrored - derivative).astype(mirrored.dtype)
 
 
 def multigammaln_arguments(p: Any) -> tuple[Any, ...]:

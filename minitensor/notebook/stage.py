@@ -284,28 +284,26 @@ def _picture(trace: dict[str, Any], variant: int) -> str:
 
 
 def telling_step(variant: dict[str, Any]) -> int:
-    """The step to show when only one can be: the last with most stale saved tensors, then with most names."""
-    versions: dict[str, int] = {}
-    saved: dict[str, tuple[str, int]] = {}
+    """The step to show when only one can be: the last with most stale saved tensors, most copies, most names."""
+    stale: set[str] = set()
+    copied: set[str] = set()
     names: set[str] = set()
-    best, chosen = (-1, -1), 0
+    best, chosen = (-1, -1, -1), 0
     for number, step in enumerate([{"events": variant.get("before", [])}, *variant["steps"]]):
         for event in step["events"]:
             do = event["do"]
-            if do == "storage":
-                versions[event["id"]] = event.get("version", 0)
-            elif do == "write":
-                versions[event["storage"]] = event["version"]
-            elif do == "save":
-                saved[event["id"]] = event["storage"], event["version"]
+            if do == "stale":
+                stale.update(event["ids"])
+            elif do == "preserve":
+                copied.add(event["id"])
             elif do == "release":
-                for id_ in event["ids"]:
-                    saved.pop(id_, None)
+                stale.difference_update(event["ids"])
+                copied.difference_update(event["ids"])
             elif do == "name":
                 names.add(event["name"])
             elif do == "unname":
                 names.discard(event["name"])
-        stale = sum(versions[storage] != version for storage, version in saved.values())
-        if number and (stale, len(names)) >= best:
-            best, chosen = (stale, len(names)), number - 1
+        now = len(stale), len(copied), len(names)
+        if number and now >= best:
+            best, chosen = now, number - 1
     return chosen

@@ -170,7 +170,7 @@ _REFERS = {
     "retensor": {"id": "tensor", "storage": "storage"}, "unname": {"name": "name"}, "state": {"storage": "storage"},
     "free": {"tensors": "tensor", "storages": "storage"}, "names": {"state": "state"},
     "save": {"node": "node", "state": "state", "storage": "storage"}, "release": {"ids": "save"},
-    "preserve": {"id": "save", "storage": "storage"}, "drop": {"nodes": "node", "states": "state"},
+    "preserve": {"id": "save", "storage": "storage"}, "stale": {"ids": "save"}, "drop": {"nodes": "node", "states": "state"},
     "run": {"node": "node"}, "grad": {"state": "state"}, "raise": {"node": "node"},
 }  # fmt: skip
 # Event -> the kind of thing it makes, under its `id`.
@@ -254,7 +254,7 @@ class _Replay:
         if len(event["shape"]) != len(event["strides"]):
             yield f"{at}: {len(event['shape'])} sizes and {len(event['strides'])} strides"
 
-    _save = _tensor
+    _save = _preserve = _tensor
 
     def _name(self, event: dict, at: str) -> Iterator[str]:
         self.made["name"][event["name"]] = event

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from minitensor.kernels.along_axis import cells, counts, lined_up, positions, put_along_axis, taken
+from minitensor.kernels.along_axis import cells, counts, lined_up, positions, put_along_axis, put_along_axis_multiply, taken
 from minitensor.kernels.indexed import added_at, last_of_each
 
 Array = np.ndarray
@@ -65,6 +65,11 @@ def shares_along(g: Array, indices: Array, axis: int, include_self: bool, broadc
 
 
 # ---------- products ----------
+
+
+def multiplied_ones(g: Array, indices: Array, values: Array, axis: int, broadcast: bool) -> Array:
+    """In the shape of ``g``, what every element was multiplied with."""
+    return put_along_axis_multiply(np.ones_like(g), indices, values, axis, True, broadcast)
 
 
 def turns_along(flat: Array) -> list[Array]:

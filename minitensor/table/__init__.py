@@ -21,9 +21,14 @@ from minitensor.table import (
     choosing,
     comparing,
     constants,
+    diagonals,
     functions,
+    indexed,
     integers,
+    logic,
+    masked,
     matrices,
+    random,
     reducing,
     rounding,
     scans,
@@ -33,6 +38,7 @@ from minitensor.table.rows import ROWS, Row, op
 
 __all__ = [
     *("ROWS", "Row", "op"),
-    *("activations", "arithmetic", "choosing", "comparing", "constants", "functions"),
-    *("integers", "matrices", "reducing", "rounding", "scans", "special"),
+    *("activations", "arithmetic", "choosing", "comparing", "constants", "diagonals"),
+    *("functions", "indexed", "integers", "logic", "masked", "matrices"),
+    *("random", "reducing", "rounding", "scans", "special"),
 ]

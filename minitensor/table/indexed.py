@@ -7,8 +7,6 @@ once, the last of the assigned values stays and has the gradient; added values a
 from minitensor.kernels import along_axis, indexed
 from minitensor.table.rows import op
 
-_INDEX = "index = as_index('{name}{{_}}', index)"
-
 
 def _first(name: str, stores: str = "", x: str = "x", index: str = "index") -> str:
     """The index as a tensor; and the value in the dtype of x, for an operation that stores it."""
@@ -91,8 +89,8 @@ _reduced("mean", along_axis.put_along_axis_mean, "the mean of values and of itse
              f"{_ELEMENT})",
          values=f"taken_along(g * shares_along(g, indices, {_ELEMENT}), indices, axis, broadcast, shape)")  # fmt: skip
 _reduced("multiply", along_axis.put_along_axis_multiply, "the product of values and itself",
-         arr="(g if include_self else emptied_along(g, indices, axis, broadcast)) * "
-             "multiplied_ones(g, indices, values, axis, include_self, broadcast)",
+         arr="g * multiplied_ones(g, indices, values, axis, broadcast) if include_self "
+             "else emptied_along(g, indices, axis, broadcast)",
          values=f"multiplied_along(g, arr, indices, values, {_ELEMENT}, shape)")  # fmt: skip
 for _name, _forward, _doc in (
     ("amax", along_axis.put_along_axis_amax, "the largest of values and itself"),

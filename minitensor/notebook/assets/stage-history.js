@@ -50,11 +50,11 @@ function savedWords(f, n) {
   const saved = n.saved.map(id => f.tensors.get(id)).filter(Boolean);
   if (!saved.length) return { text: 'saved nothing', quiet: true };
   const called = which => [...new Set(which.map(t => keptOf(f, t)))].join(', ');
-  const stale = saved.filter(t => isStale(f, t)), live = saved.filter(t => t.freed === undefined);
+  const stale = saved.filter(t => isStale(t)), live = saved.filter(t => t.freed === undefined);
   if (n.failed !== undefined && !stale.length) return { text: `saved ${called(saved)}` };
-  if (stale.length) return { text: `${called(stale)} is gone`, stale: true };
+  if (stale.length) return { text: `${called(stale)}${stale.some(t => t.stale === 'lost') ? ' is gone' : ': version moved'}`, stale: true };
   if (!live.length) return { text: `released ${called(saved)}`, quiet: true };
-  return { text: `${live.every(t => t.copy) ? 'copy of' : 'saved'} ${called(live)}` };
+  return { text: `${live.every(t => t.marks) ? 'marks of' : live.every(t => t.copy) ? 'copy of' : 'saved'} ${called(live)}${live.some(t => t.part) ? ', part copied' : ''}` };
 }
 
 /** Who stands at a state, where that is more than its label says. */
@@ -361,7 +361,7 @@ function drawItem(f, members, p) {
   if (many) for (const d of [STACK / 2, STACK]) out = R(x + d, y + d, w, BOX_H, `fill:${C('paper')};${stroke('line', 1)}`, 9) + out;
   const lines = [...new Set(members.map(m => m.line))], where = lines.length > 1 ? `lines ${Math.min(...lines)}–${Math.max(...lines)}` : `line ${lines[0]}`;
   const kept = words.filter(w => !w.quiet).length;
-  const said = !many ? words[0].text : stale ? `${stale} lost their input` : kept ? `${kept} saved a tensor` : 'saved nothing';
+  const said = !many ? words[0].text : stale ? `${stale} will be refused` : kept ? `${kept} saved a tensor` : 'saved nothing';
   out += T(mid, y + 18, titleOf(members), { mono: true, bold: true, anchor: 'middle', color, max }) +
     T(mid, y + 34, many && running ? `${n.op}, ${members.indexOf(n) + 1} of ${members.length}` : where, { size: 12, anchor: 'middle', color: failed ? 'paper' : 'muted', max }) +
     P(`M${px(x + 8)} ${px(y + 41)}H${px(x + w - 8)}`, stroke(failed ? 'paper' : stale ? 'red' : 'rule', 1)) +

@@ -93,7 +93,7 @@ function groupsAt(plan, f, v, unfold) {
       lines += Math.max(1, row.order.length);
       return row;
     });
-    const stale = kept.some(r => isStale(f, r.t));
+    const stale = kept.some(r => isStale(r.t));
     const touched = Math.max(st.changed, ...kept.flatMap(r => [r.t.changed, ...r.names.map(n => n.changed)]));
     groups.push({ g: plan.groups.get(id), st, rows: kept, lines: Math.max(1, lines), touched: stale ? f.step : touched });
   }
@@ -258,7 +258,7 @@ function drawName(n, c, y, boxMid, j, k) {
 
 /** A holder that is no name: the nodes that saved this. */
 function drawCapsule(f, { t, saves }, c, mid) {
-  const stale = isStale(f, t), token = stale ? 'red' : 'line', fresh = saves.some(s => s.changed === f.step);
+  const stale = isStale(t), token = stale ? 'red' : 'line', fresh = saves.some(s => s.changed === f.step);
   const ops = [...new Set(saves.map(s => s.node))].map(id => f.nodes.get(id)?.op ?? ''), title = ops.length > 1 ? `${ops.length} operations` : ops[0];
   const color = stale ? 'red' : 'ink', w = c.nameW, x2 = c.box - 3;
   return fade(fresh, R(0.5, mid - 17, w - 1, 34, `fill:${C('paper')};${stroke(token, stale ? 2 : 1.25)}`, 9) +
@@ -268,7 +268,7 @@ function drawCapsule(f, { t, saves }, c, mid) {
 }
 
 function drawTensor(f, t, st, c, mid, hue, uid) {
-  const k = f.step, x = c.box, h = c.boxH, y = mid - h / 2, stale = isStale(f, t), fresh = t.changed === k;
+  const k = f.step, x = c.box, h = c.boxH, y = mid - h / 2, stale = isStale(t), fresh = t.changed === k;
   if (t.freed !== undefined) {
     return R(x, y, c.boxW, h, `fill:none;${stroke('line', 1, '3 3')}`, 4) + (t.freed === k ? T(x + 22, mid + 4.5, t.saved ? 'released' : 'freed', { color: 'muted' }) : '');
   }
@@ -291,8 +291,8 @@ function drawTensor(f, t, st, c, mid, hue, uid) {
 
 /** The track: which cells a tensor reads, one piece per run; and the arrow that brings the tensor there. */
 function drawTrack(f, { t, line }, c, mid, tray, m, hue, uid) {
-  const stale = isStale(f, t), token = stale ? 'red' : t.saved ? 'node' : `a${colorOf(hue)}`, w = t.changed === f.step || stale ? 2 : 1.5;
-  const pieces = piecesOf(tray.cells, t).map(p => ({ ...p, y: tray.y + m.laneOf.get(line)[p.line] }));
+  const stale = isStale(t), token = stale ? 'red' : t.saved ? 'node' : `a${colorOf(hue)}`, w = t.changed === f.step || stale ? 2 : 1.5;
+  const pieces = piecesOf(tray.cells, t, t.taken).map(p => ({ ...p, y: tray.y + m.laneOf.get(line)[p.line] }));
   if (!pieces.length) return '';
   const style = t.saved ? `fill:${C('paper')};${stroke(token, 1.25, '4 2')}` : `fill:url(#${uid}p${hue});${stroke(token, 1)}`;
   let out = pieces.map(p => R(tray.x0 + p.x1 + 1.5, p.y, p.x2 - p.x1 - 3, 8, style, 1)).join('');

@@ -100,7 +100,7 @@ const gradientText = t => t.stop_gradient ? 'no' : t.leaf ? 'leaf' : 'yes';
 
 /** What a saved tensor is called: its state's label, or its role in the derivative. */
 const keptOf = (f, t) => f.states.get(t.state)?.label ?? t.what;
-const keptText = (f, t) => `${t.copy ? 'copy of' : 'saved'} ${keptOf(f, t)}`;
+const keptText = (f, t) => `${t.marks ? 'marks of' : t.part ? 'part of' : t.copy ? 'copy of' : 'saved'} ${keptOf(f, t)}`;
 
 /** Caption of a storage: its name, what it holds, what is said at the right. */
 function captionOf(st, k, { device }) {
@@ -175,12 +175,13 @@ function gapped(keep, n) {
 
 const slotAt = (cells, i) => cells.slots.find(s => i >= s.from && i <= s.to);
 
-/** The pieces of a tensor's track: {line, x1, x2}, one for each run of cells; of many runs, one from the lowest cell to the highest. */
+/** The pieces of a tensor's track: {line, x1, x2}, one for each run of cells; of many runs, one from the lowest cell to the highest.
+    Cells in the runs `taken` are left out. */
 const MOST_RUNS = 12;
-function piecesOf(cells, t) {
+function piecesOf(cells, t, taken = []) {
   const { runs, total } = runsOf(t, MOST_RUNS);
-  const pieces = [];
-  for (const [first, last] of total > MOST_RUNS ? [reachOf(t)] : runs) {
+  const pieces = [], cut = (runs, [lo, hi]) => runs.flatMap(([a, b]) => hi < a || lo > b ? [[a, b]] : [[a, lo - 1], [hi + 1, b]].filter(([x, y]) => x <= y));
+  for (const [first, last] of taken.reduce(cut, total > MOST_RUNS ? [reachOf(t)] : runs)) {
     const a = cells.slots.indexOf(slotAt(cells, first)), b = cells.slots.indexOf(slotAt(cells, last));
     if (a < 0 || b < 0) continue;
     let piece = null;

@@ -41,7 +41,10 @@ const apply = {
   unname(f, e, k) { change(f.names, e.name, k, { gone: k }); },
   free(f, e, k) {
     for (const id of e.tensors) change(f.tensors, id, k, { freed: k });
-    for (const id of e.storages) change(f.storages, id, k, { freed: k });
+    for (const id of e.storages) {
+      change(f.storages, id, k, { freed: k });
+      for (const t of f.tensors.values()) if (t.part && t.storage === id && t.freed === undefined) change(f.tensors, t.id, k, { freed: k });
+    }
   },
   state(f, e, k) { f.states.set(e.id, { ...e, born: k, changed: k }); },
   names(f, e, k) { const st = f.states.get(e.state); if (st) f.states.set(e.state, { ...st, names: e.names }); },
@@ -52,10 +55,17 @@ const apply = {
     if (n) f.nodes.set(e.node, { ...n, saved: [...n.saved, e.id] });
   },
   preserve(f, e, k) {
-    const t = f.tensors.get(e.id), st = f.storages.get(e.storage);
-    if (t && st) change(f.tensors, e.id, k, { storage: e.storage, strides: rowMajor(t.shape), offset: 0, version: st.version, copy: true });
+    const t = f.tensors.get(e.id), n = t && f.nodes.get(t.node), { storage, shape, strides, offset, ranges } = e;
+    if (!n) return;
+    if (!ranges) return change(f.tensors, e.id, k, { storage, shape, strides, offset, version: 0, copy: true });
+    // a part: the saved tensor reads the rest where it was
+    const id = `${e.id} ${storage}`;
+    change(f.tensors, e.id, k, { taken: [...(t.taken ?? []), ...ranges] });
+    f.tensors.set(id, { ...t, id, storage, shape, strides, offset, version: 0, copy: true, part: e.id, born: k, changed: k });
+    f.nodes.set(n.id, { ...n, saved: [...n.saved, id] });
   },
-  release(f, e, k) { for (const id of e.ids) change(f.tensors, id, k, { freed: k }); },
+  stale(f, e, k) { for (const id of e.ids) change(f.tensors, id, k, { stale: e.lost ? 'lost' : 'moved' }); },
+  release(f, e, k) { for (const t of f.tensors.values()) if (e.ids.includes(t.part ?? t.id) && t.freed === undefined) change(f.tensors, t.id, k, { freed: k }); },
   drop(f, e, k) {
     for (const id of e.nodes) change(f.nodes, id, k, { dropped: k });
     for (const id of e.states) change(f.states, id, k, { dropped: k });
@@ -67,8 +77,8 @@ const apply = {
   raise(f, e, k) { f.error = e.text; if (e.node) change(f.nodes, e.node, k, { failed: k }); },
 };
 
-/** A saved tensor is stale as soon as its storage is at another version, long before backward looks. */
-const isStale = (f, t) => Boolean(t.saved) && t.freed === undefined && f.storages.get(t.storage)?.version !== t.version;
+/** A saved tensor is stale from the write on that made it so, long before backward looks. */
+const isStale = t => Boolean(t.stale) && t.freed === undefined;
 
 /** The numbers of a state are in memory while its storage is still at its version. */
 const isGone = (f, st) => { const at = f.storages.get(st.storage); return !at || at.freed !== undefined || at.version !== st.version; };

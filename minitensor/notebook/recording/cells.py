@@ -12,6 +12,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from minitensor.regions import address
+from minitensor.saving import Patch
 
 SMALL = 64  # a storage of so many cells is shown whole
 RUNS = 4  # of a larger one: the two ends of so many runs of each tensor and write, beside the first and last cell
@@ -95,6 +96,21 @@ def reach(shape: Sequence[int], strides: Sequence[int], offset: int) -> Run:
     """The lowest and the highest cell that a layout reads."""
     steps = [(n - 1) * s for n, s in zip(shape, strides, strict=True)]
     return offset + sum(s for s in steps if s < 0), offset + sum(s for s in steps if s > 0)
+
+
+def patched(patch: Patch, buffer: np.ndarray) -> list[Run]:
+    """The runs of cells of ``buffer`` that ``patch`` preserves; of many, one from the first cell to the last."""
+    at = patch.cells
+    first = (at.lowest - address(buffer)) // buffer.itemsize
+    whole = [(first, first + at.extent - 1)]
+    if at.layout is not None:
+        runs, total = runs_of(at.layout.shape, at.layout.strides, first + at.layout.offset, SMALL)
+        runs = merged(runs) if total <= SMALL else whole
+    elif at.positions is not None:
+        runs = merged((first + i, first + i) for i in at.positions.tolist()) if at.positions.size <= SMALL else whole
+    else:
+        runs = whole
+    return runs if len(runs) <= MOST_RANGES else whole
 
 
 def ends(runs: Iterable[Run]) -> set[int]:

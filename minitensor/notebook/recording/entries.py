@@ -36,6 +36,10 @@ class StorageEntry:
     def is_small(self) -> bool:
         return self.length <= cells.SMALL
 
+    def label(self, text: str) -> None:
+        """Say what the storage is for, although no name reaches it."""
+        self.event["label"] = text
+
 
 @dataclass(eq=False)
 class Family:
@@ -123,6 +127,11 @@ class SaveEntry:
     node: NodeEntry
     state: StateEntry | None = None  # whose numbers they are
     of: TensorEntry | None = None  # a tensor on the same storage, when no state is known
+    position: int = 0  # in the node's own list of what it saved
+    #: "lost" once a write took some of its bytes, "moved" when only the version of its storage moved: in both cases
+    #: backward will refuse. Empty while it is right.
+    stale: str = ""
+    copies: list[StorageEntry] = field(default_factory=list)  # what was preserved of it before writes
     released: bool = False
     event: Event = field(default_factory=dict)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -54,6 +54,14 @@ class Viewed:
 
 
 @dataclass(eq=False)
+class Preserved:
+    """Just before a write, bytes that savers still need were copied."""
+
+    savers: list[NodeEntry | str]  # a node that was recorded before the first step by the name of its operation
+    storages: list[StorageEntry]  # the copies; none when all that is needed was copied before
+
+
+@dataclass(eq=False)
 class Wrote:
     """An in-place operation wrote."""
 
@@ -65,9 +73,11 @@ class Wrote:
     runs: list[Run]
     exact: bool  # whether the runs hold no cell that was not written
     victims: list[SaveEntry]  # what became stale
-    copies: list[StorageEntry]  # made just before the write
+    preserved: Preserved | None  # under "copy_on_write", when the write covers what somebody saved
+    spared: list[SaveEntry]  # under "copy_on_write": saved before, right still, in cells that the write left alone
     wanted_gradient: bool  # before the write
     node: NodeEntry | None = None
+    own: list[StorageEntry] = field(default_factory=list)  # what the operation kept of its input: a copy, or marks
 
 
 @dataclass(eq=False)

@@ -13,26 +13,23 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-import numpy as np
-
-from minitensor.history import FREED, READ, RELAID, WRITE, Leaf, Node
-from minitensor.notebook.recording import cells, facts
-from minitensor.notebook.recording.entries import Family, NodeEntry, SaveEntry, StateEntry, StorageEntry, TensorEntry
-from minitensor.notebook.recording.memory import Memory, at_once, peek
+from minitensor.history import READ, RELAID, WRITE, Leaf, Node
+from minitensor.modes import modes
+from minitensor.notebook.recording import facts
+from minitensor.notebook.recording.entries import Family, NodeEntry, StateEntry, TensorEntry
+from minitensor.notebook.recording.memory import at_once, peek
+from minitensor.notebook.recording.savings import Savings
 from minitensor.operands import CONSTANT
+from minitensor.saving import FREED
 from minitensor.storage import Storage
 from minitensor.tensor import Tensor
 
 
-class Ledger(Memory):
+class Ledger(Savings):
     """All books of a recording: memory, and the history over it."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.values: dict[int, NodeEntry] = {}
-        self.states: dict[str, StateEntry] = {}
-        self._dying: list[NodeEntry] = []
-        self._unlabelled: list[SaveEntry] = []
 
     def begin(self) -> None:
         """What was told until now was there before the first step."""
@@ -77,23 +74,13 @@ class Ledger(Memory):
         storage = entry.storage
         before, storage.version = storage.version, x._storage.version
         event, count, runs, exact = self._write_event(x, storage, where)
-        victims = [
-            save
-            for value in self.values.values()
-            for save in value.saves
-            if save.storage is storage and save.version == before and not save.released
-        ]
-        copies = [
-            other.storage
-            for other in self.facts
-            if type(other) is facts.Allocated and not other.storage.seen_by_tensor and not other.storage.freed
-        ]
         old = entry.family.states.get(before)
         reads = self._states_of(inputs, besides=x)
         self.events.append(event)
-        fact = facts.Wrote(
-            op, entry, storage, before, count, runs, exact, victims, copies, not entry.look["stop_gradient"]
-        )
+        preserved, self._preserved = self._preserved, None
+        victims, spared = self._judge_saved(storage, preserves=modes.policy == "copy_on_write")
+        wanted = not entry.look["stop_gradient"]
+        fact = facts.Wrote(op, entry, storage, before, count, runs, exact, victims, preserved, spared, wanted)
         self.facts.append(fact)
         history = x._history
         for node in (None if history is None else history.node, x._node):
@@ -105,7 +92,7 @@ class Ledger(Memory):
                 value.partial = drawn and history is not None and node is not history.node
                 if drawn:
                     fact.node = value
-                    self._label_copies(value, old, entry, copies)
+                    self._label_own(fact, old)
                     self._note_reads(node, old, entry)
         self.see(x)
         self._see_all(inputs)
@@ -115,18 +102,6 @@ class Ledger(Memory):
         for parent in node.inputs:
             if parent is not None and id(parent) not in self.values and parent.op is READ and old is not None:
                 self._value(parent, entry, None, {}, old)
-
-    def _label_copies(
-        self, value: NodeEntry, old: StateEntry | None, entry: TensorEntry, copies: list[StorageEntry]
-    ) -> None:
-        of = old.label if old is not None else f"{entry.name or entry.op}@{entry.storage.version - 1}"
-        kept = {save.storage for save in value.saves}
-        for storage in copies:
-            if storage in kept:
-                storage.event["label"] = f"copy of {of}"
-        for event in self.events:
-            if event["do"] == "save" and event["node"] == value.drawn and event.get("copy") and old is not None:
-                event["state"] = old.id
 
     def relaid(self, x: Tensor, op: str, inputs: tuple[Any, ...]) -> None:
         """An in-place operation changed shape and strides of ``x``."""
@@ -236,54 +211,13 @@ class Ledger(Memory):
         self.events.append({"do": "node", "id": value.drawn, "op": op, "line": self.line, "ins": ins, "out": state.id})
         if node.saved is FREED or not node.saved:
             return value
-        for what, saved in zip(node.op.saved_names, node.saved, strict=False):
+        for position, (what, saved) in enumerate(zip(node.op.saved_names, node.saved, strict=False)):
             if type(saved) is tuple and len(saved) == 3 and type(saved[1]) is Storage and saved[1] is not CONSTANT:
-                self._save(value, what, *saved)
+                self._save(value, position, what, saved)
             elif what == "index":
                 for index in node.saved[1]:
                     self._storage(index).event["label"] = f"index of {op}"
         return value
-
-    def _save(self, value: NodeEntry, what: str, array: np.ndarray, storage: Storage, version: int) -> None:
-        kept = self._storage(storage)
-        shape, strides, offset = cells.layout(array, storage.buffer)
-        at = next((s for s in self.states.values() if s.family.storage is kept and s.version == version), None)
-        looking = next((entry for entry in self.tensors.values() if entry.storage is kept), None)
-        save = SaveEntry(self._new_id("s"), what, kept, version, value, at, looking)
-        value.saves.append(save)
-        event = {
-            "do": "save",
-            "id": save.id,
-            "node": value.drawn,
-            "what": what,
-            "state": at.id if at is not None else None,
-            "storage": kept.id,
-            "shape": shape,
-            "strides": strides,
-            "offset": offset,
-            "version": version,
-        }
-        if not kept.seen_by_tensor:
-            event["copy"] = True
-        elif at is None:
-            save.event = event
-            self._unlabelled.append(save)  # named at the end of the step, when its tensor may have a name
-        self.events.append(event)
-        self._show_ends(kept, storage.buffer, event)
-
-    def node_gone(self, key: int) -> None:
-        value = self.values.pop(key, None)
-        if value is not None:
-            value.dead = True
-            self._dying.append(value)
-
-    def release(self, value: NodeEntry) -> None:
-        """Backward is done with what a node saved."""
-        ids = [save.id for save in value.saves if not save.released]
-        for save in value.saves:
-            save.released = True
-        if ids:
-            self.events.append({"do": "release", "ids": ids})
 
     # ---------- the end of a step ----------
 

@@ -261,6 +261,8 @@ class Recorder:
             ledger.made(*arguments)
         elif kind == "view":
             ledger.viewed(*arguments)
+        elif kind == "taken":
+            ledger.taken(*arguments)
         elif kind == "write":
             ledger.wrote(*arguments)
         elif kind == "meta":

@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+from minitensor.notebook.recording.entries import NodeEntry, StorageEntry
 from minitensor.notebook.recording.facts import Collected, Done, Passed, Sent, Started, StorageFreed
-from minitensor.notebook.wording.words import RESHAPING, RESHAPING_IN_PLACE, both, bytes_text, code, fitting, node_text
+from minitensor.notebook.wording.words import (
+    RESHAPING,
+    RESHAPING_IN_PLACE,
+    both,
+    bytes_text,
+    code,
+    fitting,
+    node_text,
+    storages_text,
+)
 
 
 def say_backward(done: Done) -> str:
@@ -29,10 +39,7 @@ def _passed(done: Done, fact: Passed) -> str:
         return _view(fact)
     freed = [each.storage for each in done.all(StorageFreed)]
     copies = [storage for storage in freed if not storage.seen_by_tensor]
-    let_go = ""
-    if copies:
-        kept = "copy" if copies[0].event.get("label", "").startswith("copy") else "index"
-        let_go = f"Storage {copies[0].id}, its {kept}, is freed: {bytes_text(copies[0].nbytes)}."
+    let_go = _let_go(copies) if copies else _reads_copy(node)
     if fact.op in ("setitem", "fill_", "zero_", "set_value", "copy_") and any(s.to is not None for s in sent):
         old = sent[0]
         return fitting(f"{where} sends {_to(old)}: the cells that it overwrote get 0.", let_go)
@@ -42,6 +49,24 @@ def _passed(done: Done, fact: Passed) -> str:
         parts = both([s.text for s in sent])
         return fitting(f"{where} sends {parts} to {sent[0].label}: {sent[-1].total} together.", let_go)
     return fitting(f"{where} takes {fact.gradient} and sends {both([_to(s) for s in sent])}.", let_go)
+
+
+def _let_go(kept: list[StorageEntry]) -> str:
+    """A node's own copies, marks or index are freed with it."""
+    kept = sorted(kept, key=lambda storage: int(storage.id))
+    what = kept[0].event.get("label", "").partition(" ")[0]
+    what = {"copy": "copy", "marks": "marks"}.get(what, "index")
+    size = bytes_text(sum(storage.nbytes for storage in kept))
+    where = storages_text(kept)
+    if len(kept) > 1:
+        what = {"copy": "copies"}.get(what, what)
+    return f"{where[0].upper()}{where[1:]}, its {what}, {'is' if len(kept) == 1 else 'are'} freed: {size}."
+
+
+def _reads_copy(node: NodeEntry | None) -> str:
+    """A node's numbers were overwritten after it saved them, and it reads the copy that was made."""
+    copies = list(dict.fromkeys(each for save in node.saves for each in save.copies)) if node is not None else []
+    return f"It reads the copy in {storages_text(copies)}." if copies else ""
 
 
 def _to(sent: Sent) -> str:

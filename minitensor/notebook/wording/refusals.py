@@ -22,11 +22,12 @@ def say_error(done: Done) -> str:
     unchanged = "Nothing is written." if not done.all(Wrote) else ""
     node = done.node
     if node is not None and "wrapper_version_snapshot" in text:
-        stale = next((save for save in node.saves if save.storage.version != save.version), None)
+        stale = next((save for save in node.saves if save.stale), None)
         if stale is not None:
-            return (
+            return fitting(
                 f"{node_text(node)} asks for {code(stale.name)} at version {stale.version} and finds version "
-                f"{stale.storage.version}, so {code('backward')} raises."
+                f"{stale.storage.version}, so {code('backward')} raises.",
+                "None of its bytes were overwritten: only the version moved." if stale.stale == "moved" else "",
             )
     if node is not None and "an earlier backward has used" in text:
         return f"{node_text(node)} has let go of what it saved, for an earlier backward used it. So this one raises."

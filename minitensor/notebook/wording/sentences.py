@@ -16,7 +16,8 @@ from minitensor.notebook.recording.facts import Called, Done, Made, Named, Relai
 from minitensor.notebook.wording.backwords import say_backward
 from minitensor.notebook.wording.naming import called, freed, kept, moved, name_of, say_names
 from minitensor.notebook.wording.refusals import say_error
-from minitensor.notebook.wording.words import both, bytes_text, code, count_of, fitting, node_text
+from minitensor.notebook.wording.savers import preserved_text, spared_text, stale_text
+from minitensor.notebook.wording.words import both, bytes_text, code, count_of, fitting, storages_text
 
 NOTHING = "The program has no statement that touches memory."
 MOST_CODE = 28  # characters of the reader's own code quoted in a sentence
@@ -195,12 +196,8 @@ def _wrote(done: Done, fact: Wrote) -> str:
     if through:
         versions = f": version {storage.version}"
     what = f"{_cells(fact)} of storage {storage.id}{through}"
-    copied = sum(copy.nbytes for copy in fact.copies)
-    if fact.copies and fact.node is not None and fact.node.saves:
-        first = (
-            f"{subject} needs its input for backward, so it first copies {bytes_text(copied)} to storage "
-            f"{fact.copies[0].id}. Then it writes {what}: version {storage.version}."
-        )
+    if fact.own:
+        first = f"{_kept_first(subject, fact)} {what}: version {storage.version}."
     elif fact.node is None and not tensor.look["stop_gradient"]:
         leaf = "a leaf may be written" if tensor.look["leaf"] else "nothing is recorded"
         who = subject.replace("Line", "line")
@@ -218,7 +215,9 @@ def _wrote(done: Done, fact: Wrote) -> str:
             )
     return fitting(
         first,
-        _stale(fact),
+        stale_text(fact),
+        preserved_text(fact),
+        spared_text(fact),
         _saved_without_copy(fact.node, fact.op),
         _joined(done, fact),
         _unknown_to_history(done, fact),
@@ -238,15 +237,13 @@ def _cells(fact: Wrote) -> str:
     return count_of(fact.count, "cell")
 
 
-def _stale(fact: Wrote) -> str:
-    """What the write makes of what others saved."""
-    if not fact.victims:
-        return ""
-    savers = list(dict.fromkeys(node_text(save.node) for save in fact.victims))
-    return (
-        f"{both(savers[:2])} saved version {fact.before}, and those numbers are gone: {code('backward')} through "
-        f"{'it' if len(savers) == 1 else 'them'} will be refused."
-    )
+def _kept_first(subject: str, fact: Wrote) -> str:
+    """What an operation keeps of the input that it is about to overwrite, up to the verb."""
+    size = bytes_text(sum(storage.nbytes for storage in fact.own))
+    if any(save.event.get("marks") for save in fact.node.saves):
+        where = storages_text(fact.own)
+        return f"{subject} keeps marks of its input, 1 bit per element, {size} in {where}, then writes"
+    return f"{subject} needs its input for backward, so it first copies {size} to {storages_text(fact.own)}. Then it writes"
 
 
 def _joined(done: Done, fact: Wrote) -> str:
@@ -342,7 +339,7 @@ def _several(done: Done, ops: list[Any]) -> str:
         first = f"{runs}: {both(parts)}." if parts else f"{runs}; no byte is added."
     temporary = [fact.tensor.storage for fact in made if fact.tensor.freed]
     gone = [storage for storage in temporary if storage.freed]
-    stale = next((text for fact in writes if (text := _stale(fact))), "")
+    taken = next((text for fact in writes if (text := stale_text(fact) or preserved_text(fact))), "")
     again = ""
     if gone:
         numbers = both([f"storage {storage.id}" for storage in gone[:2]]) if len(gone) < 3 else f"{len(gone)} of them"
@@ -352,7 +349,7 @@ def _several(done: Done, ops: list[Any]) -> str:
     held = kept(done, staying[0]) if staying else ""
     last = ops[-1].tensor
     result = f"{called(done, last)} names the last result." if last.names and not isinstance(ops[-1], Wrote) else ""
-    return fitting(first, stale, moved(done) or result, again, held)
+    return fitting(first, taken, moved(done) or result, again, held)
 
 
 def brief(done: Done, fact: Any) -> str:

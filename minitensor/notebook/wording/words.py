@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from minitensor.notebook.recording.entries import NodeEntry
+    from minitensor.notebook.recording.entries import NodeEntry, StorageEntry
 
 MOST_WORDS = 35
 
@@ -40,10 +40,17 @@ def node_text(node: NodeEntry) -> str:
     return f"{code(node.op)} (line {node.line})"
 
 
-def fitting(first: str, *more: str) -> str:
-    """``first`` and those of the other sentences that still fit."""
+def storages_text(storages: Sequence[StorageEntry]) -> str:
+    """``storage 4``, ``storages 4 and 5``."""
+    return f"storage{'' if len(storages) == 1 else 's'} {both([each.id for each in storages])}"
+
+
+def fitting(first: str, *more: str | tuple[str, ...]) -> str:
+    """``first`` and those of the others that still fit. Of a tuple, whose texts say the same, the first that does."""
     said = first
-    for sentence in more:
-        if sentence and len(f"{said} {sentence}".split()) <= MOST_WORDS:
-            said = f"{said} {sentence}"
+    for sentences in more:
+        for sentence in (sentences,) if isinstance(sentences, str) else sentences:
+            if sentence and len(f"{said} {sentence}".split()) <= MOST_WORDS:
+                said = f"{said} {sentence}"
+                break
     return said

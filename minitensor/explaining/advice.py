@@ -1,0 +1,143 @@
+"""What would be cheaper or safer than an in-place operation as it was written. Worked out from what happened."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from minitensor.explaining.needs import Needs, normal_twin, row_of
+
+
+def count(nbytes: int) -> str:
+    """``1 byte``, ``4,096 bytes``."""
+    return f"{nbytes:,} byte{'' if nbytes == 1 else 's'}"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What advice is worked out from. All sizes are bytes.
+
+    Attributes:
+        op: the in-place operation.
+        size: of the tensor that was written, or would have been.
+        needs: what the operation's backward needs.
+        copied, marked, preserved: what was kept, and by whom it was asked for.
+        preservable: what "copy_on_write" would have preserved of what became stale.
+        lost: for each saved tensor that became stale, whether bytes of it were overwritten.
+        savers: the operations whose saved tensors became stale, or were preserved.
+    """
+
+    op: str
+    size: int
+    needs: Needs
+    copied: int = 0
+    marked: int = 0
+    preserved: int = 0
+    preservable: int = 0
+    lost: Sequence[bool] = ()
+    savers: Sequence[str] = ()
+
+
+def for_write(facts: Facts) -> str:
+    """Advice for a write that has happened."""
+    parts = []
+    if facts.lost:
+        parts.append(_for_stale(facts))
+    if facts.copied:
+        parts.append(_for_copy(facts))
+    if facts.preserved:
+        parts.append(_for_preserved(facts))
+    return " ".join(parts)
+
+
+def _normal(facts: Facts) -> str:
+    """The normal operation and what it costs; "" where there is none."""
+    twin = normal_twin(facts.op)
+    return f"`{twin}`, whose result takes {count(facts.size)}" if twin else ""
+
+
+def _for_stale(facts: Facts) -> str:
+    keeping = f'`set_inplace_policy("copy_on_write")`, which would preserve {count(facts.preservable)} here'
+    if not any(facts.lost):
+        return f"No saved byte was overwritten. Write under {keeping}: backward is right then."
+    ways = [way for way in (_normal(facts), keeping) if way]
+    return f"Run backward before this line, or use {', or '.join(ways)}."
+
+
+def _for_copy(facts: Facts) -> str:
+    row = row_of(facts.op)
+    parts = []
+    target = row.target if row is not None else ""
+    if row is not None and facts.needs.own and target not in facts.needs.own:
+        others = " and ".join(facts.needs.own)
+        parts.append(f"Nothing is copied if {others} wants no gradient: give `{others}.detach()`.")
+    twin = normal_twin(facts.op)
+    if twin:
+        result = f"`{twin}` keeps its input without a copy; its result takes {count(facts.size)}"
+        saves = facts.size - facts.copied
+        if saves > 0:
+            parts.append(f"{result}, {count(saves)} more than the copy.")
+        else:
+            parts.append(f"{result}: writing in place saves no memory here.")
+    return " ".join(parts)
+
+
+def _for_preserved(facts: Facts) -> str:
+    twin = normal_twin(facts.op)
+    first = "Run backward before this line and nothing has to be preserved."
+    if not twin:
+        return first
+    saves = facts.size - facts.preserved
+    compared = f"{count(saves)} more" if saves > 0 else "which is not more"
+    return f"{first} `{twin}` would take {count(facts.size)} for its result, {compared}."
+
+
+# ---------- writes that the history does not know ----------
+
+
+def for_unrecorded(why: str) -> str:
+    """Advice for a write that changed values only; ``why`` is a key of :data:`UNRECORDED`."""
+    return UNRECORDED[why][1]
+
+
+#: Why a write was not recorded: what is said of it, and the advice.
+UNRECORDED = {
+    "leaf": (
+        "Written under `no_grad`: the leaf has new values and stays a leaf, as after an optimizer's step.",
+        "Right for an update after backward.",
+    ),
+    "set_value": (
+        "`set_value` loads new values into the leaf, which stays one.",
+        "Right for loading weights, before anything is computed from them.",
+    ),
+    "no_grad": (
+        "Written under `no_grad`: {whose} gradients will be those of the program without this line.",
+        "If the gradient should know of it, write in grad mode.",
+    ),
+    "detached": (
+        "Written through a tensor that does not share the history of {whose}: the values changed, and the gradients "
+        "will be those of the program without this line.",
+        "If the gradient should know of it, write through {tensor} itself; if the values should stay, through "
+        "`detach().clone()`.",
+    ),
+}
+
+
+# ---------- refusals ----------
+
+
+def for_refusal(reason: str, facts: Facts) -> str:
+    """Advice for an operation that was refused, by the name of the function in ``errors`` that made its error."""
+    normal = _normal(facts)
+    if reason == "leaf_written":
+        ways = ["Update the leaf under `no_grad()`", f"use {normal}" if normal else ""]
+        ways.append("write through `detach()` if the gradient should not know")
+        return f"{'; or '.join(way for way in ways if way)}."
+    if reason == "needs_own_input":
+        kept = count((facts.size_of_marks if facts.needs.marks else facts.size))
+        return f'The policy "2.6" would keep {kept} first' + (f"; or use {normal}." if normal else ".")
+    if reason in ("overlapping_target", "overlapping_family"):
+        return f"Write into a `clone()`, which takes {count(facts.size)}."
+    if reason == "leaf_relaid":
+        return f"`{facts.op[:-1]}` gives a view, which takes no memory."
+    return f"Use {normal}." if normal else ""

@@ -1,0 +1,39 @@
+"""The verdicts on an in-place operation: one small vocabulary, decided in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+
+
+class Verdict(Enum):
+    """What an operation did to memory and to the history over it.
+
+    ``word`` is what a table shows, ``meaning`` one sentence that explains it. Where several are true of one
+    operation, the one that comes first here is its verdict.
+    """
+
+    REFUSED = "refused", "The operation raised an error and wrote nothing."
+    RAISES = "raises", "Not a write: an error of backward, or of the program itself."
+    STALE = "stale", "It overwrote, or put out of date, what another operation saved: a backward that needs that raises."
+    UNRECORDED = "unrecorded", "It changed values and not the history: gradients are those of the program without it."
+    COPIES = "copies", "Its own backward needs numbers that it overwrites: they were copied first."
+    MARKS = "marks", "Its own backward needs one bit for each element that it overwrites: the bits were kept."
+    PRESERVES = "preserves", "Another operation's backward needs the bytes that it overwrites: they were kept."
+    METADATA = "metadata", "It changed shape and strides; nothing was written."
+    FREE = "free", "Nothing had to be copied, and nothing that a backward needs was lost."
+
+    word: str
+    meaning: str
+
+    def __new__(cls, word: str, meaning: str) -> Verdict:
+        verdict = object.__new__(cls)
+        verdict._value_ = verdict.word = word
+        verdict.meaning = meaning
+        return verdict
+
+
+def in_order(true: Iterable[Verdict]) -> tuple[Verdict, ...]:
+    """The verdicts that are true of an operation, the one that decides first; ``free`` when there is none."""
+    found = set(true)
+    return tuple(verdict for verdict in Verdict if verdict in found) or (Verdict.FREE,)
