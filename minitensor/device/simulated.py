@@ -188,12 +188,12 @@ class SimulatedGpu:
         """A view of one-dimensional, contiguous ``memory``: ``offset`` in elements, ``strides`` in bytes."""
         host = memory.host
         return DeviceArray(
-            self, np.ndarray(shape, host.dtype, host, offset * host.itemsize, strides), memory.base or memory
+            self, np.ndarray(shape, host.dtype, host, offset * host.itemsize, strides), memory if memory.base is None else memory.base
         )
 
     def restrided(self, array: DeviceArray, shape: Any, strides: Any) -> DeviceArray:
         """A view from the first element of ``array`` on, wherever it leads."""
-        return DeviceArray(self, as_strided(array.host, shape, strides), array.base or array)
+        return DeviceArray(self, as_strided(array.host, shape, strides), array if array.base is None else array.base)
 
     def counters(self) -> CachingAllocator:
         """What the allocator counts: ``allocated``, ``max_allocated``, ``reserved``, ``max_reserved``, in bytes."""

@@ -142,7 +142,7 @@ def fill_arguments(value: Any) -> tuple[Any, ...]:
 
 def fill(a: Array, value: Any, out: Array) -> Array:
     """Every element becomes ``value``, truncated where ``a`` holds integers."""
-    np.copyto(out, stored("fill_", value, a.dtype))
+    np.copyto(out, stored("fill_", value, a.dtype)[()])
     return out
 
 
