@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from minitensor import errors, keeping, operands, variants
+from minitensor import errors, indices, keeping, operands, variants
 from minitensor.device.counters import cpu_meter
 from minitensor.dtypes import FLOATS
 from minitensor.events import watch
@@ -64,19 +64,23 @@ ENGINE: dict[str, Any] = {
     "modes": modes,
     "move_boxes": move_boxes,
     "ndarray": np.ndarray,
-    "no_activation": variants.no_activation,
     "new": object.__new__,
     "placed": placed,
     "quietly": quietly,
     "recovered": recovered,
     "ref": weakref.ref,
     "remember": remember,
-    "rounded_division": variants.rounded_division,
-    "scaled": variants.scaled,
     "unpacked": keeping.unpacked,
     "watch": watch,
     "wrote": wrote,
-    **{name: getattr(keeping, name) for name in ("own_input", "alias_input", "own_marks")},
+    # What the first statements of rows call.
+    **{
+        name: function
+        for module in (variants, indices)
+        for name, function in vars(module).items()
+        if getattr(function, "__module__", None) == module.__name__
+    },
+    **{name: getattr(keeping, name) for name in ("own_input", "alias_input", "kept_marks")},
     **{
         name: getattr(operands, name)
         for name in ("as_operands", "as_operands_in_place", "meet", "into", "as_float", "check_target", "check_on_device")

@@ -37,13 +37,13 @@ def alias_input(op: str, b: np.ndarray, storage: Storage, a: np.ndarray, own: Sa
     return (b, storage, storage.version + 1) if disjoint else own_input(op, b)
 
 
-def own_marks(op: str, marks: np.ndarray) -> Saved:
-    """Marks of the operand, packed: 1/32 of the bytes of a float32 tensor.
+def kept_marks(marks: np.ndarray, op: str | None = None) -> Saved:
+    """Marks, packed: 1/32 of the bytes of a float32 tensor. ``op`` is given where they are of what it overwrites.
 
     Raises:
-        ValueError: under the policy "2.5".
+        ValueError: then, under the policy "2.5".
     """
-    if modes.policy == "2.5":
+    if op is not None and modes.policy == "2.5":
         raise needs_own_input(op)
     packed = np.packbits(marks)
     return packed, new_storage(packed), 0

@@ -10,10 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.dtypes import FLOATS
 from minitensor.generate import functions, swapped
 from minitensor.operands import NUMBERS
-from minitensor.storage import caller
 from minitensor.table import ROWS
 from minitensor.tensor import Tensor
 
@@ -52,15 +50,7 @@ def _compared(name: str) -> Any:
 
 
 def _rounded(x: Tensor, digits: int | None = None) -> Tensor:
-    if x.dtype.numpy not in FLOATS:
-        if digits is None or digits >= 0:
-            return x.clone()
-        return (x / 10**-digits).round().astype(x.dtype) * 10**-digits
-    power = 10.0 ** (digits or 0)
-    rounded = x.round() if not digits else (x * power).round() / power
-    if rounded.grad_fn is not None:
-        rounded.grad_fn.code, rounded.grad_fn.instruction = caller()
-    return rounded
+    return FUNCTIONS["round"](x, digits or 0)
 
 
 _OPERATORS = {

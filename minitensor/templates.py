@@ -21,8 +21,8 @@ def {name}({parameters}):
         {xs} = as_operands({name!r}, {xs})
 {arrays}
 {meet}
-    try:
 {prepare}
+    try:
         r = forward({call})
     except (ValueError, TypeError, OverflowError, IndexError) as error:
         raise explain({name!r}, error, ({as_},)) from None
@@ -76,7 +76,7 @@ def {name}({parameters}):
         {xs} = as_operands_in_place({name!r}, {position}, {xs})
 {arrays}
 {meet}
-{prepare_first}
+{prepare}
     if type({a}) is not ndarray:
         check_on_device({name!r}, {a}, ({as_},))
     storage = {x}._storage
@@ -183,8 +183,7 @@ class _Text:
             "arrays": _lines(4, [f"{a} = {x}._array" for x, a in self.array.items()]),
             "call": ", ".join([*self.array.values(), *row.argument_names]),
             "as_": ", ".join(self.array.values()),
-            "prepare": f"        {arguments} = prepare({arguments})" if row.prepare else "",
-            "prepare_first": f"    {arguments} = prepare({arguments})" if row.prepare else "",
+            "prepare": f"    {arguments} = prepare({arguments})" if row.prepare else "",
             "nodes": self.nodes(),
             "any_node": " or ".join(f"{self.node(x)} is not None" for x in self.ruled),
             "inputs": ", ".join(self.node(x) for x in self.ruled),
@@ -219,7 +218,7 @@ class _Text:
         items = [entries[name] for name in self.saves] + list(self.row.saved_arguments)
         return "(" + "".join(f"{item}, " for item in items).rstrip(" ") + ")"
 
-    def remembering(self, name: str, call: str) -> str:
+    def where_wanted(self, name: str, call: str) -> str:
         condition = self.wanted(name)
         return f"if {condition}:\n    {call}" if condition else call
 
@@ -241,7 +240,7 @@ def normal_source(row: Row) -> str:
         entries = {x: text.conditional(x, text.triple(x)) for x in row.operands}
         entries["out"] = text.conditional("out", "(r, storage, 0)")
         lines = [
-            text.remembering(x, "storage.savers = [ref(node)]" if x == "out" else f"remember({x}._storage, node)")
+            text.where_wanted(x, "storage.savers = [ref(node)]" if x == "out" else f"remember({x}._storage, node)")
             for x in text.saves
         ]
         pieces["record"] = NORMAL_RECORD.format(**pieces, saved=text.saved(entries), remember=_lines(12, lines))
@@ -271,8 +270,10 @@ def in_place_source(row: Row) -> str:
         entries[target] = f"kept_{target}"
     for mark in text.saves:
         if mark in row.marks:
-            # The rules ask only this of the input that is about to be overwritten.
-            keep.append(f"kept_{mark} = {text.conditional(mark, f'own_marks({name!r}, {_on(text, row.marks[mark])})')}")
+            # The rules ask only this of inputs, one of which is about to be overwritten.
+            expression = row.marks[mark]
+            own = f", {name!r}" if target in names_in(expression) else ""
+            keep.append(f"kept_{mark} = {text.conditional(mark, f'kept_marks({_on(text, expression)}{own})')}")
             entries[mark] = f"kept_{mark}"
     for y in others:
         if y in text.saves:
@@ -286,7 +287,7 @@ def in_place_source(row: Row) -> str:
             )
     entries["out"] = text.conditional("out", f"({a}, storage, version)")
     if "out" in text.saves:
-        remember.append(text.remembering("out", "remember(storage, node)"))
+        remember.append(text.where_wanted("out", "remember(storage, node)"))
     pieces["record"] = pieces["commit"] = ""
     if text.rules:
         pieces["record"] = IN_PLACE_RECORD.format(**pieces, keep=_lines(12, keep))
@@ -328,7 +329,7 @@ def backward_source(row: Row, in_place: bool, on_tensors: bool) -> str:
             ]
     for mark, expression in row.marks.items():
         if mark not in text.saves and any(mark in names_in(text.rules[x]) for x in text.ruled):
-            unpack.append(f"{mark} = {expression}")
+            unpack.append(text.where_wanted(mark, f"{mark} = {expression}"))
     gradients = []
     for x in text.ruled:
         # Each rule sees the shape of its own input.

@@ -15,27 +15,37 @@ def count(nbytes: int) -> str:
 
 @dataclass(frozen=True)
 class Facts:
-    """What advice is worked out from. All sizes are bytes.
+    """What advice is worked out from. Sizes are bytes.
 
     Attributes:
         op: the in-place operation.
-        size: of the tensor that was written, or would have been.
+        size, elements: of the tensor that was written, or would have been.
         needs: what the operation's backward needs.
         copied, marked, preserved: what was kept, and by whom it was asked for.
         preservable: what "copy_on_write" would have preserved of what became stale.
         lost: for each saved tensor that became stale, whether bytes of it were overwritten.
-        savers: the operations whose saved tensors became stale, or were preserved.
     """
 
     op: str
     size: int
+    elements: int
     needs: Needs
     copied: int = 0
     marked: int = 0
     preserved: int = 0
     preservable: int = 0
     lost: Sequence[bool] = ()
-    savers: Sequence[str] = ()
+
+    @property
+    def size_of_result(self) -> int:
+        """Bytes of what the normal operation would make."""
+        row = row_of(self.op)
+        return self.elements if row is not None and row.steps else self.size  # a truth value takes one byte
+
+    @property
+    def size_of_marks(self) -> int:
+        """Bytes of the marks that the operation's backward needs."""
+        return self.needs.marks * -(-self.elements // 8)
 
 
 def for_write(facts: Facts) -> str:
@@ -53,7 +63,7 @@ def for_write(facts: Facts) -> str:
 def _normal(facts: Facts) -> str:
     """The normal operation and what it costs; "" where there is none."""
     twin = normal_twin(facts.op)
-    return f"`{twin}`, whose result takes {count(facts.size)}" if twin else ""
+    return f"`{twin}`, whose result takes {count(facts.size_of_result)}" if twin else ""
 
 
 def _for_stale(facts: Facts) -> str:
@@ -73,8 +83,8 @@ def _for_copy(facts: Facts) -> str:
         parts.append(f"Nothing is copied if {others} wants no gradient: give `{others}.detach()`.")
     twin = normal_twin(facts.op)
     if twin:
-        result = f"`{twin}` keeps its input without a copy; its result takes {count(facts.size)}"
-        saves = facts.size - facts.copied
+        result = f"`{twin}` keeps its input without a copy; its result takes {count(facts.size_of_result)}"
+        saves = facts.size_of_result - facts.copied
         if saves > 0:
             parts.append(f"{result}, {count(saves)} more than the copy.")
         else:
@@ -87,17 +97,17 @@ def _for_preserved(facts: Facts) -> str:
     first = "Run backward before this line and nothing has to be preserved."
     if not twin:
         return first
-    saves = facts.size - facts.preserved
+    saves = facts.size_of_result - facts.preserved
     compared = f"{count(saves)} more" if saves > 0 else "which is not more"
-    return f"{first} `{twin}` would take {count(facts.size)} for its result, {compared}."
+    return f"{first} `{twin}` would take {count(facts.size_of_result)} for its result, {compared}."
 
 
 # ---------- writes that the history does not know ----------
 
 
-def for_unrecorded(why: str) -> str:
-    """Advice for a write that changed values only; ``why`` is a key of :data:`UNRECORDED`."""
-    return UNRECORDED[why][1]
+def for_unrecorded(why: str, whose: str) -> str:
+    """Advice for a write that ``whose`` history does not know; ``why`` is a key of :data:`UNRECORDED`."""
+    return UNRECORDED[why][1].format(whose=whose)
 
 
 #: Why a write was not recorded: what is said of it, and the advice.
@@ -117,7 +127,7 @@ UNRECORDED = {
     "detached": (
         "Written through a tensor that does not share the history of {whose}: the values changed, and the gradients "
         "will be those of the program without this line.",
-        "If the gradient should know of it, write through {tensor} itself; if the values should stay, through "
+        "If the gradient should know of it, write through {whose}; if the values should stay, through "
         "`detach().clone()`.",
     ),
 }
@@ -134,7 +144,7 @@ def for_refusal(reason: str, facts: Facts) -> str:
         ways.append("write through `detach()` if the gradient should not know")
         return f"{'; or '.join(way for way in ways if way)}."
     if reason == "needs_own_input":
-        kept = count((facts.size_of_marks if facts.needs.marks else facts.size))
+        kept = count(facts.size_of_marks if facts.needs.marks else facts.size)
         return f'The policy "2.6" would keep {kept} first' + (f"; or use {normal}." if normal else ".")
     if reason in ("overlapping_target", "overlapping_family"):
         return f"Write into a `clone()`, which takes {count(facts.size)}."

@@ -44,7 +44,7 @@ class Needs:
         what: what they need, in words; empty for nothing.
         why: one sentence.
         own: the operands whose gradients need the operand that is overwritten.
-        marks: whether bits of it are enough.
+        marks: how many bits per element of it are enough, where they are; else 0.
         output: whether the result is needed.
     """
 
@@ -52,7 +52,7 @@ class Needs:
     what: tuple[str, ...] = ()
     why: str = ""
     own: tuple[str, ...] = ()
-    marks: bool = False
+    marks: int = 0
     output: bool = False
 
 
@@ -79,7 +79,7 @@ def needs_of(op: str, wanted: Collection[str] | None) -> Needs:
     what += others + (["its output"] if output else [])
     quoted = tuple(f"{x}: {rules[x]}" for x in asked)
     quoted += tuple(f"{mark}: {row.marks[mark]}" for mark in marks if by_marks)
-    return Needs(quoted, tuple(what), _why(row, asked, own, by_marks, others, output), own, by_marks, output)
+    return Needs(quoted, tuple(what), _why(row, asked, own, by_marks, others, output), own, len(marks) if by_marks else 0, output)
 
 
 def _needs(row: Row, x: str) -> frozenset[str]:
@@ -125,13 +125,13 @@ class Kept:
     Attributes:
         copied: bytes of copies of what the operation overwrote.
         marked: bytes of marks of it.
-        index: bytes of an index.
+        indexed: bytes of an index.
         storages: the identities of the copies' storages.
     """
 
     copied: int = 0
     marked: int = 0
-    index: int = 0
+    indexed: int = 0
     storages: tuple[int, ...] = ()
 
 
@@ -174,7 +174,7 @@ def kept_by(op: str, node: Node, inputs: tuple[Any, ...]) -> Kept:
     marks = set(row.marks) if row is not None else set()
     known = {id(x._storage) for x in inputs if isinstance(x, Tensor)}
     copied: dict[int, int] = {}
-    marked = index = 0
+    marked = indexed = 0
     for name, saved in zip(node.op.saved_names, node.saved, strict=False):
         if not (type(saved) is tuple and len(saved) == 3 and type(saved[1]) is Storage):
             continue
@@ -184,5 +184,5 @@ def kept_by(op: str, node: Node, inputs: tuple[Any, ...]) -> Kept:
         elif id(storage) not in known:
             copied[id(storage)] = storage.nbytes
     if node.op.saved_names == ("index",):
-        index = sum(storage.nbytes for storage in node.saved[1])
-    return Kept(sum(copied.values()), marked, index, tuple(copied))
+        indexed = sum(storage.nbytes for storage in node.saved[1])
+    return Kept(sum(copied.values()), marked, indexed, tuple(copied))

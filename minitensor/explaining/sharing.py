@@ -61,7 +61,9 @@ class Sharing:
     def view(self, x: Tensor, base: Tensor, name: str) -> None:
         """``x`` is a view of ``base``, which the program calls ``name`` there."""
         self.meet(base)
-        self.meet(x).base = name or self.name_of(base)
+        called = name or self.name_of(base) or f"a tensor of shape {list(base._array.shape)}"
+        together = x._history is not None and x._history is base._history
+        self.meet(x).base = f"view of {called}" if together else f"detached alias of {called}"
 
     def gone(self, storage: Storage) -> None:
         """``storage`` is on its way out."""
@@ -78,9 +80,15 @@ class Sharing:
         return (met.name if met is not None else "") or (extra.name if extra is not None and extra.name else "")
 
     def base_of(self, x: Tensor) -> str:
-        """What the tensor is called that ``x`` is a view of, if that is known."""
+        """What ``x`` is a view or a detached alias of, in words; "" when it is neither, as far as that is known."""
         met = self._known(x)
-        return met.base if met is not None else ""
+        if met is not None and met.base:
+            return met.base
+        founder = None if x._history is None else x._history.founder
+        if founder is not None and founder.size != x._array.size:
+            return f"view of a tensor of shape {list(founder.shape)}"
+        size = x._storage.buffer.size
+        return f"part of a storage of {size} elements" if founder is None and size != x._array.size else ""
 
     def others(self, x: Tensor) -> Iterator[Tensor]:
         """The living tensors that share bytes with ``x`` and not its history."""

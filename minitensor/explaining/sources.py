@@ -10,9 +10,11 @@ import ast
 import itertools
 import linecache
 import types
+from collections.abc import Callable
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
+from minitensor.explaining.report import Spot
 from minitensor.storage import Place
 
 LONGEST = 40  # characters of an expression that are shown
@@ -22,21 +24,29 @@ _VIEW_PROPERTIES = ("T",)
 
 
 def is_engines(frame: FrameType) -> bool:
-    """Whether ``frame`` runs code of this package."""
+    """Whether ``frame`` runs code of this package, or of numpy."""
     package = frame.f_globals.get("__package__")
-    return isinstance(package, str) and (package == "minitensor" or package.startswith("minitensor."))
+    return isinstance(package, str) and package.partition(".")[0] in ("minitensor", "numpy")
 
 
-def users_frame(frame: FrameType) -> FrameType:
-    """The innermost frame outside the engine: who asked for the operation."""
-    while is_engines(frame) and frame.f_back is not None:
-        frame = frame.f_back
-    return frame
+class Site(NamedTuple):
+    """A place in running code: which instruction, and the global names there. Not to be kept."""
 
+    code: CodeType
+    instruction: int
+    names: dict[str, Any]
 
-def place_of(frame: FrameType, instruction: int | None = None) -> Place:
-    """The line that ``frame`` is at."""
-    return Place(frame.f_code, frame.f_lasti if instruction is None else instruction)
+    @classmethod
+    def of(cls, frame: FrameType) -> Site:
+        """Where the innermost frame outside the engine is, seen from ``frame``: who asked for the operation."""
+        while is_engines(frame) and frame.f_back is not None:
+            frame = frame.f_back
+        return cls(frame.f_code, frame.f_lasti, frame.f_globals)
+
+    @property
+    def spot(self) -> Spot:
+        """The line, as plain data."""
+        return Spot.of(Place(self.code, self.instruction))
 
 
 class Sources:
@@ -45,8 +55,8 @@ class Sources:
     def __init__(self) -> None:
         self._trees: dict[str, list[ast.expr]] = {}
 
-    def written(self, frame: FrameType, op: str) -> str:
-        """The expression of the tensor that ``op``, called at the place where ``frame`` is, writes; "" if unclear."""
+    def written(self, site: Site, op: str) -> str:
+        """The expression of the tensor that ``op``, called at ``site``, writes; "" if unclear."""
         store = op == "setitem"
 
         def target(node: ast.expr) -> ast.expr | None:
@@ -54,12 +64,12 @@ class Sources:
                 return node.value if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) else None
             if not isinstance(node, ast.Call) or not _writes(_name_called(node), op):
                 return None
-            return _receiver(node, frame.f_globals)
+            return _receiver(node, site.names)
 
-        return self._expression(frame, target)
+        return self._expression(site, target)
 
-    def viewed(self, frame: FrameType, op: str) -> str:
-        """The expression of the tensor that a view, taken at the place where ``frame`` is, looks at; "" if unclear."""
+    def viewed(self, site: Site, op: str) -> str:
+        """The expression of the tensor that the view ``op``, taken at ``site``, looks at; "" if unclear."""
 
         def base(node: ast.expr) -> ast.expr | None:
             if op == "getitem":
@@ -67,14 +77,14 @@ class Sources:
             if isinstance(node, ast.Attribute):
                 return node.value if node.attr in _VIEW_PROPERTIES and op == "transpose" else None
             if isinstance(node, ast.Call) and _name_called(node) == op:
-                return _receiver(node, frame.f_globals)
+                return _receiver(node, site.names)
             return None
 
-        return self._expression(frame, base)
+        return self._expression(site, base)
 
-    def _expression(self, frame: FrameType, pick: Any) -> str:
-        line, position = _position(frame.f_code, frame.f_lasti)
-        near = [node for node in self._nodes(frame) if node.lineno <= line <= (node.end_lineno or line)]
+    def _expression(self, site: Site, pick: Callable[[ast.expr], ast.expr | None]) -> str:
+        line, position = _position(site.code, site.instruction)
+        near = [node for node in self._nodes(site) if node.lineno <= line <= (node.end_lineno or line)]
         exact = [node for node in near if _position_of(node) == position]
         for nodes in (exact, near):
             found = {_text(part) for node in nodes if (part := pick(node)) is not None}
@@ -82,10 +92,10 @@ class Sources:
                 return found.pop()
         return ""
 
-    def _nodes(self, frame: FrameType) -> list[ast.expr]:
-        file = frame.f_code.co_filename
+    def _nodes(self, site: Site) -> list[ast.expr]:
+        file = site.code.co_filename
         if file not in self._trees:
-            lines = linecache.getlines(file, frame.f_globals)
+            lines = linecache.getlines(file, site.names)
             try:
                 tree = ast.parse("".join(lines))
             except (SyntaxError, ValueError):

@@ -18,7 +18,7 @@ class Verdict(Enum):
     STALE = "stale", "It overwrote, or put out of date, what another operation saved: a backward that needs that raises."
     UNRECORDED = "unrecorded", "It changed values and not the history: gradients are those of the program without it."
     COPIES = "copies", "Its own backward needs numbers that it overwrites: they were copied first."
-    MARKS = "marks", "Its own backward needs one bit for each element that it overwrites: the bits were kept."
+    MARKS = "marks", "Its own backward needs less than a copy: a bit for each element, or an index. That was kept."
     PRESERVES = "preserves", "Another operation's backward needs the bytes that it overwrites: they were kept."
     METADATA = "metadata", "It changed shape and strides; nothing was written."
     FREE = "free", "Nothing had to be copied, and nothing that a backward needs was lost."

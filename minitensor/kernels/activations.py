@@ -32,12 +32,11 @@ def elu_arguments(alpha: Any) -> tuple[Any, ...]:
 def elu(a: Array, alpha: float, out: Array | None = None) -> Array:
     """``a`` where it is positive, else ``alpha * (exp(a) - 1)``."""
     a = floating(a, out)
-    below = a <= 0
-    if out is None:
-        out = a.copy()
     with np.errstate(all="ignore"):
-        np.expm1(out, out=out, where=below)
-        return np.multiply(out, alpha, out=out, where=below)
+        below = np.minimum(a, 0, out=np.empty_like(a))
+        np.multiply(np.expm1(below, out=below), alpha, out=below)
+        # One of the two summands is 0.
+        return np.add(np.maximum(a, 0, out=room(a, out)), below, out=out)
 
 
 def leaky_relu_arguments(negative_slope: Any) -> tuple[Any, ...]:
@@ -48,11 +47,9 @@ def leaky_relu_arguments(negative_slope: Any) -> tuple[Any, ...]:
 def leaky_relu(a: Array, negative_slope: float, out: Array | None = None) -> Array:
     """``a`` where it is positive, else ``negative_slope * a``."""
     a = floating(a, out)
-    below = a <= 0
-    if out is None:
-        out = a.copy()
     with np.errstate(all="ignore"):
-        return np.multiply(out, negative_slope, out=out, where=below)
+        below = np.minimum(a, 0) * negative_slope
+        return np.add(np.maximum(a, 0, out=room(a, out)), below, out=out)
 
 
 def thresholded_relu_arguments(threshold: Any, value: Any) -> tuple[Any, ...]:

@@ -46,7 +46,8 @@ def _stretched(out: Array, scale: float, shift: float) -> Array:
         return np.add(out, out.dtype.type(shift), out=out)
 
 
-def _finite(op: str, name: str, given: Any) -> float:
+def finite(op: str, name: str, given: Any) -> float:
+    """``given`` as a number that is neither infinite nor nan."""
     value = number(op, name, given)
     if not math.isfinite(value):
         raise ValueError(f"{op}: {name} is a finite number, not {value}")
@@ -54,7 +55,7 @@ def _finite(op: str, name: str, given: Any) -> float:
 
 
 def _positive(op: str, name: str, given: Any) -> float:
-    value = _finite(op, name, given)
+    value = finite(op, name, given)
     if value <= 0:
         raise ValueError(f"{op}: {name} is above 0, not {value}")
     return value
@@ -65,7 +66,7 @@ def _positive(op: str, name: str, given: Any) -> float:
 
 def uniform_arguments(min: Any, max: Any, seed: Any) -> tuple[Any, ...]:
     """Two numbers, the smaller first, and an integer from 0 on."""
-    low, high, seed = _finite("uniform_", "min", min), _finite("uniform_", "max", max), whole("uniform_: seed", seed)
+    low, high, seed = finite("uniform_", "min", min), finite("uniform_", "max", max), whole("uniform_: seed", seed)
     if low > high:
         raise ValueError(f"uniform_: min must not be above max; they are {low} and {high}")
     if seed < 0:
@@ -90,7 +91,7 @@ def log_normal_arguments(mean: Any, std: Any) -> tuple[Any, ...]:
 
 
 def _mean_and_deviation(op: str, mean: Any, std: Any) -> tuple[float, float]:
-    middle, deviation = _finite(op, "mean", mean), _finite(op, "std", std)
+    middle, deviation = finite(op, "mean", mean), finite(op, "std", std)
     if deviation < 0:
         raise ValueError(f"{op}: std is not below 0; it is {deviation}")
     return middle, deviation
@@ -111,7 +112,7 @@ def log_normal(a: Array, mean: float, std: float, out: Array) -> Array:
 
 def cauchy_arguments(loc: Any, scale: Any) -> tuple[Any, ...]:
     """A number, and one above 0."""
-    return _finite("cauchy_", "loc", loc), _positive("cauchy_", "scale", scale)
+    return finite("cauchy_", "loc", loc), _positive("cauchy_", "scale", scale)
 
 
 def cauchy(a: Array, loc: float, scale: float, out: Array) -> Array:
@@ -146,8 +147,12 @@ def _probability(op: str, name: str, given: Any, above: bool) -> Any:
 
 
 def _probability_fits(name: str, p: Any, out: Array) -> None:
-    if np.ndim(p) and np.broadcast_shapes(p.shape, out.shape) != out.shape:
-        raise ValueError(f"{name} has shape {list(p.shape)}, and the tensor to fill {list(out.shape)}")
+    try:
+        np.broadcast_to(p, out.shape)
+    except ValueError:
+        raise ValueError(
+            f"{name} of shape {list(np.shape(p))} can not be spread over a tensor of shape {list(out.shape)}"
+        ) from None
 
 
 def bernoulli_arguments(p: Any) -> tuple[Any, ...]:

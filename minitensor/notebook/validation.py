@@ -170,7 +170,8 @@ _REFERS = {
     "retensor": {"id": "tensor", "storage": "storage"}, "unname": {"name": "name"}, "state": {"storage": "storage"},
     "free": {"tensors": "tensor", "storages": "storage"}, "names": {"state": "state"},
     "save": {"node": "node", "state": "state", "storage": "storage"}, "release": {"ids": "save"},
-    "preserve": {"id": "save", "storage": "storage"}, "stale": {"ids": "save"}, "drop": {"nodes": "node", "states": "state"},
+    "preserve": {"id": "save", "storage": "storage"}, "stale": {"ids": "save"},
+    "drop": {"nodes": "node", "states": "state"},
     "run": {"node": "node"}, "grad": {"state": "state"}, "raise": {"node": "node"},
 }  # fmt: skip
 # Event -> the kind of thing it makes, under its `id`.
@@ -240,9 +241,7 @@ class _Replay:
         if storage is None:
             return
         yield from self._inside(event["cells"], storage["length"], at)
-        for first, last in event.get("ranges", []):
-            if not first <= last < storage["length"]:
-                yield f"{at}: the range [{first}, {last}] is not inside a storage of {storage['length']}"
+        yield from self._runs(event, storage, at)
         if event["version"] <= self.versions[event["storage"]]:
             yield f"{at}: version {event['version']} after version {self.versions[event['storage']]}"
         self.versions[event["storage"]] = event["version"]
@@ -254,7 +253,19 @@ class _Replay:
         if len(event["shape"]) != len(event["strides"]):
             yield f"{at}: {len(event['shape'])} sizes and {len(event['strides'])} strides"
 
-    _save = _preserve = _tensor
+    _save = _tensor
+
+    def _preserve(self, event: dict, at: str) -> Iterator[str]:
+        yield from self._tensor(event, at)
+        save = self.made["save"].get(event["id"])
+        original = self.made["storage"].get(save["storage"]) if save is not None else None
+        if original is not None:
+            yield from self._runs(event, original, at)
+
+    def _runs(self, event: dict, storage: dict, at: str) -> Iterator[str]:
+        for first, last in event.get("ranges", []):
+            if not first <= last < storage["length"]:
+                yield f"{at}: the range [{first}, {last}] is not inside a storage of {storage['length']}"
 
     def _name(self, event: dict, at: str) -> Iterator[str]:
         self.made["name"][event["name"]] = event

@@ -5,7 +5,7 @@ from minitensor.table.rows import op
 
 op("ceil", kernels.ceil, "x", "The nearest whole number that is not below x.", x="zeros_like(g)")
 op("floor", kernels.floor, "x", "The nearest whole number that is not above x.", x="zeros_like(g)")
-op("trunc", kernels.trunc, "x", "x without its fraction.", x="zeros_like(g)")
+op("trunc", kernels.trunc, "input", "input without its fraction.", input="zeros_like(g)")
 op("frac", kernels.frac, "x", "The fraction of x, with the sign of x.", x="g")
 op("round", kernels.round_, "x", "x with so many decimal places (hundreds for -2), halves away from zero.",
    arguments=("decimals=0",), prepare=kernels.round_arguments, x="zeros_like(g)")  # fmt: skip

@@ -84,14 +84,18 @@ class Row:
 
     @property
     def saved_in_place(self) -> tuple[str, ...]:
-        """What the in-place operation saves: marks instead of the operand it overwrites, where they are enough."""
+        """What the in-place operation saves: marks instead of operands, where they are enough."""
         if self.steps:
             return ()
         direct = frozenset().union(*(names_in(rule) for rule in self.rules.values()))
-        if self.target in direct or not direct & self.marks.keys():
-            return self.saved_names
-        marks = tuple(mark for mark in self.marks if mark in direct)
-        return tuple(name for name in self.saved_names if name != self.target) + marks
+        tensors = tuple(name for name in self.saved_names if name in direct)
+        # A mark of operands that are saved anyway is worked out again in backward.
+        marks = (
+            mark
+            for mark, expression in self.marks.items()
+            if mark in direct and not names_in(expression) & set(self.operands) <= set(tensors)
+        )
+        return (*tensors, *marks)
 
     @property
     def in_place_differs(self) -> bool:

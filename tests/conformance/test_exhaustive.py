@@ -121,3 +121,12 @@ def refuses(code, names: dict) -> bool:
     except (ValueError, RuntimeError):
         return True
     return False
+
+
+def test_the_judge_notices_held_bytes():
+    judge = Judge(World, Plan.of("2.6"))
+    judge.held = itertools.count(step=8).__next__  # 8 bytes more at every look
+    outcome = judge.run(nth(0, LENGTH))
+    assert (outcome.verdict, outcome.kind) == ("wrong", "memory")
+    outcome = judge.run(next(program for n in range(total(1)) if (program := nth(n, 1))[0].writes))
+    assert outcome.message.endswith("keeps 8 bytes, and needs 0")

@@ -59,7 +59,7 @@ for _name, (_function, _array) in UNARY.items():
     for _shaped in layouts(_array):
         sample(_name, each(_function), _shaped)
 
-sample("logit", each(lambda v: math.log(min(max(v, 0.3), 0.7) / (1 - min(max(v, 0.3), 0.7)))), SHARE, eps=0.3)
+sample("logit", each(lambda v: math.log(min(max(v, 0.25), 0.75) / (1 - min(max(v, 0.25), 0.75)))), SHARE, eps=0.25)
 sample("sinc", each(lambda v: 1 - (math.pi * v) ** 2 / 6 + (math.pi * v) ** 4 / 120), np.array([1e-9, -1e-4, 3e-3]))
 sample("round", each(lambda v: math.copysign(math.floor(abs(v) * 10 + 0.5) / 10, v)), ANY * 1.03, decimals=1)
 sample("round", each(lambda v: math.copysign(math.floor(abs(v) / 10 + 0.5) * 10, v)), ANY * 31, decimals=-1)
@@ -88,7 +88,7 @@ for _name, (_both, _x, _y) in BINARY.items():
         (_x, _y[0]),
         (_x[0], _y),
         (_x[:, :1], _y[:1]),
-        (_x, _y[0, 0]),
+        (_x, _y[0, 1]),
         (_x[1, 1], _y),
         (_x, _y.T.copy().T),
         (_x[:, :0], _y[:, :1]),
@@ -202,7 +202,7 @@ def _scipy_samples() -> None:
         for shaped in layouts(array):
             sample(name, each(function), shaped)
     for n in (1, 0, 2, 5):
-        sample("polygamma", each(lambda v, n=n: polygamma(n, v)), POSITIVE, n=n)
+        sample("polygamma", each(lambda v, n=n: polygamma(n, v)), POSITIVE + n / 4, n=n)
         sample("bessel_i", each(lambda v, n=n: bessel(n, v)), ANY, n=n)
     for p in (2, 1, 4):
         constant = p * (p - 1) / 4 * math.log(math.pi)

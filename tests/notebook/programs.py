@@ -447,6 +447,99 @@ a, *rest = [mt.ones([n]) for n in (1, 2, 3)]
 a = b = c
 """
 
+PROGRAMS["copied for an earlier operation"] = """\
+x = mt.to_tensor([1., 2., 3.], stop_gradient=False)
+a = x * 2
+with mt.set_inplace_policy("copy_on_write"):
+    y = a * a
+    a.sin_()
+    z = y.sum() + a.sum()
+z.backward()
+"""
+
+PROGRAMS["one row preserved"] = """\
+w = mt.ones([4, 3])
+w.stop_gradient = False
+h = w * 2
+y = h * h
+with mt.set_inplace_policy("copy_on_write"):
+    h[1] = 0
+    h[1] = 5
+    h[:, 2] = 7
+    h[[0, 3], [0, 1]] = 9
+    h[h > 8] = 1
+    h.zero_()
+y.sum().backward(retain_graph=True)
+y.sum().backward()
+"""
+
+PROGRAMS["preserved for a view"] = """\
+x = mt.arange(24).astype('float32').reshape([4, 6])
+x.stop_gradient = False
+a = x * 1
+v = a[1:3, ::2]
+y = v.exp_() * a[0:2, 0:3]
+t = a.t()
+with mt.set_inplace_policy("copy_on_write"):
+    t[2:4].scale_(3)
+    a[3] = 0
+    with mt.no_grad():
+        a.detach().add_(1)
+y.sum().backward()
+"""
+
+PROGRAMS["policies that change"] = """\
+x = mt.to_tensor([1., 2., 3., 4.], stop_gradient=False)
+a = x * 1
+y = a * a
+z = a[2:4] * 3 * a[2:4]
+with mt.set_inplace_policy("copy_on_write"):
+    a[0] = 9
+a[1] = 8
+with mt.set_inplace_policy("copy_on_write"):
+    a[3] = 7
+try:
+    z.sum().backward()
+except RuntimeError:
+    pass
+y.sum().backward()
+"""
+
+PROGRAMS["a saver that dies first"] = """\
+x = mt.to_tensor([1., 2.], stop_gradient=False)
+a = x * 1
+y = a * a
+with mt.set_inplace_policy("copy_on_write"):
+    a[0] = 5
+    y = None
+    a[1] = 5
+a.sum().backward()
+"""
+
+PROGRAMS["marks"] = """\
+x = mt.rand([100]) - 0.5
+x.stop_gradient = False
+a = x * 1
+y = a * a
+with mt.set_inplace_policy("copy_on_write"):
+    a.abs_()
+    a.clip_(0.1, 0.3)
+(y + a).sum().backward()
+"""
+
+PROGRAMS["large and preserved"] = """\
+x = mt.ones([500, 200])
+x.stop_gradient = False
+a = x * 1
+y = a * a
+with mt.set_inplace_policy("copy_on_write"):
+    a[7] = 0
+    a[:, 3] = 0
+    a[a > 5] = 0
+    a[[5, 9, 11]] = 2
+y.sum().backward()
+"""
+
 PROGRAMS["semicolons"] = """\
 x = mt.ones([2]); y = x + 1; del x; y.add_(1)
 """

@@ -45,7 +45,17 @@ class Memory:
         elif do == "node":
             self.nodes[event["id"]] = event
         elif do == "save":
-            self.saved[event["id"]] = event
+            self.saved[event["id"]] = {**event, "stale": "", "parts": {}}
+        elif do == "preserve":
+            save = self.saved[event["id"]]
+            assert event["storage"] in self.storages
+            if "ranges" in event:
+                save["parts"][event["storage"]] = event
+            else:
+                save.update(event, do="save", version=0)
+        elif do == "stale":
+            for id_ in event["ids"]:
+                self.saved[id_]["stale"] = "lost" if event["lost"] else "moved"
         elif do == "release":
             for id_ in event["ids"]:
                 del self.saved[id_]
@@ -54,9 +64,16 @@ class Memory:
                 del self.nodes[id_]
             self.saved = {id_: save for id_, save in self.saved.items() if save["node"] in self.nodes}
 
-    def stale(self) -> list[str]:
-        """The saved tensors that backward would refuse to use."""
-        return [id_ for id_, save in self.saved.items() if self.storages[save["storage"]]["version"] != save["version"]]
+    def kept_by(self) -> list[tuple]:
+        """Operation, whether it is stale and why, and the bytes preserved: one entry for each saved tensor."""
+        return sorted(
+            (
+                self.nodes[save["node"]]["op"],
+                save["stale"],
+                sum(self.storages[id_]["bytes"] for id_ in save["parts"] if id_ in self.storages),
+            )
+            for save in self.saved.values()
+        )
 
     def differs_from(self, name: str, tensor: mt.Tensor) -> list[str]:
         """Where the trace and the tensor of this name disagree."""

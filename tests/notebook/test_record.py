@@ -14,8 +14,12 @@ import pytest
 import minitensor as mt
 from minitensor.device.counters import cpu_meter
 from minitensor.events import listening
+from minitensor.history import Leaf
 from minitensor.notebook.recording import record
 from minitensor.notebook.validation import problems
+from minitensor.operands import CONSTANT
+from minitensor.saving import FREED, Lost, Preserved, is_right
+from minitensor.storage import Storage
 from tests.notebook import fuzz
 from tests.notebook.programs import PROGRAMS
 from tests.notebook.replay import Memory
@@ -192,19 +196,64 @@ def test_a_replayed_trace_ends_with_the_tensors_that_are_there(source):
     assert disagreements(done, namespace) == []
 
 
-@pytest.mark.parametrize("seed", range(120))
+@pytest.mark.parametrize("seed", range(160))
 def test_random_programs(seed):
     source = fuzz.program(seed)
     namespace = names()
     mt.seed(0)
-    with warnings.catch_warnings():
+    policy = "copy_on_write" if seed % 2 else "2.6"
+    with warnings.catch_warnings(), mt.set_inplace_policy(policy):
         warnings.simplefilter("ignore")
         done = traced(source, namespace, limit=1000)
         assert disagreements(done, namespace) == [], source
+        assert Memory(done.variant).kept_by() == kept_in(namespace), source
         namespace.clear()
         assert state_after(watched_run, source) == state_after(plain_run, source), source
     for step in done.variant["steps"]:
         assert len(step["say"].split()) <= 35, step["say"]
+
+
+# ---------- what is saved for backward ----------
+
+
+def kept_in(namespace: dict) -> list[tuple]:
+    """What the engine holds for backward, told as ``Memory.kept_by`` tells what the trace says."""
+    values = [value for value in namespace.values() if isinstance(value, mt.Tensor)]
+    start = [value._current() for value in values]
+    nodes, stack = set(), [node for node in start if node is not None]
+    while stack:
+        node = stack.pop()
+        if node not in nodes:
+            nodes.add(node)
+            stack += [parent for parent in node.inputs if parent is not None]
+    found = []
+    for node in nodes:
+        entries = () if type(node) is Leaf or node.saved is FREED else node.saved
+        for _, saved in zip(node.op.saved_names, entries, strict=False):
+            if type(saved) is tuple and len(saved) == 3 and type(saved[1]) is Storage and saved[1] is not CONSTANT:
+                version = saved[2]
+                stale = "" if is_right(saved) else "lost" if type(version) is Lost else "moved"
+                patches = version.patches if type(version) is Preserved else ()
+                found.append((node.op.name, stale, sum(patch.values.nbytes for patch in patches)))
+    return sorted(found)
+
+
+@pytest.mark.parametrize("source", PROGRAMS.values(), ids=PROGRAMS)
+def test_what_is_saved_in_a_replayed_trace_is_what_the_engine_holds(source):
+    namespace = names()
+    done = traced(source, namespace)
+    if done.error is None:
+        assert Memory(done.variant).kept_by() == kept_in(namespace)
+
+
+def test_bytes_preserved_before_a_write_are_memory_and_nobody_is_refused():
+    done = traced(PROGRAMS["one row preserved"])
+    steps = done.variant["steps"]
+    grown = [after["allocated"] - before["allocated"] for before, after in zip(steps[3:], steps[4:9], strict=False)]
+    # a row; again that row; a column without the cell of that row; two cells; a mask that picks nothing new
+    assert grown[:3] == [12, 0, 4 * 3 + 4 * 3]
+    assert len(events(done, "preserve")) > 4
+    assert not events(done, "stale") and not events(done, "raise")
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 
 import minitensor
@@ -20,7 +21,7 @@ def engine():
     return minitensor
 
 
-def part(plan: str, numbers: list[int], length: int) -> tuple[str, Report]:
+def part(plan: str, numbers: Sequence[int], length: int) -> tuple[str, Report]:
     """Some programs under one plan, in a process of their own."""
     return plan, judge_all(engine, Plan.of(plan), numbers, length)
 
@@ -42,6 +43,9 @@ def main() -> int:
     chosen = parser.parse_args()
 
     plans = chosen.policy or list(POLICIES)
+    unknown = {name for plan in plans for name in (Plan.of(plan).reads, *Plan.of(plan).writes)} - set(POLICIES)
+    if unknown:
+        parser.error(f"no such policy: {', '.join(sorted(unknown))}; there are {', '.join(POLICIES)}")
     every = total(chosen.length)
     numbers = evenly(chosen.limit or every, chosen.length) if chosen.only is None else [chosen.only]
     print(f"{len(numbers)} of {every} programs of up to {chosen.length} statements")
@@ -61,6 +65,9 @@ def main() -> int:
         for text in report.wrong:
             print(f"\n{text}")
     print(table(reports))
+    for plan, report in reports.items():
+        if report.kinds:
+            print(f"wrong under {plan}: " + ", ".join(f"{n} {kind}" for kind, n in report.kinds.most_common()))
     print(f"{time.monotonic() - began:.0f} s")
     return 1 if any(report.wrong for report in reports.values()) else 0
 

@@ -11,6 +11,7 @@ and no number is 0 or 1, so that a wrong number stays visible in every gradient 
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import CodeType
@@ -143,7 +144,7 @@ def nth(number: int, length: int) -> Program:
     raise IndexError(f"there are {total(length)} programs of up to {length} statements")
 
 
-def evenly(limit: int, length: int) -> list[int]:
+def evenly(limit: int, length: int) -> Sequence[int]:
     """``limit`` numbers spread evenly over all programs of up to ``length`` statements; all if there are fewer."""
     every = total(length)
-    return [i * every // limit for i in range(limit)] if limit < every else list(range(every))
+    return [i * every // limit for i in range(limit)] if limit < every else range(every)

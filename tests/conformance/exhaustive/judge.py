@@ -2,7 +2,8 @@
 
 Promises: the engine and the reference must refuse the same statements and the same gradients, each time for a reason
 that the reference found for itself; else they must agree in the values and versions of all names, in which want a
-gradient, and in every gradient. A program is *right*; or *refused* for the sake of a saved value, at a write or in
+gradient, and in every gradient. A write may keep the bytes that the reference says are needed, and no more; and nothing
+is left when the last name is gone. A program is *right*; or *refused* for the sake of a saved value, at a write or in
 backward; or *wrong*. Where the gradient of all results together is refused, each result is asked for alone.
 """
 
@@ -65,7 +66,7 @@ class Wrong(Exception):
 
 @dataclass
 class Outcome:
-    """What became of one program: its verdict, and every refusal by kind (see ``reference.KINDS``)."""
+    """What became of one program: its verdict, and every refusal by kind (see ``saved.KINDS``)."""
 
     verdict: str = "right"
     kind: str = ""
@@ -117,8 +118,9 @@ class Judge:
                 in_force = policy
             held = self.held()
             _both(lambda side, code=s.code: exec(code, side), sides, refusals)
-            if s.writes and self.held() - held > world.may_hold:
-                raise Wrong("memory", f"`{s.text}` keeps {self.held() - held} bytes, and needs {world.may_hold}")
+            kept = self.held() - held
+            if s.writes and kept > world.may_hold:
+                raise Wrong("memory", f"`{s.text}` keeps {kept} bytes, and needs {world.may_hold}")
         names = _compared(*sides)
         leaves = [name for name in names if hasattr(sides[0][name], "directions")]
         results = [name for name in names if name not in leaves and not sides[0][name].stop_gradient]

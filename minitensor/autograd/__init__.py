@@ -1,0 +1,14 @@
+"""Gradients on request, operations of one's own, and a check of both against differences.
+
+* :func:`grad` and :func:`backward`: gradients as results, and from several tensors at once.
+* :class:`PyLayer`: an operation whose forward and backward are written by hand, also in place.
+* :func:`gradcheck`: compares backward with differences, in the first and the second order.
+"""
+
+from minitensor.autograd.context import PyLayerContext
+from minitensor.autograd.gradcheck import gradcheck
+from minitensor.autograd.py_layer import PyLayer
+from minitensor.autograd.several import backward
+from minitensor.backward import grad
+
+__all__ = ["PyLayer", "PyLayerContext", "backward", "grad", "gradcheck"]

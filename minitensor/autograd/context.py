@@ -1,0 +1,294 @@
+"""What forward and backward of a user-defined operation are given: a place to keep things, and to announce writes.
+
+While forward runs, a :class:`Call` knows the inputs, and a guard stands at their memory: it is told when a write takes
+bytes of an input, as any node that has saved from it is. Afterwards the context lies in the node that the call made,
+and only there: it refers to no tensor and to no node, so it makes no cycle.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minitensor.dtypes import FLOATS
+from minitensor.higher_order import revived
+from minitensor.history import Node, Operation
+from minitensor.keeping import own_input
+from minitensor.modes import modes
+from minitensor.operands import check_target
+from minitensor.saving import remember
+from minitensor.storage import Place, write_that_made
+from minitensor.tensor import Tensor
+
+#: Where a saved tensor came from: ("input", k), ("output", k), or one of these two.
+CONSTANT, INTERMEDIATE = ("constant", 0), ("intermediate", 0)
+
+
+def _nobody(node: Node, g: np.ndarray) -> tuple[()]:
+    return ()
+
+
+_GUARD = Operation("guard", _nobody)
+
+
+class Call:
+    """One call of a layer while its forward runs.
+
+    Attributes:
+        name: the layer's.
+        inputs: the tensors among the arguments, in order.
+        node: what the call becomes in the history; it saves from the moment ``save_for_backward`` is called.
+        recording: whether some input wants a gradient, in grad mode.
+        versions: of the inputs' storages when the call began.
+        dirty: the inputs announced as written, with the version at which they were.
+        saved: what ``save_for_backward`` was given, with the versions at that time; None before.
+        constants: the outputs that want no gradient.
+    """
+
+    def __init__(self, name: str, inputs: list[Tensor], node: Node, recording: bool) -> None:
+        self.name, self.inputs, self.node, self.recording = name, inputs, node, recording
+        self.versions = [x._storage.version for x in inputs]
+        self.dirty: list[tuple[Tensor, int]] = []
+        self.saved: list[tuple[Tensor | None, int]] | None = None
+        self.constants: list[Tensor] = []
+        self.guard = Node()
+        self.guard.op, self.guard.inputs, self.guard.shape, self.guard.hooks = _GUARD, (), (), None
+        self.guard.code, self.guard.instruction = node.code, node.instruction
+        self.guard.saved = ()
+        if recording:
+            guarded = [x if n is not None else None for x, n in zip(inputs, node.inputs, strict=True)]
+            self.guard.saved = tuple(None if x is None else _reference(x) for x in guarded)
+            for x in guarded:
+                if x is not None:
+                    remember(x._storage, self.guard)
+
+    def is_dirty(self, x: Tensor) -> bool:
+        """Whether ``x`` was announced."""
+        return any(x is announced for announced, _ in self.dirty)
+
+    def position(self, x: Tensor) -> int | None:
+        """The position of ``x`` among the inputs."""
+        return next((k for k, each in enumerate(self.inputs) if each is x), None)
+
+    def was_written(self, k: int) -> bool:
+        """Whether input ``k`` has been written since the call began; exact to the byte where it wants a gradient."""
+        x = self.inputs[k]
+        if self.recording and self.guard.saved[k] is not None:
+            _, storage, version = self.guard.saved[k]
+            return storage is not x._storage or type(version) is not int
+        return x._storage.version != self.versions[k]
+
+    def mark_dirty(self, x: Tensor) -> None:
+        """Announce a write into ``x``; refuse it while nothing has been written."""
+        k = self.position(x) if isinstance(x, Tensor) else None
+        if k is None:
+            raise ValueError(
+                f"{self.name}: mark_dirty takes tensors that forward was given; "
+                f"{_shown(x)} is none of its {len(self.inputs)} inputs"
+            )
+        if self.is_dirty(x):
+            return
+        if self.was_written(k) and not self._is_touched(x):
+            raise RuntimeError(
+                f"{self.name}: mark_dirty came after {written_by(x)} had written input {k}. Announce a write before it: "
+                f"it can be refused only while nothing is lost."
+            )
+        if self.recording and x._array.dtype in FLOATS:
+            check_target(x, self.name)
+        for i, (saved, version) in enumerate(self.saved or ()):
+            if saved is x and version == x._storage.version:
+                self._keep_own(i, x)
+        self.dirty.append((x, x._storage.version))
+        if self.recording:
+            self.guard.saved = tuple(
+                None if self.inputs[i] is x else entry for i, entry in enumerate(self.guard.saved)
+            )
+
+    def _is_touched(self, x: Tensor) -> bool:
+        """Whether an announced input lies in the memory of ``x``."""
+        return any(
+            x._storage is other._storage and np.may_share_memory(x._array, other._array) for other, _ in self.dirty
+        )
+
+    def save(self, tensors: tuple[Tensor | None, ...]) -> None:
+        """Save by reference, as every operation does; an input about to be overwritten as the policy says."""
+        if self.saved is not None:
+            raise RuntimeError(f"{self.name}: save_for_backward may be called once; give it all tensors together")
+        for x in tensors:
+            if x is not None and not isinstance(x, Tensor):
+                raise TypeError(
+                    f"{self.name}: save_for_backward takes tensors (or None), not {type(x).__name__}; "
+                    f"keep anything else as an attribute, as in ctx.axis = axis"
+                )
+        self.saved = [(x, 0 if x is None else x._storage.version) for x in tensors]
+        if not self.recording:
+            return
+        self.node.saved = tuple(None if x is None else _reference(x) for x in tensors)
+        for i, x in enumerate(tensors):
+            if x is not None:
+                remember(x._storage, self.node)
+                if any(x is other and x._storage.version == version for other, version in self.dirty):
+                    self._keep_own(i, x)
+
+    def _keep_own(self, i: int, x: Tensor) -> None:
+        """Saved tensor ``i`` is ``x``, which forward is about to write."""
+        if self.recording and modes.policy != "copy_on_write":  # there the write itself preserves what it takes
+            entries = list(self.node.saved)
+            entries[i] = own_input(self.name, x._array)
+            self.node.saved = tuple(entries)
+
+    def check(self, outputs: list[Tensor]) -> None:
+        """Raise unless what forward announced is what it did.
+
+        Raises:
+            RuntimeError: for an input that was written and not announced, or announced and not written or returned.
+        """
+        for x, version in self.dirty:
+            k = self.position(x)
+            if not any(x is out for out in outputs):
+                raise RuntimeError(f"{self.name}: input {k} was announced by mark_dirty, but forward does not return it")
+            if x._storage.version == version:
+                raise RuntimeError(f"{self.name}: input {k} was announced by mark_dirty, but forward did not write it")
+        for k, x in enumerate(self.inputs):
+            wanted = self.recording and self.node.inputs[k] is not None
+            returned = any(x is out for out in outputs)
+            if self.is_dirty(x) or self._is_touched(x) or not (wanted or returned) or not self.was_written(k):
+                continue
+            raise RuntimeError(
+                f"{self.name}: forward wrote input {k} of shape {x.shape} (by {written_by(x)}) without announcing it. "
+                f"Call ctx.mark_dirty before the write and return the tensor, or write into a clone()."
+            )
+        for x in self.constants:
+            if not any(x is out for out in outputs):
+                raise ValueError(f"{self.name}: mark_non_differentiable takes outputs of forward; {_shown(x)} is none")
+
+    def source(self, i: int, outputs: list[Tensor]) -> tuple[str, int]:
+        """Where saved tensor ``i`` came from, for a gradient of the gradient."""
+        x, version = self.saved[i]  # type: ignore[index]
+        if x is None or x._array.dtype not in FLOATS:
+            return CONSTANT
+        k = self.position(x)
+        announced = [at for other, at in self.dirty if other is x]
+        if k is not None and (not announced or version <= announced[0]):
+            return "input", k
+        place = next((k for k, out in enumerate(outputs) if out is x), None)
+        _, storage, now = self.node.saved[i]
+        untouched = storage is x._storage and type(now) is int
+        return ("output", place) if place is not None and untouched else INTERMEDIATE
+
+
+def _reference(x: Tensor) -> tuple[np.ndarray, Any, int]:
+    return x._array, x._storage, x._storage.version
+
+
+def _shown(x: Any) -> str:
+    return f"a tensor of shape {x.shape}" if isinstance(x, Tensor) else f"{type(x).__name__}"
+
+
+def written_by(x: Tensor) -> str:
+    """The last write of the memory of ``x``, in words."""
+    write = write_that_made(x._storage, x._storage.version)
+    if write is None:
+        return "an in-place operation"
+    op, code, instruction = write
+    return f"`{op}`, {Place(code, instruction)}"
+
+
+class PyLayerContext:
+    """``ctx``: what forward hands over to backward. Anything but its inputs and outputs may be set as an attribute.
+
+    In forward: :meth:`save_for_backward`, :meth:`mark_dirty`, :meth:`mark_non_differentiable`,
+    :meth:`set_materialize_grads`. In backward: :meth:`saved_tensor`.
+    """
+
+    __slots__ = ("__dict__", "_call", "_node", "_recorded", "_layer", "_sources", "_inputs", "_outputs", "_materializes")
+
+    def __init__(self, layer: Any, call: Call) -> None:
+        self._layer, self._call = layer, call
+        self._node: Node | None = None
+        self._recorded = False
+        self._materializes = True
+        self._sources: tuple[tuple[str, int], ...] = ()
+
+    def _forward(self, what: str) -> Call:
+        if self._call is None:
+            raise RuntimeError(f"{self._layer.__name__}: ctx.{what} is called in forward")
+        return self._call
+
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
+        """Keep tensors for backward, by reference: a write that takes them later is noticed, and preserved or refused.
+
+        Called once, in forward. An input that forward overwrites is saved before the write, and treated as the
+        in-place policy says: refused under "2.5", copied under "2.6", preserved by the write under "copy_on_write".
+
+        Raises:
+            RuntimeError: when called twice, or outside forward.
+            TypeError: for anything but tensors and None.
+            ValueError: under "2.5", when forward overwrites the tensor.
+        """
+        self._forward("save_for_backward").save(tensors)
+
+    def mark_dirty(self, *tensors: Tensor) -> None:
+        """Announce that forward is about to write these inputs in place; forward must return them.
+
+        Called before the write. An input that nobody uses afterwards under another name needs nothing else: the tensor
+        that was given is returned, with the layer as its new history.
+
+        Raises:
+            ValueError: for a leaf that wants a gradient, or a view of one; for what is no input.
+            RuntimeError: when the write has already happened.
+        """
+        call = self._forward("mark_dirty")
+        for x in tensors:
+            call.mark_dirty(x)
+
+    def mark_non_differentiable(self, *tensors: Tensor) -> None:
+        """Say which outputs want no gradient. Outputs that hold integers or bools want none anyway."""
+        call = self._forward("mark_non_differentiable")
+        for x in tensors:
+            if not isinstance(x, Tensor):
+                raise TypeError(f"{call.name}: mark_non_differentiable takes tensors, not {type(x).__name__}")
+            call.constants.append(x)
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether backward is given zeros (True, the default) or None for an output that no gradient reached."""
+        self._forward("set_materialize_grads")
+        if not isinstance(value, bool):
+            raise TypeError(f"{self._layer.__name__}: set_materialize_grads takes True or False, not {value!r}")
+        self._materializes = value
+
+    def saved_tensor(self) -> tuple[Tensor | None, ...]:
+        """What forward saved, as it was then. It may be read, not written.
+
+        Under ``create_graph`` every tensor comes back with its history.
+
+        Raises:
+            RuntimeError: when a write took what was saved; or, under ``create_graph``, when a saved floating tensor is
+                neither input nor output of forward: how it depends on the inputs was not recorded.
+        """
+        node = self._node
+        if node is None:
+            raise RuntimeError(f"{self._layer.__name__}: ctx.saved_tensor() is called in backward")
+        return tuple(self._lent(node, i, source) for i, source in enumerate(self._sources))
+
+    def _lent(self, node: Node, i: int, source: tuple[str, int]) -> Tensor | None:
+        saved = node.saved[i]
+        if saved is None:
+            return None
+        if self._recorded and source is INTERMEDIATE:
+            raise RuntimeError(
+                f"{node.op.name}: saved tensor {i} is neither input nor output of forward, so how it depends on the "
+                f"inputs is not known, and create_graph needs it. Save inputs or outputs and compute the rest in "
+                f"backward; or, if it depends on no input, set it as an attribute, as in ctx.mask = mask."
+            )
+        x = revived(node, f"saved tensor {i}", saved, self._history(node, source) if self._recorded else None)
+        x._array = x._array.view()
+        x._array.flags.writeable = False
+        return x
+
+    def _history(self, node: Node, source: tuple[str, int]) -> Node | None:
+        kind, k = source
+        if kind == "input":
+            return node.inputs[k]
+        return self._outputs[k].node(node) if kind == "output" else None

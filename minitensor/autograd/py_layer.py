@@ -1,0 +1,307 @@
+"""An operation of one's own: forward and backward written by hand, and safe as those of the table are.
+
+What holds for every operation holds for a layer: what it saved is checked against later writes, what it writes in place
+moves the history of the whole family on, a leaf is protected, backward may run again, and ``create_graph`` goes through
+its backward when that is made of operations. What forward does is not recorded.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from minitensor.autograd.context import Call, PyLayerContext
+from minitensor.autograd.outputs import ALL, Output, Part, part_operation
+from minitensor.dtypes import BY_NUMPY, FLOATS
+from minitensor.errors import freed
+from minitensor.events import watch
+from minitensor.history import Node, Operation, family_of, new_leaf, new_node, set_node
+from minitensor.indexing import SET_PART
+from minitensor.modes import modes, no_grad
+from minitensor.operands import cast
+from minitensor.regions import region_of
+from minitensor.relaying import reshape
+from minitensor.saving import FREED
+from minitensor.tensor import Tensor
+
+
+class PyLayer:
+    """Subclass it with two static methods and call ``Layer.apply(...)``.
+
+    ``forward(ctx, *args, **kwargs)`` is given what ``apply`` was given and returns a tensor, or a tuple or list with at
+    least one. It runs under ``no_grad``. ``backward(ctx, *grads)`` is given the gradient of every tensor that forward
+    returned, in order, and returns one gradient for every tensor that forward was given (also in a list or tuple, and
+    among keyword arguments, which come last), in the shape and dtype of that tensor; None for a gradient of 0. What it
+    returns for a tensor that wants no gradient is not looked at. ::
+
+        class Exp(PyLayer):
+            @staticmethod
+            def forward(ctx, x):
+                y = x.exp()
+                ctx.save_for_backward(y)
+                return y
+
+            @staticmethod
+            def backward(ctx, g):
+                (y,) = ctx.saved_tensor()
+                return g * y
+
+    In place: forward announces the write by ``ctx.mark_dirty(x)``, writes, and returns ``x``.
+
+    An output has memory of its own: where forward returns an input as it is, a view of one, or one tensor twice, that
+    output is a copy. (So there is no need for Paddle's ``mark_not_inplace``.) The tensors that backward is given may be
+    written; saved tensors may not. Under ``create_graph`` backward is run with recorded tensors; a gradient that it
+    worked out otherwise (with numpy, say) is refused where that can be seen, which is where the incoming gradient does
+    not reach it.
+    """
+
+    @staticmethod
+    def forward(ctx: PyLayerContext, *args: Any, **kwargs: Any) -> Any:
+        """To be written by the subclass."""
+        raise NotImplementedError("a PyLayer needs a static method forward(ctx, *args)")
+
+    @staticmethod
+    def backward(ctx: PyLayerContext, *grads: Any) -> Any:
+        """To be written by the subclass."""
+        raise NotImplementedError("a PyLayer needs a static method backward(ctx, *grads)")
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Run forward and record the layer, where some tensor given wants a gradient.
+
+        Returns:
+            What forward returned, the tensors with their history.
+
+        Raises:
+            ValueError: when forward announces a write into a leaf that wants a gradient; under the policy "2.5", one
+                into an input that it saved.
+            RuntimeError: when forward wrote an input without announcing it, or announced what it did not do. What it
+                has written then stays written, as under ``no_grad``.
+            TypeError: when forward returns no tensor.
+        """
+        if cls.forward is PyLayer.forward or cls.backward is PyLayer.backward:
+            missing = "forward(ctx, *args)" if cls.forward is PyLayer.forward else "backward(ctx, *grads)"
+            raise NotImplementedError(f"{cls.__name__} needs a static method {missing}")
+        inputs = list(_tensors((*args, *kwargs.values())))
+        frame = sys._getframe(1)
+        node = Node()
+        node.op, node.saved, node.shape, node.hooks = Operation(cls.__name__, _backward), (), (), None
+        node.code, node.instruction = frame.f_code, frame.f_lasti
+        node.inputs = tuple(x._current() if modes.grad else None for x in inputs)
+        call = Call(cls.__name__, inputs, node, any(each is not None for each in node.inputs))
+        ctx = PyLayerContext(cls, call)
+        try:
+            with no_grad():
+                result = cls.forward(ctx, *args, **kwargs)
+            return _finished(ctx, call, result)
+        finally:
+            ctx._call = None
+
+
+def _tensors(given: Iterable[Any]) -> Iterable[Tensor]:
+    """The tensors among arguments or results, also those in a list or tuple."""
+    for each in given:
+        if isinstance(each, Tensor):
+            yield each
+        elif isinstance(each, (list, tuple)):
+            yield from (inner for inner in each if isinstance(inner, Tensor))
+
+
+# ---------- after forward ----------
+
+
+def _finished(ctx: PyLayerContext, call: Call, result: Any) -> Any:
+    """Check what forward did, then give its outputs their history."""
+    entries = list(result) if isinstance(result, (list, tuple)) else [result]
+    given = [each for each in entries if isinstance(each, Tensor)]
+    if not given:
+        raise TypeError(f"{call.name}: forward returns a Tensor, or a tuple with at least one, not {_kinds(result)}")
+    call.check(given)
+    if call.recording:
+        for attribute, value in vars(ctx).items():
+            if any(value is each for each in (*call.inputs, *given)):
+                raise RuntimeError(
+                    f"{call.name}: ctx.{attribute} is a tensor that forward was given or returns. Keep it by "
+                    f"ctx.save_for_backward, so that a later write is noticed and no reference cycle arises."
+                )
+    outputs = [_output(call, k, given) for k in range(len(given))]
+    if call.recording:
+        _record(ctx, call, given, outputs)
+    for old, new in zip(given, outputs, strict=True):
+        if new is not old and watch.listener is not None:
+            fresh = new._storage is not old._storage
+            watch.listener("make" if fresh else "view", new, call.name, tuple(call.inputs) if fresh else (old,))
+    if not isinstance(result, (list, tuple)):
+        return outputs[0]
+    made = iter(outputs)
+    returned = [next(made) if isinstance(each, Tensor) else each for each in entries]
+    return returned if isinstance(result, list) else tuple(returned)
+
+
+def _kinds(result: Any) -> str:
+    if isinstance(result, (list, tuple)):
+        return f"a {type(result).__name__} of {', '.join(type(each).__name__ for each in result) or 'nothing'}"
+    return type(result).__name__
+
+
+def _output(call: Call, k: int, given: list[Tensor]) -> Tensor:
+    """The tensor to return for output ``k``: an announced input itself, else a new one with memory of its own."""
+    x = given[k]
+    first = all(x is not before for before in given[:k])
+    if call.is_dirty(x) and first:
+        return x
+    others = (*call.inputs, *given[:k])
+    if any(x._storage is other._storage for other in others):
+        return Tensor._made(np.array(x._array, order="C"))
+    return Tensor._alias(x._array, x._storage)
+
+
+def _record(ctx: PyLayerContext, call: Call, given: list[Tensor], outputs: list[Tensor]) -> None:
+    """Make the node of the call, and give every output that wants a gradient its history."""
+    node = call.node
+    wanting = [x._array.dtype in FLOATS and all(x is not c for c in call.constants) for x in given]
+    if any(wanting):
+        ctx._outputs = _laid_out(call, outputs, wanting)
+        ctx._inputs = tuple((x._array.shape, x._array.dtype) for x in call.inputs)
+        ctx._sources = tuple(call.source(i, given) for i in range(len(call.saved or ())))
+        node.op.saved_names = tuple(f"saved tensor {i}" for i in range(len(node.saved)))
+        node.op.later = lambda: _on_tensors
+        node.saved = (*node.saved, ctx)
+    for x, each, wants in zip(outputs, ctx._outputs if any(wanting) else [None] * len(outputs), wanting, strict=True):
+        if wants:
+            set_node(x, each.node(node))
+        elif x._current() is not None:  # written in place with what wants no gradient: what it was has gradient 0
+            history = family_of(x)
+            over = (SET_PART, (history.node, None), (region_of(x._array, history.founder),), history.founder.shape)
+            history.node = new_node(*over)
+            history.epoch += 1
+
+
+def _laid_out(call: Call, outputs: list[Tensor], wanting: list[bool]) -> tuple[Output, ...]:
+    """The outputs as backward will see them. Sets the shape of the node."""
+    wanted = [x for x, wants in zip(outputs, wanting, strict=True) if wants]
+    if len(wanted) == 1:
+        call.node.shape = wanted[0]._array.shape
+        return tuple(
+            Output(x._array.shape, x._array.dtype, ALL if wants else None)
+            for x, wants in zip(outputs, wanting, strict=True)
+        )
+    size = sum(x._array.size for x in wanted)
+    total = size + len(wanted)
+    dtype = np.result_type(*(x._array.dtype for x in wanted))
+    call.node.shape = (total,)
+    laid, begin, count = [], 0, size
+    for k, (x, wants) in enumerate(zip(outputs, wanting, strict=True)):
+        part = None
+        if wants:
+            end = begin + x._array.size
+            part = Part(part_operation(f"{call.name}[{k}]"), begin, end, count, total, dtype)
+            begin, count = end, count + 1
+        laid.append(Output(x._array.shape, x._array.dtype, part))
+    return tuple(laid)
+
+
+# ---------- backward ----------
+
+
+def _context(node: Node) -> PyLayerContext:
+    if node.saved is FREED:
+        raise freed(node)
+    return node.saved[-1]
+
+
+def _run(ctx: PyLayerContext, node: Node, grads: list[Tensor | None], recorded: bool) -> list[Tensor | None]:
+    """Call the layer's backward; one gradient per input, checked; None where none is wanted, or where it is 0."""
+    before = ctx._node, ctx._recorded
+    ctx._node, ctx._recorded = node, recorded
+    try:
+        answer = ctx._layer.backward(ctx, *grads)
+    finally:
+        ctx._node, ctx._recorded = before
+    answers = list(answer) if isinstance(answer, (list, tuple)) else [answer]
+    name = f"{node.op.name}.backward"
+    if len(answers) != len(node.inputs):
+        raise ValueError(
+            f"{name} returned {len(answers)} gradients, and forward was given {len(node.inputs)} tensors: "
+            f"it returns one for each of them, and none for other arguments"
+        )
+    for k, (x, parent, (shape, dtype)) in enumerate(zip(answers, node.inputs, ctx._inputs, strict=True)):
+        if parent is None or x is None:
+            answers[k] = None
+            continue
+        if not isinstance(x, Tensor):
+            raise TypeError(f"{name} returned {type(x).__name__} as the gradient of input {k}; a Tensor or None is right")
+        if x._array.shape != shape:
+            raise ValueError(
+                f"{name} returned a gradient of shape {x.shape} for input {k}, which has shape {list(shape)}"
+            )
+        if x._array.dtype != dtype:
+            raise TypeError(
+                f"{name} returned a gradient of dtype {x.dtype.name} for input {k}, which has dtype "
+                f"{BY_NUMPY[dtype].name}"
+            )
+    return answers
+
+
+def _backward(node: Node, g: np.ndarray) -> list[np.ndarray | None]:
+    """The layer's backward on arrays. It is given copies, and what it returns is copied: nothing is shared."""
+    ctx = _context(node)
+    grads: list[Tensor | None] = []
+    for out in ctx._outputs:
+        if out.part is ALL:
+            grads.append(Tensor._made(np.array(g, out.dtype, order="C")))
+        elif out.part is not None and g[out.part.count] > 0:
+            part = g[out.part.begin : out.part.end].reshape(out.shape)
+            grads.append(Tensor._made(np.array(part, out.dtype, order="C")))
+        else:
+            grads.append(_nothing(ctx, out))
+    with no_grad():
+        answers = _run(ctx, node, grads, recorded=False)
+    return [_as_array(*each) for each in zip(answers, node.inputs, ctx._inputs, strict=True)]
+
+
+def _nothing(ctx: PyLayerContext, out: Output) -> Tensor | None:
+    return Tensor._made(np.zeros(out.shape, out.dtype)) if ctx._materializes else None
+
+
+def _as_array(x: Tensor | None, parent: Node | None, likeness: tuple[Any, Any]) -> np.ndarray | None:
+    if parent is None:
+        return None
+    return np.zeros(*likeness) if x is None else np.array(x._array, order="C")
+
+
+def _on_tensors(node: Node, g: Tensor) -> list[Tensor | None]:
+    """The layer's backward with recorded tensors."""
+    ctx = _context(node)
+    given = g.clone()  # type: ignore[attr-defined]
+    if given._node is None:
+        # A leaf of its own tells whether what backward returns was computed from it by recorded operations.
+        given._node = new_leaf(given._array.shape)
+    grads: list[Tensor | None] = []
+    for out in ctx._outputs:
+        if out.part is ALL:
+            grads.append(given)
+        elif out.part is not None and g._array[out.part.count] > 0:
+            part = reshape(given[out.part.begin : out.part.end], out.shape).clone()  # type: ignore[index,attr-defined]
+            grads.append(part if part._array.dtype == out.dtype else cast(part, out.dtype))
+        else:
+            grads.append(_nothing(ctx, out))
+    answers = _run(ctx, node, grads, recorded=True)
+    passed: list[Tensor | None] = []
+    for k, (x, parent, (shape, dtype)) in enumerate(zip(answers, node.inputs, ctx._inputs, strict=True)):
+        if parent is None:
+            passed.append(None)
+        elif x is None:
+            passed.append(Tensor._made(np.zeros(shape, dtype)))
+        else:
+            if x._current() is None and x._array.any():
+                raise RuntimeError(
+                    f"{node.op.name}.backward worked out the gradient of input {k} outside recorded operations (with "
+                    f"numpy, or under no_grad), so it has no gradient itself, and create_graph asks for one. Compute "
+                    f"it from the tensors that backward is given, with operations of minitensor."
+                )
+            passed.append(x.clone())  # type: ignore[attr-defined]
+    return passed

@@ -1,0 +1,42 @@
+"""Backward from several tensors in one walk."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from minitensor.backward import _commit, _start, _waits, propagate
+from minitensor.history import Node
+from minitensor.tensor import Tensor
+
+
+def backward(
+    tensors: Tensor | Sequence[Tensor],
+    grad_tensors: Tensor | Sequence[Tensor | None] | None = None,
+    retain_graph: bool = False,
+) -> None:
+    """Add the gradient of all ``tensors`` together to the ``grad`` of every leaf that they were computed from.
+
+    What they have in common is walked once, so nothing is freed too early.
+
+    Args:
+        grad_tensors: the gradients to begin with, one per tensor; None for ones.
+        retain_graph: keep what was saved, so that backward can run again.
+
+    Raises:
+        ValueError: when the numbers of tensors and gradients differ, or no tensor is given.
+        RuntimeError: when a saved tensor was overwritten or freed; no gradient has changed then.
+    """
+    many = list(tensors) if isinstance(tensors, (list, tuple)) else [tensors]
+    given: list[Any] = list(grad_tensors) if isinstance(grad_tensors, (list, tuple)) else [grad_tensors] * len(many)
+    if not many or len(given) != len(many):
+        raise ValueError(f"backward: {len(many)} tensors and {len(given)} gradients to begin with; one each, at least one")
+    if not isinstance(grad_tensors, (list, tuple)) and grad_tensors is not None and len(many) > 1:
+        raise ValueError(f"backward: one gradient to begin with for {len(many)} tensors; give a list, one (or None) each")
+    roots: dict[Node, np.ndarray] = {}
+    for x, g in zip(many, given, strict=True):
+        node, start = _start(x, g, "backward")
+        roots[node] = start if node not in roots else np.asarray(roots[node] + start)
+    propagate(roots, _waits(roots), retain_graph, _commit)

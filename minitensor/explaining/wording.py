@@ -1,0 +1,58 @@
+"""What happened, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from minitensor.explaining.advice import UNRECORDED, count
+from minitensor.explaining.report import Row, SavedTensor
+
+MOST_NAMED = 3  # savers that a sentence names
+
+
+def what_happened(row: Row, unrecorded: str, whose: str) -> str:
+    """One or more sentences on a write; ``unrecorded`` is a key of ``advice.UNRECORDED``, or empty."""
+    parts = []
+    if row.stale:
+        parts += _stale(row.stale)
+    if unrecorded:
+        parts.append(UNRECORDED[unrecorded][0].format(whose=whose))
+    if row.copied:
+        parts.append(f"Copied its input first: {count(row.copied)}.")
+    if row.marked:
+        assert row.tensor is not None
+        parts.append(f"Kept {count(row.marked)} of marks; a copy would have taken {count(row.tensor.nbytes)}.")
+    if row.indexed:
+        parts.append(f"Kept its index: {count(row.indexed)}.")
+    if row.preserved_for:
+        parts.append(_preserved(row))
+    if not parts:
+        parts.append("Nothing was copied." if row.recorded else "Nobody wants a gradient: nothing was recorded.")
+    return " ".join(parts)
+
+
+def _stale(stale: Sequence[SavedTensor]) -> list[str]:
+    lost = [saved for saved in stale if saved.lost]
+    moved = [saved for saved in stale if not saved.lost]
+    parts = []
+    if lost:
+        parts.append(f"Overwrote {_named(lost)}.")
+    if moved:
+        parts.append(f"Raised the version under {_named(moved)}; none of those bytes were overwritten.")
+    return parts
+
+
+def _preserved(row: Row) -> str:
+    whom = _named(row.preserved_for)
+    if row.preserved:
+        return f"Preserved {count(row.preserved)} for {whom}."
+    if row.copied:
+        return f"The same copy preserves {whom}."
+    return f"An earlier write had preserved {whom}."
+
+
+def _named(saved: Sequence[SavedTensor]) -> str:
+    named = [str(each) for each in saved[:MOST_NAMED]]
+    if len(saved) > MOST_NAMED:
+        named.append(f"{len(saved) - MOST_NAMED} more")
+    return ", ".join(named[:-1]) + (" and " if len(named) > 1 else "") + named[-1]
