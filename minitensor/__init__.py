@@ -4,9 +4,10 @@ Its vocabulary is Paddle's: ``stop_gradient``, ``inplace_version``, ``add_``. Ev
 derivative table (:mod:`minitensor.table`); what is saved, copied or refused in place follows from the row.
 """
 
+import importlib
 import warnings
 
-from minitensor import device, indexing, joining, moving, nn, operations, parts, relaying
+from minitensor import device, drawing, indexing, joining, left_out, nn, operations, parts, rebinding, relaying
 from minitensor.backward import grad
 from minitensor.creation import (
     arange,
@@ -36,5 +37,27 @@ __version__ = "0.1.0"
 # inf and nan are values, as in Paddle and PyTorch: numpy's warnings about them stop at the engine.
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"minitensor\b")
 
-# The operations keep the names of their rows. They are bound here rather than listed again.
-globals().update({**operations.found_in("m"), **relaying.FUNCTIONS, **parts.FUNCTIONS, **joining.FUNCTIONS})
+globals().update(
+    {**rebinding.FUNCTIONS, **relaying.FUNCTIONS, **parts.FUNCTIONS, **joining.FUNCTIONS, **drawing.FUNCTIONS}
+)
+
+
+_OPERATIONS = frozenset(operations.names_in("m"))
+
+
+def __getattr__(name: str) -> object:
+    """An operation of the table, ``explain`` or ``autograd``, compiled or loaded when it is first looked up."""
+    if name in _OPERATIONS:
+        found: object = operations.FUNCTIONS[name]
+    elif name == "explain":
+        from minitensor.explaining import explain as found
+    elif name == "autograd":
+        found = importlib.import_module("minitensor.autograd")
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_OPERATIONS, "explain", "autograd"})

@@ -6,11 +6,12 @@ block), or by notes: runs, single positions, or one bit for each cell of the str
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-from minitensor.regions import Layout, address, memory_of, span
+from minitensor.regions import Layout, address, memory_of, overlaps_itself, span
 
 
 class Cells:
@@ -52,13 +53,28 @@ class Cells:
         return cls(size, lowest // size, extent, Layout((address(array) - lowest) // size, array.shape, strides))
 
     @classmethod
+    def reached(cls, array: np.ndarray) -> Cells:
+        """The cells of ``array`` in any order: a stretch more often than not."""
+        cells = cls.of(array)
+        if cells.layout is None or cells.extent != array.size or overlaps_itself(array):
+            return cells
+        return cls(cells.itemsize, cells.begin, cells.extent)
+
+    @classmethod
     def picked(cls, array: np.ndarray, index: Any) -> Cells:
-        """The cells of ``array[index]`` for an advanced index. Costs as much as it picks, however large ``array`` is."""
+        """The cells of ``array[index]`` for an advanced index, rising. However large ``array`` is, few cost little."""
         size = array.itemsize
-        at = np.broadcast_to(address(array) // size, array.shape)[index]
-        for axis, (n, stride) in enumerate(zip(array.shape, array.strides, strict=True)):
-            at = at + np.broadcast_to(_along(axis, array.ndim, n, stride // size), array.shape)[index]
-        return cls.at(np.unique(at), size)
+        if array.size <= 4096:
+            at = cls.of(array).numbers().reshape(array.shape)[index]
+        else:
+            at = np.broadcast_to(address(array) // size, array.shape)[index]
+            for axis, (n, stride) in enumerate(zip(array.shape, array.strides, strict=True)):
+                at = at + np.broadcast_to(_along(axis, array.ndim, n, stride // size), array.shape)[index]
+        at = np.unique(at)
+        if at.size == 0:
+            return cls(size, 0, 0)
+        begin = int(at[0])
+        return cls(size, begin, int(at[-1]) - begin + 1, positions=at - begin)
 
     @classmethod
     def at(cls, numbers: np.ndarray, itemsize: int) -> Cells:
@@ -84,6 +100,28 @@ class Cells:
         marks = np.zeros(extent, np.bool_)
         marks[numbers] = True
         return cls(itemsize, begin, extent, bits=np.packbits(marks))
+
+    @classmethod
+    def pieces(cls, numbers: np.ndarray, itemsize: int) -> list[Cells]:
+        """The same as :meth:`at`, but as a few stretches where that saves notes."""
+        cells = cls.at(numbers, itemsize)
+        if not cells.notes:
+            return [cells]
+        starts = np.flatnonzero(np.diff(numbers, prepend=-2) != 1)
+        if starts.size > 8:
+            return [cells]
+        return [cls(itemsize, int(run[0]), run.size) for run in np.split(numbers, starts[1:])]
+
+    @property
+    def count(self) -> int:
+        """How many cells there are; of an array, how many elements."""
+        if self.layout is not None:
+            return math.prod(self.layout.shape)
+        if self.is_stretch:
+            return self.extent
+        if self.lengths is not None:
+            return int(self.lengths.sum(dtype=np.int64))
+        return self.positions.size if self.positions is not None else self.numbers().size
 
     @property
     def end(self) -> int:
@@ -141,6 +179,15 @@ class Cells:
         self.mark(marks, begin, True)
         return marks
 
+    def meets(self, other: Cells) -> bool:
+        """Whether the two have a cell in common."""
+        begin, end = max(self.begin, other.begin), min(self.end, other.end)
+        if begin >= end:
+            return False
+        if self.is_stretch and other.is_stretch:
+            return True
+        return bool((self.marked(begin, end) & other.marked(begin, end)).any())
+
     def copied(self, buffer: np.ndarray) -> np.ndarray:
         """What these cells of a storage's ``buffer`` hold, in the order of :meth:`numbers`, as an array of its own."""
         begin = self.begin - span(buffer)[0] // self.itemsize
@@ -183,6 +230,4 @@ def touch(a: np.ndarray, b: np.ndarray) -> bool:
     try:
         return bool(np.shares_memory(a, b, max_work=10_000))
     except np.exceptions.TooHardError:
-        one, other = Cells.of(a), Cells.of(b)
-        begin, end = max(one.begin, other.begin), min(one.end, other.end)
-        return bool((one.marked(begin, end) & other.marked(begin, end)).any())
+        return Cells.of(a).meets(Cells.of(b))

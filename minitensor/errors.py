@@ -13,6 +13,7 @@ from minitensor.device.arrays import gpu_of
 from minitensor.regions import writeable
 from minitensor.device.places import place_of
 from minitensor.dtypes import FLOATS
+from minitensor.events import telling
 from minitensor.storage import Place, write_that_made
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from minitensor.saving import Saved
 
 
+@telling("refused")
 def leaf_written(name: str, op: str, is_view: bool) -> ValueError:
     """``op`` would write a leaf that wants a gradient, or a view of one."""
     through = " through this view, which shares the leaf's storage" if is_view else ""
@@ -31,6 +33,7 @@ def leaf_written(name: str, op: str, is_view: bool) -> ValueError:
     )
 
 
+@telling("refused")
 def leaf_relaid(name: str, op: str) -> ValueError:
     """Metadata-only ``op`` would change the shape of a leaf that wants a gradient, or of a view of one."""
     return ValueError(
@@ -40,6 +43,7 @@ def leaf_relaid(name: str, op: str) -> ValueError:
     )
 
 
+@telling("refused")
 def needs_own_input(op: str) -> ValueError:
     """Policy "2.5": the backward of in-place ``op`` needs what it would overwrite."""
     return ValueError(
@@ -48,6 +52,7 @@ def needs_own_input(op: str) -> ValueError:
     )
 
 
+@telling("refused")
 def overlapping_target(op: str, shape: tuple[int, ...]) -> RuntimeError:
     """``op`` would write through a tensor whose elements share memory."""
     return RuntimeError(
@@ -57,6 +62,7 @@ def overlapping_target(op: str, shape: tuple[int, ...]) -> RuntimeError:
     )
 
 
+@telling("refused")
 def overlapping_family(op: str) -> RuntimeError:
     """``op`` would write in a family whose founder overlaps itself, with a gradient to follow."""
     return RuntimeError(
@@ -75,6 +81,7 @@ def freed(node: Node) -> RuntimeError:
     )
 
 
+@telling("stale")
 def stale(node: Node, what: str, saved: Saved) -> RuntimeError:
     """Backward needs a value whose storage was written after ``node`` saved it.
 
@@ -160,6 +167,7 @@ def explain(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> Except
     return type(error)(f"{op}: {_plain(error)}")
 
 
+@telling("refused")
 def explain_in_place(op: str, error: Exception, arrays: tuple[np.ndarray, ...], target: np.ndarray) -> Exception:
     """The error to raise when numpy refused an in-place operation. Nothing has been written."""
     if len({gpu_of(array) for array in arrays if array.ndim}) > 1:
@@ -188,13 +196,13 @@ def explain_other(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> 
     return type(error)(f"{op}: {_plain(error)}")
 
 
-def explain_other_in_place(
-    op: str, error: Exception, arrays: tuple[np.ndarray, ...], target: np.ndarray
-) -> Exception:
+@telling("refused")
+def explain_other_in_place(op: str, error: Exception, arrays: tuple[np.ndarray, ...], target: np.ndarray) -> Exception:
     """The same for an in-place operation whose operands are not broadcast against each other."""
     return explain_other(op, error, arrays) if writeable(target) else overlapping_target(op, target.shape)
 
 
+@telling("refused")
 def result_does_not_fit(op: str, dtype: np.dtype) -> TypeError:
     """An in-place operation on integers or bools has a result that they can not hold."""
     return TypeError(

@@ -11,10 +11,11 @@ is there because some rule of the row names what the line protects.
 
 from __future__ import annotations
 
+import functools
 import linecache
 import sys
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -100,63 +101,101 @@ def _compiled(name: str, source: str, namespace: dict[str, Any]) -> Callable[...
     return function
 
 
+@functools.cache
 def _backward(row: Row, in_place: bool) -> Callable[..., Any]:
     name = backward_name(row, in_place, on_tensors=False)
     return _compiled(name, backward_source(row, in_place, False), {**namespaces.on_arrays(), **ENGINE})
 
 
+@functools.cache
 def _backward_on_tensors(row: Row, in_place: bool) -> Callable[..., Any]:
     from minitensor.higher_order import revived  # above this module: it is made of operations
 
     name = backward_name(row, in_place, on_tensors=True)
-    return _compiled(name, backward_source(row, in_place, True), {**namespaces.on_tensors(), **ENGINE, "revived": revived})
+    namespace = {**namespaces.on_tensors(), **ENGINE, "revived": revived}
+    return _compiled(name, backward_source(row, in_place, True), namespace)
 
 
-_namespaces: dict[str, dict[str, Any]] = {}
+def _operation(name: str, row: Row, in_place: bool) -> Operation:
+    """What its nodes have in common; its backward is compiled when it is first called."""
+    form = in_place and row.in_place_differs
+
+    def first(node: Node, g: np.ndarray) -> Any:
+        node.op.backward = _backward(row, form)
+        return node.op.backward(node, g)
+
+    operation = Operation(name, first, row.saved_in_place if in_place else row.saved_names)
+    operation.later = lambda: _backward_on_tensors(row, form)
+    return operation
 
 
-def functions() -> dict[str, Callable[..., Any]]:
-    """Every operation of the table, by name and alias: ``add``, ``add_``, ``subtract``, ``sub``, ..."""
-    made: dict[str, Callable[..., Any]] = {}
-    marks = namespaces.on_arrays()
-    for row in ROWS.values():
+class Operations(Mapping[str, Callable[..., Any]]):
+    """Every operation of the table, by name and alias: ``add``, ``add_``, ``subtract``, ``sub``, ...
+
+    A function is compiled when it is first looked up: compiling all of them would take most of the import.
+    """
+
+    def __init__(self) -> None:
+        self._forms = {
+            each + ("_" if in_place else ""): (row, in_place)
+            for row in ROWS.values()
+            for each in (row.name, *row.aliases)
+            for in_place in (False, True)
+            if (row.in_place if in_place else row.normal)
+        }
+        self._made: dict[str, Callable[..., Any]] = {}
+
+    def __getitem__(self, name: str) -> Callable[..., Any]:
+        made = self._made.get(name)
+        if made is None:
+            row, in_place = self._forms[name]
+            own = row.name + ("_" if in_place else "")
+            made = self._made[name] = self[own] if own != name else self._compile(own, row, in_place)
+        return made
+
+    def _compile(self, name: str, row: Row, in_place: bool) -> Callable[..., Any]:
         explain, explain_in_place = errors.explain, errors.explain_in_place
         if not row.elementwise:
             explain, explain_in_place = errors.explain_other, errors.explain_other_in_place
-        given = {"forward": row.forward, "prepare": row.prepare, "explain": explain, "explain_in_place": explain_in_place}
-        backward = None
-        for in_place in (False, True):
-            if not (row.in_place if in_place else row.normal):
-                continue
-            name = row.name + "_" if in_place else row.name
-            _namespaces[name] = namespace = {**(marks if row.marks else {}), **ENGINE, **given}
-            rules = row.rules_in_place if in_place else row.rules
-            if rules:
-                if backward is None or row.in_place_differs:
-                    backward = _backward(row, in_place)
-                saves = row.saved_in_place if in_place else row.saved_names
-                operation = Operation(name, backward, saves)
-                operation.later = lambda row=row, in_place=in_place: _backward_on_tensors(row, in_place)
-                namespace["OPERATION"] = OPERATIONS[name] = operation
-            made[name] = _compiled(name, (in_place_source if in_place else normal_source)(row), namespace)
-            for alias in row.aliases:
-                made[alias + "_" if in_place else alias] = made[name]
-    return made
+        marks = namespaces.on_arrays() if row.marks else {}
+        _namespaces[name] = namespace = {**marks, **ENGINE, "forward": row.forward, "prepare": row.prepare}
+        namespace.update(explain=explain, explain_in_place=explain_in_place)
+        if row.rules_in_place if in_place else row.rules:
+            namespace["OPERATION"] = OPERATIONS[name] = _operation(name, row, in_place)
+        return _compiled(name, (in_place_source if in_place else normal_source)(row), namespace)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._forms)
+
+    def __len__(self) -> int:
+        return len(self._forms)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._forms
+
+
+_namespaces: dict[str, dict[str, Any]] = {}
+FUNCTIONS = Operations()
 
 
 def swapped(name: str) -> Callable[..., Any]:
     """The normal operation with its two operands in the other order, for Python's reflected operators."""
-    text = SOURCES[name].replace(f"def {name}(x, y", f"def reflected_{name}(y, x", 1)
+    text = source(name).replace(f"def {name}(x, y", f"def reflected_{name}(y, x", 1)
     return _compiled(f"reflected_{name}", text, _namespaces[name])
 
 
 def source(name: str) -> str:
-    """The generated text of an operation, as in ``print(source("sin_"))``.
+    """The generated text of an operation, as in ``print(source("sin_"))``, or of its backward (``"sin_backward"``).
 
     Raises:
         KeyError: when no operation of that name is generated.
     """
-    try:
-        return SOURCES[name]
-    except KeyError:
-        raise KeyError(f"no generated operation is called {name!r}; there are {', '.join(sorted(SOURCES))}") from None
+    if name in FUNCTIONS:
+        return SOURCES[getattr(FUNCTIONS[name], "__name__", name)]
+    for row in ROWS.values():
+        for in_place in (False, True):
+            if (row.rules_in_place if in_place else row.rules) and backward_name(row, in_place, False) == name:
+                _backward(row, in_place and row.in_place_differs)
+    if name not in SOURCES:
+        raise KeyError(f"no generated operation is called {name!r}; there are {', '.join(sorted(FUNCTIONS))}")
+    return SOURCES[name]

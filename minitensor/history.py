@@ -20,8 +20,8 @@ import numpy as np
 
 from minitensor.device.arrays import like
 from minitensor.regions import covers, region_of, same_layout
-from minitensor.saving import FREED
 from minitensor.storage import Place, caller
+
 
 class Operation:
     """What nodes of one kind have in common.
@@ -65,8 +65,8 @@ class Node:
     Attributes:
         op: its :class:`Operation`.
         inputs: the nodes of the op's inputs; None where an input wants no gradient.
-        saved: what backward needs: :data:`~minitensor.saving.Saved` triples (or None) in the order of ``op.saved_names``, then plain
-            values.
+        saved: what backward needs: :data:`~minitensor.saving.Saved` triples (or None) in the order of
+            ``op.saved_names``, then plain values.
         shape: the shape of the value.
         hooks: a list of callables and :class:`GradientBox`, or None.
         code, instruction: where the operation was called.

@@ -32,7 +32,9 @@ def as_index(op: str, index: Any, name: str = "index") -> Tensor:
     if isinstance(index, (int, np.integer)) and not isinstance(index, bool):
         return to_tensor(index, "int64")
     if isinstance(index, _ARRAYS):
-        index = to_tensor(index) if np.size(index) else to_tensor(np.empty(np.shape(index), np.int64))
+        index = to_tensor(index)
+        if not index.size:  # an empty list says nothing of dtypes
+            index = Tensor._made(np.zeros(index._array.shape, np.int64))
     if not isinstance(index, Tensor) or index._array.dtype.kind != "i":
         given = f"of dtype {index.dtype.name}" if isinstance(index, Tensor) else type(index).__name__
         raise TypeError(f"{op}: {name} is a tensor of int32 or int64, not {given}")
@@ -97,11 +99,10 @@ def as_rows(op: str, x: Any, indices: Any) -> tuple[Tensor, int]:
         return indices[0], 1
     arrays: list[np.ndarray] = []
     for index in indices:
-        is_mask = isinstance(index, Tensor) and index._array.dtype == np.bool_
-        if is_mask or np.asarray(index, dtype=None if not isinstance(index, Tensor) else object).dtype == np.bool_:
-            mask = as_mask(op, index, "a mask")._array
-            at = shape[len(arrays) : len(arrays) + mask.ndim]
-            if mask.shape != at:
+        index = to_tensor(index) if isinstance(index, _ARRAYS) and len(index) else index
+        if isinstance(index, Tensor) and index._array.dtype == _BOOL:
+            mask, at = index._array, shape[len(arrays) : len(arrays) + index.ndim]
+            if mask.shape != at or not at:
                 raise IndexError(f"{op}: a mask of shape {list(mask.shape)} does not fit dimensions of {list(at)}")
             arrays += np.nonzero(mask)
         else:
@@ -145,4 +146,3 @@ def shifted_into(op: str, x: Any, y: Any, is_arithmetic: Any, out: Any) -> Tenso
         what = "None: x is what is overwritten" if op.endswith("_") else f"a Tensor, not {type(out).__name__}"
         raise TypeError(f"{op}: out must be {what}")
     return out.copy_(FUNCTIONS[op](x, y, is_arithmetic))  # type: ignore[attr-defined]
-

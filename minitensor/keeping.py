@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from minitensor.cells import Cells, touch
 from minitensor.errors import needs_own_input
 from minitensor.modes import modes
+from minitensor.patches import Patch
+from minitensor.regions import same_layout
 from minitensor.saving import Saved
 from minitensor.storage import Storage, new_storage
 
@@ -27,14 +30,14 @@ def own_input(op: str, a: np.ndarray) -> Saved:
 
 def alias_input(op: str, b: np.ndarray, storage: Storage, a: np.ndarray, own: Saved | None) -> Saved:
     """What backward needs of an operand that lies on the storage whose part ``a`` is about to be overwritten."""
-    if b is a and own is not None:
-        return own
-    try:
-        disjoint = not np.shares_memory(a, b, max_work=100_000)
-    except np.exceptions.TooHardError:
-        disjoint = False
+    if own is not None:
+        if same_layout(a, b):
+            return own
+        shown = Patch(Cells.of(a), own[0], storage=own[1]).shown(b)
+        if shown is not None:  # a view of what is overwritten is saved as the same view of its copy
+            return shown, own[1], 0
     # Untouched, it is still right after the write, which makes one version more.
-    return (b, storage, storage.version + 1) if disjoint else own_input(op, b)
+    return own_input(op, b) if touch(a, b) else (b, storage, storage.version + 1)
 
 
 def kept_marks(marks: np.ndarray, op: str | None = None) -> Saved:

@@ -10,29 +10,40 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.generate import functions, swapped
+from minitensor.generate import FUNCTIONS, swapped
 from minitensor.operands import NUMBERS
 from minitensor.table import ROWS
 from minitensor.tensor import Tensor
 
-#: Every operation of the table, by name: ``add``, ``add_``, ``sin``, ``sin_``, ...
-FUNCTIONS = functions()
 
-
-def found_in(space: str) -> dict[str, Any]:
+def names_in(space: str) -> list[str]:
     """The operations that are found in a space: ``T`` Tensor's methods, ``m`` minitensor, ``F`` nn.functional."""
-    return {
-        name: FUNCTIONS[name]
+    return [
+        name
         for row in ROWS.values()
         if space in row.spaces
         for each in (row.name, *row.aliases)
         for name in (each, each + "_")
         if name in FUNCTIONS
-    }
+    ]
 
 
-for _name, _function in found_in("T").items():
-    setattr(Tensor, _name, _function)
+class _Method:
+    """Stands for a method until it is first looked up; then the function takes its place in the class."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, x: Tensor | None, owner: type) -> Any:
+        function = FUNCTIONS[self.name]
+        setattr(Tensor, self.name, function)
+        return function.__get__(x, owner)
+
+
+for _name in names_in("T"):
+    setattr(Tensor, _name, _Method(_name))
 
 
 def _compared(name: str) -> Any:
@@ -60,12 +71,16 @@ _OPERATORS = {
     "__truediv__": FUNCTIONS["divide"],
     "__pow__": FUNCTIONS["pow"],
     "__matmul__": FUNCTIONS["matmul"],
+    "__floordiv__": FUNCTIONS["floor_divide"],
+    "__mod__": FUNCTIONS["remainder"],
     "__radd__": swapped("add"),
     "__rsub__": swapped("subtract"),
     "__rmul__": swapped("multiply"),
     "__rtruediv__": swapped("divide"),
     "__rpow__": swapped("pow"),
     "__rmatmul__": swapped("matmul"),
+    "__rfloordiv__": swapped("floor_divide"),
+    "__rmod__": swapped("remainder"),
     "__neg__": FUNCTIONS["neg"],
     "__abs__": FUNCTIONS["abs"],
     "__round__": _rounded,

@@ -29,7 +29,9 @@ def part_onward(node: Node, _: int, u: np.ndarray) -> np.ndarray:
     return show(u)
 
 
-INDEX, SLICE, DIAGONAL, UNBIND = (Operation(name, part_backward, onward=part_onward) for name in ("getitem", "slice", "diagonal", "unbind"))
+INDEX, SLICE, DIAGONAL, UNBIND = (
+    Operation(name, part_backward, onward=part_onward) for name in ("getitem", "slice", "diagonal", "unbind")
+)
 
 
 def part(x: Tensor, show: Callable[[np.ndarray], np.ndarray], op: Operation) -> Tensor:

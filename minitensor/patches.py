@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from minitensor.cells import Cells
+from minitensor.regions import overlaps_itself
 from minitensor.storage import Storage, new_storage
+
+if TYPE_CHECKING:
+    from minitensor.history import Node
+
+#: From so many patches of one saved tensor on, small ones are joined: a loop that writes element by element makes many.
+MANY = 32
 
 
 class Patch:
@@ -91,3 +99,128 @@ def as_it_was(array: np.ndarray, patches: Sequence[Patch]) -> np.ndarray:
     for patch in reversed(patches):
         patch.give(shown, numbers)
     return shown
+
+
+# ---------- what a write takes, and from whom ----------
+
+
+class Group:
+    """Saved tensors that are alike: they show the same cells, and the same of those are preserved.
+
+    Attributes:
+        members: pairs of a node and a position in its ``saved``.
+        cells: the cells that each of them shows.
+        patches: what is preserved already, and
+        left: how many cells are not.
+        taken: how many of these the write takes.
+    """
+
+    __slots__ = ("members", "cells", "patches", "left", "taken")
+
+    def __init__(self, array: np.ndarray, patches: tuple[Patch, ...], left: int | None) -> None:
+        self.members: list[tuple[Node, int]] = []
+        self.cells = Cells.reached(array)
+        if left is None:
+            left = np.unique(self.cells.numbers()).size if overlaps_itself(array) else array.size
+        self.patches, self.left, self.taken = patches, left, 0
+
+    def needs_all(self, written: Cells) -> bool:
+        """Whether all cells that are written are needed, as far as that is plain to see."""
+        cells = self.cells
+        return not self.patches and cells.is_stretch and cells.begin <= written.begin and written.end <= cells.end
+
+    def needed(self, written: Cells) -> tuple[int, np.ndarray]:
+        """The first cell of a stretch, and for each cell of it whether it is written and still needed."""
+        begin, end = max(self.cells.begin, written.begin), min(self.cells.end, written.end)
+        marks = self.cells.marked(begin, end)
+        for patch in self.patches:
+            patch.cells.mark(marks, begin, False)
+        if not written.is_stretch:
+            marks &= written.marked(begin, end)
+        return begin, marks
+
+
+def preserved(
+    groups: list[Group], storage: Storage, array: np.ndarray | None, written: Cells, own: Any
+) -> list[tuple[Patch, list[Group]]]:
+    """Patches of what is written and needed, each cell once.
+
+    Args:
+        array: what the write goes through; None where an index picks of it.
+        own: a saved copy of all of ``array`` that was made anyway.
+    """
+    if all(group.needs_all(written) for group in groups):
+        for group in groups:
+            group.taken = written.count
+        pieces = [written] if array is not None else Cells.pieces(written.numbers(), written.itemsize)
+        needing, parts = groups, [(cells, groups) for cells in pieces]
+    else:
+        needing, parts = _parts(groups, written)
+    if not needing:
+        return []
+    if own is not None:
+        return [(Patch(written, own[0], storage=own[1]), needing)]
+    needed = sum(cells.count * written.itemsize + sum(note.nbytes for note in cells.notes) for cells, _ in parts)
+    if array is not None and needed > array.nbytes:  # to tell scattered cells takes more than to keep the others, too
+        return [(Patch(written, array.copy()), needing)]
+    return [
+        (Patch(cells, cells.copied(storage.buffer), sum(len(group.members) for group in part)), part)
+        for cells, part in parts
+    ]
+
+
+def _parts(groups: list[Group], written: Cells) -> tuple[list[Group], list[tuple[Cells, list[Group]]]]:
+    """Who needs any of the cells that are written; and these cells, divided by who needs them."""
+    parts: list[tuple[int, np.ndarray, list[Group]]] = []
+    for group in groups:
+        begin, marks = group.needed(written)
+        group.taken = int(np.count_nonzero(marks))
+        if group.taken:
+            parts = _divided(parts, begin, marks, group)
+    pieces = [
+        (cells, part)
+        for begin, marks, part in parts
+        for cells in Cells.pieces(np.flatnonzero(marks) + begin, written.itemsize)
+    ]
+    return [group for group in groups if group.taken], pieces
+
+
+def _divided(
+    parts: list[tuple[int, np.ndarray, list[Group]]], begin: int, marks: np.ndarray, group: Group
+) -> list[tuple[int, np.ndarray, list[Group]]]:
+    """Divide cells further, which are told apart by the groups that need them: ``group`` needs those in ``marks``."""
+    divided = []
+    for start, theirs, others in parts:
+        low, high = max(start, begin), min(start + theirs.size, begin + marks.size)
+        both = theirs[low - start : high - start] & marks[low - begin : high - begin] if low < high else None
+        if both is None or not both.any():
+            divided.append((start, theirs, others))
+            continue
+        divided.append((low, both, [*others, group]))
+        theirs[low - start : high - start] &= ~both
+        marks[low - begin : high - begin] &= ~both
+        if theirs.any():
+            divided.append((start, theirs, others))
+    if marks.any():
+        divided.append((begin, marks, [group]))
+    return divided
+
+
+def add(patch: Patch, groups: list[Group]) -> None:
+    """One patch more for ``groups``. Of many, small ones that these groups alone hold are joined with it."""
+    small: list[Patch] = []
+    if patch.holders and any(len(group.patches) >= MANY for group in groups):
+        shared = set.intersection(*({id(each) for each in group.patches} for group in groups))
+        alike = [p for p in groups[0].patches if p.holders == patch.holders and id(p) in shared]
+        total = patch.values.size
+        for each in sorted(alike, key=lambda p: p.values.size):
+            if each.values.size <= total:
+                small.append(each)
+                total += each.values.size
+    if small:
+        patch = joined([*small, patch])
+    gone = {id(each) for each in small}
+    for group in groups:
+        # In front: what was joined is older than some, and no older patch has a cell of it.
+        rest = tuple(each for each in group.patches if id(each) not in gone)
+        group.patches = (patch, *rest) if small else (*rest, patch)

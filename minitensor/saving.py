@@ -13,6 +13,7 @@ What is preserved is freed with the last node that needs it. So cells that other
 from __future__ import annotations
 
 import weakref
+from collections.abc import Sequence
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +23,8 @@ from minitensor.cells import Cells, touch
 from minitensor.errors import stale
 from minitensor.events import watch
 from minitensor.modes import modes
-from minitensor.patches import Patch, as_it_was, joined
-from minitensor.regions import address, overlaps_itself
+from minitensor.patches import Group, Patch, add, as_it_was, joined, preserved
+from minitensor.regions import address
 from minitensor.storage import Storage
 
 if TYPE_CHECKING:
@@ -33,11 +34,11 @@ if TYPE_CHECKING:
 #: :class:`Preserved` or :class:`Lost` once a write took some of its bytes.
 Saved = tuple[np.ndarray, Storage, Any]
 
+#: A node and the position of a saved tensor in its ``saved``.
+Member = tuple["Node", int]
+
 #: Stands in ``Node.saved`` once a backward without ``retain_graph`` has used it.
 FREED: Any = "freed"
-
-#: From so many patches of one saved tensor on, small ones are joined: a loop that writes element by element makes many.
-MANY = 32
 
 
 def remember(storage: Storage, node: Node, ref: Any = weakref.ref) -> None:
@@ -128,41 +129,6 @@ def recovered(node: Node, what: str, saved: Saved) -> np.ndarray:
 # ---------- around a write ----------
 
 
-class Group:
-    """Saved tensors that are alike: they show the same cells, and the same of those are preserved.
-
-    Attributes:
-        members: pairs of a node and a position in its ``saved``.
-        array: what each of them shows.
-        patches: what is preserved already, and
-        left: how many cells are not.
-        taken: how many of these the write takes.
-    """
-
-    __slots__ = ("members", "array", "patches", "left", "taken")
-
-    def __init__(self, saved: Saved) -> None:
-        array, _, version = saved
-        self.members: list[tuple[Node, int]] = []
-        self.array, self.taken = array, 0
-        self.patches: tuple[Patch, ...] = ()
-        if type(version) is Preserved:
-            self.patches, self.left = version.patches, version.left
-        else:
-            self.left = np.unique(Cells.of(array).numbers()).size if overlaps_itself(array) else array.size
-
-    def needed(self, written: Cells) -> tuple[int, np.ndarray]:
-        """The first cell of a stretch, and for each cell of it whether it is written and still needed."""
-        cells = Cells.of(self.array)
-        begin, end = max(cells.begin, written.begin), min(cells.end, written.end)
-        marks = cells.marked(begin, end)
-        for patch in self.patches:
-            patch.cells.mark(marks, begin, False)
-        if not written.is_stretch:
-            marks &= written.marked(begin, end)
-        return begin, marks
-
-
 class Plan:
     """What a write is about to take, and from whom.
 
@@ -171,12 +137,14 @@ class Plan:
         groups: under it, whose bytes the write takes, or took before and are preserved.
         patches: what will stand in for these bytes, each with the groups that need it.
         lost: pairs of a node and a position in its ``saved``, for which nothing is preserved.
+        spoiled: those whose bytes the write leaves alone, and which it makes stale by version although some of
+            these bytes are preserved: they are let go.
     """
 
-    __slots__ = ("keeps", "groups", "patches", "lost")
+    __slots__ = ("keeps", "groups", "patches", "lost", "spoiled")
 
-    def __init__(self, keeps: bool, lost: list[tuple[Node, int]]) -> None:
-        self.keeps, self.lost = keeps, lost
+    def __init__(self, keeps: bool, lost: list[Member], spoiled: Sequence[Member] = ()) -> None:
+        self.keeps, self.lost, self.spoiled = keeps, lost, spoiled
         self.groups: list[Group] = []
         self.patches: list[tuple[Patch, list[Group]]] = []
 
@@ -186,35 +154,39 @@ def before_write(storage: Storage, array: np.ndarray, own: Saved | None = None, 
 
     Nothing changes yet: the write may still fail. ``own`` is a copy of all of ``array`` that was made anyway.
     """
-    savers = _touched(storage, array)
+    savers, patched = _touched(storage, array)
     keeps = modes.policy == "copy_on_write"
-    if not savers:
+    if not savers and (keeps or not patched):
         return Plan(True, []) if keeps else None
     written = Cells.of(array)
     if index is not None:
         written, own = Cells.picked(array, index), None
-        savers = [(node, k) for node, k in savers if _reaches(node.saved[k][0], written)]
+        savers = [(node, k) for node, k in savers if Cells.reached(node.saved[k][0]).meets(written)]
     if not keeps:
-        return Plan(False, savers)
+        return Plan(False, savers, [saver for saver in patched if saver not in savers])
     # Nothing is preserved for a saver that an earlier write under another policy has made stale.
     plan = Plan(True, [(node, k) for node, k in savers if not is_right(node.saved[k])])
     groups: dict[Any, Group] = {}
     for node, k in savers:
         saved = node.saved[k]
         if is_right(saved):
-            alike = saved[2].patches if type(saved[2]) is Preserved else ()
-            key = address(saved[0]), saved[0].shape, saved[0].strides, id(alike)
+            array_saved, _, version = saved
+            patches, left = (version.patches, version.left) if type(version) is Preserved else ((), None)
+            key = address(array_saved), array_saved.shape, array_saved.strides, id(patches)
             if key not in groups:
-                groups[key] = Group(saved)
+                groups[key] = Group(array_saved, patches, left)
             groups[key].members.append((node, k))
     plan.groups = list(groups.values())
-    plan.patches = _preserved(plan.groups, storage, array if index is None else None, written, own)
+    plan.patches = preserved(plan.groups, storage, array if index is None else None, written, own)
     return plan
 
 
-def _touched(storage: Storage, array: np.ndarray) -> list[tuple[Node, int]]:
-    """Who has saved bytes of ``array`` and may still want them. The others are dropped from the list on the way."""
-    found = []
+def _touched(storage: Storage, array: np.ndarray) -> tuple[list[Member], list[Member]]:
+    """Who has saved bytes of ``array`` and may still want them; and of whose bytes some are preserved.
+
+    Savers that want nothing of the storage any more are dropped from its list on the way.
+    """
+    found, patched = [], []
     living = {}
     for link in storage.savers:  # type: ignore[union-attr]
         node = link()
@@ -227,78 +199,30 @@ def _touched(storage: Storage, array: np.ndarray) -> list[tuple[Node, int]]:
                 if type(version) is Lost or type(version) is Preserved and version.left == 0:
                     continue
                 stays = True
+                if type(version) is Preserved:
+                    patched.append((node, k))
                 if touch(entry[0], array):
                     found.append((node, k))
         if stays:
             living[link] = None
     storage.savers = list(living) or None
-    return found
-
-
-def _reaches(array: np.ndarray, written: Cells) -> bool:
-    cells = Cells.of(array)
-    begin, end = max(cells.begin, written.begin), min(cells.end, written.end)
-    return bool((cells.marked(begin, end) & written.marked(begin, end)).any())
-
-
-def _preserved(
-    groups: list[Group], storage: Storage, array: np.ndarray | None, written: Cells, own: Saved | None
-) -> list[tuple[Patch, list[Group]]]:
-    """Patches of what is written and needed, each cell once. ``array`` is what is written, unless an index picks."""
-    parts: list[tuple[int, np.ndarray, list[Group]]] = []
-    for group in groups:
-        begin, marks = group.needed(written)
-        group.taken = int(np.count_nonzero(marks))
-        if group.taken:
-            parts = _divided(parts, begin, marks, group)
-    needing = [group for group in groups if group.taken]
-    if not needing:
-        return []
-    if own is not None:
-        return [(Patch(written, own[0], storage=own[1]), needing)]
-    cells = [Cells.at(np.flatnonzero(marks) + begin, written.itemsize) for begin, marks, _ in parts]
-    if array is not None:
-        needed = sum(int(np.count_nonzero(marks)) for _, marks, _ in parts) * written.itemsize
-        if needed + sum(note.nbytes for each in cells for note in each.notes) > array.nbytes:
-            return [(Patch(written, array.copy()), needing)]  # to tell scattered cells would take more than the rest
-    return [
-        (Patch(each, each.copied(storage.buffer), sum(len(group.members) for group in part)), part)
-        for each, (_, _, part) in zip(cells, parts, strict=True)
-    ]
-
-
-def _divided(
-    parts: list[tuple[int, np.ndarray, list[Group]]], begin: int, marks: np.ndarray, group: Group
-) -> list[tuple[int, np.ndarray, list[Group]]]:
-    """Divide cells further, which are told apart by the groups that need them: ``group`` needs those in ``marks``."""
-    divided = []
-    for start, theirs, others in parts:
-        low, high = max(start, begin), min(start + theirs.size, begin + marks.size)
-        both = theirs[low - start : high - start] & marks[low - begin : high - begin] if low < high else None
-        if both is None or not both.any():
-            divided.append((start, theirs, others))
-            continue
-        divided.append((low, both, [*others, group]))
-        theirs[low - start : high - start] &= ~both
-        marks[low - begin : high - begin] &= ~both
-        if theirs.any():
-            divided.append((start, theirs, others))
-    if marks.any():
-        divided.append((begin, marks, [group]))
-    return divided
+    return found, patched
 
 
 def after_write(plan: Plan, storage: Storage, op: str, code: CodeType, instruction: int) -> None:
     """The write has happened and made a version: tell the savers."""
     version = storage.version
     for node, k in plan.lost:
-        array, _, saved_at = saved = node.saved[k]
+        array, _, _ = saved = node.saved[k]
         _replace(node, k, (array, storage, Lost(version_saved(saved), version, op, code, instruction)))
+    for node, k in plan.spoiled:
+        array, _, saved_at = node.saved[k]
+        _replace(node, k, (array, storage, saved_at.version))
     if plan.keeps:
         kept_from, kept_to = getattr(storage, "kept", (0, -1))
         storage.kept = (kept_from if kept_to == version - 1 else version - 1), version
         for patch, needing in plan.patches:
-            _add(patch, needing)
+            add(patch, needing)
         for group in plan.groups:
             if group.taken:
                 _settle(group)
@@ -308,26 +232,6 @@ def after_write(plan: Plan, storage: Storage, op: str, code: CodeType, instructi
             watch.listener("taken", storage, [member for group in needing for member in group.members], patch)
         if idle or plan.lost:
             watch.listener("taken", storage, idle + plan.lost, None)
-
-
-def _add(patch: Patch, groups: list[Group]) -> None:
-    """One patch more for ``groups``; where there are many, small ones that just these groups hold are joined with it."""
-    small: list[Patch] = []
-    if patch.holders and any(len(group.patches) >= MANY for group in groups):
-        shared = set.intersection(*({id(each) for each in group.patches} for group in groups))
-        alike = [p for p in groups[0].patches if p.holders == patch.holders and id(p) in shared]
-        total = patch.values.size
-        for each in sorted(alike, key=lambda p: p.values.size):
-            if each.values.size <= total:
-                small.append(each)
-                total += each.values.size
-    if small:
-        patch = joined([*small, patch])
-    gone = {id(each) for each in small}
-    for group in groups:
-        # In front: what was joined is older than some, and no older patch has a cell of it.
-        rest = tuple(each for each in group.patches if id(each) not in gone)
-        group.patches = (patch, *rest) if small else (*rest, patch)
 
 
 def _settle(group: Group) -> None:

@@ -231,10 +231,10 @@ def normal_source(row: Row) -> str:
     pieces["meet"] = _meet(text, f"{meeting} = meet({meeting})")
     pieces["floats"] = ""
     if row.floats:
-        again = ", ".join([*(f"{x}=as_float({x})" for x in row.operands), *(f"{n}={n}" for n in row.argument_names)])
-        pieces["floats"] = (
-            f"    if r.dtype is not {text.a}.dtype and {text.a}.dtype not in FLOATS:\n        return {row.name}({again})"
-        )
+        floats = (f"{x}=as_float({x})" for x in row.operands)
+        again = ", ".join([*floats, *(f"{argument}={argument}" for argument in row.argument_names)])
+        whole = f"r.dtype is not {text.a}.dtype and {text.a}.dtype not in FLOATS"
+        pieces["floats"] = f"    if {whole}:\n        return {row.name}({again})"
     pieces["record"] = ""
     if row.rules:
         entries = {x: text.conditional(x, text.triple(x)) for x in row.operands}
@@ -317,7 +317,8 @@ def backward_source(row: Row, in_place: bool, on_tensors: bool) -> str:
     for name in text.saves:
         unpack.append(f"if saved_{name} is not None:")
         if name in row.marks:
-            unpack.append(f"    {name} = {'constant(' if on_tensors else ''}unpacked(saved_{name}, node.shape){')' if on_tensors else ''}")
+            marks = f"unpacked(saved_{name}, node.shape)"
+            unpack.append(f"    {name} = {f'constant({marks})' if on_tensors else marks}")
         elif on_tensors:
             of = "node" if name == "out" else text.node(name) if name in text.ruled else "None"
             unpack.append(f"    {name} = revived(node, {name!r}, saved_{name}, {of})")

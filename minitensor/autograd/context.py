@@ -91,8 +91,8 @@ class Call:
             return
         if self.was_written(k) and not self._is_touched(x):
             raise RuntimeError(
-                f"{self.name}: mark_dirty came after {written_by(x)} had written input {k}. Announce a write before it: "
-                f"it can be refused only while nothing is lost."
+                f"{self.name}: mark_dirty came after {written_by(x)} had written input {k}. Announce a write before "
+                f"it happens: it can be refused only while nothing is lost."
             )
         if self.recording and x._array.dtype in FLOATS:
             check_target(x, self.name)
@@ -101,9 +101,7 @@ class Call:
                 self._keep_own(i, x)
         self.dirty.append((x, x._storage.version))
         if self.recording:
-            self.guard.saved = tuple(
-                None if self.inputs[i] is x else entry for i, entry in enumerate(self.guard.saved)
-            )
+            self.guard.saved = tuple(None if self.inputs[i] is x else entry for i, entry in enumerate(self.guard.saved))
 
     def _is_touched(self, x: Tensor) -> bool:
         """Whether an announced input lies in the memory of ``x``."""
@@ -147,7 +145,9 @@ class Call:
         for x, version in self.dirty:
             k = self.position(x)
             if not any(x is out for out in outputs):
-                raise RuntimeError(f"{self.name}: input {k} was announced by mark_dirty, but forward does not return it")
+                raise RuntimeError(
+                    f"{self.name}: input {k} was announced by mark_dirty, but forward does not return it"
+                )
             if x._storage.version == version:
                 raise RuntimeError(f"{self.name}: input {k} was announced by mark_dirty, but forward did not write it")
         for k, x in enumerate(self.inputs):
@@ -202,7 +202,17 @@ class PyLayerContext:
     :meth:`set_materialize_grads`. In backward: :meth:`saved_tensor`.
     """
 
-    __slots__ = ("__dict__", "_call", "_node", "_recorded", "_layer", "_sources", "_inputs", "_outputs", "_materializes")
+    __slots__ = (
+        "__dict__",
+        "_call",
+        "_node",
+        "_recorded",
+        "_layer",
+        "_sources",
+        "_inputs",
+        "_outputs",
+        "_materializes",
+    )
 
     def __init__(self, layer: Any, call: Call) -> None:
         self._layer, self._call = layer, call

@@ -18,11 +18,10 @@ from minitensor.autograd.outputs import ALL, Output, Part, part_operation
 from minitensor.dtypes import BY_NUMPY, FLOATS
 from minitensor.errors import freed
 from minitensor.events import watch
-from minitensor.history import Node, Operation, family_of, new_leaf, new_node, set_node
-from minitensor.indexing import SET_PART
+from minitensor.history import Node, Operation, new_leaf, set_node
+from minitensor.indexing import _set_part
 from minitensor.modes import modes, no_grad
 from minitensor.operands import cast
-from minitensor.regions import region_of
 from minitensor.relaying import reshape
 from minitensor.saving import FREED
 from minitensor.tensor import Tensor
@@ -173,11 +172,8 @@ def _record(ctx: PyLayerContext, call: Call, given: list[Tensor], outputs: list[
     for x, each, wants in zip(outputs, ctx._outputs if any(wanting) else [None] * len(outputs), wanting, strict=True):
         if wants:
             set_node(x, each.node(node))
-        elif x._current() is not None:  # written in place with what wants no gradient: what it was has gradient 0
-            history = family_of(x)
-            over = (SET_PART, (history.node, None), (region_of(x._array, history.founder),), history.founder.shape)
-            history.node = new_node(*over)
-            history.epoch += 1
+        elif x._current() is not None:
+            _set_part(x, x._array, None)  # written in place with what wants no gradient: what it was has gradient 0
 
 
 def _laid_out(call: Call, outputs: list[Tensor], wanting: list[bool]) -> tuple[Output, ...]:
@@ -233,7 +229,9 @@ def _run(ctx: PyLayerContext, node: Node, grads: list[Tensor | None], recorded: 
             answers[k] = None
             continue
         if not isinstance(x, Tensor):
-            raise TypeError(f"{name} returned {type(x).__name__} as the gradient of input {k}; a Tensor or None is right")
+            raise TypeError(
+                f"{name} returned {type(x).__name__} as the gradient of input {k}; a Tensor or None is right"
+            )
         if x._array.shape != shape:
             raise ValueError(
                 f"{name} returned a gradient of shape {x.shape} for input {k}, which has shape {list(shape)}"
@@ -257,29 +255,30 @@ def _backward(node: Node, g: np.ndarray) -> list[np.ndarray | None]:
             part = g[out.part.begin : out.part.end].reshape(out.shape)
             grads.append(Tensor._made(np.array(part, out.dtype, order="C")))
         else:
-            grads.append(_nothing(ctx, out))
+            grads.append(_zeros(g, out.shape, out.dtype) if ctx._materializes else None)
     with no_grad():
         answers = _run(ctx, node, grads, recorded=False)
-    return [_as_array(*each) for each in zip(answers, node.inputs, ctx._inputs, strict=True)]
+    passed: list[np.ndarray | None] = []
+    for x, parent, (shape, dtype) in zip(answers, node.inputs, ctx._inputs, strict=True):
+        if x is not None:
+            passed.append(np.array(x._array, order="C"))
+        else:
+            passed.append(None if parent is None else np.zeros_like(g, dtype, shape=shape))
+    return passed
 
 
-def _nothing(ctx: PyLayerContext, out: Output) -> Tensor | None:
-    return Tensor._made(np.zeros(out.shape, out.dtype)) if ctx._materializes else None
-
-
-def _as_array(x: Tensor | None, parent: Node | None, likeness: tuple[Any, Any]) -> np.ndarray | None:
-    if parent is None:
-        return None
-    return np.zeros(*likeness) if x is None else np.array(x._array, order="C")
+def _zeros(g: np.ndarray, shape: tuple[int, ...], dtype: np.dtype) -> Tensor:
+    return Tensor._made(np.zeros_like(g, dtype, order="C", shape=shape))
 
 
 def _on_tensors(node: Node, g: Tensor) -> list[Tensor | None]:
     """The layer's backward with recorded tensors."""
     ctx = _context(node)
-    given = g.clone()  # type: ignore[attr-defined]
-    if given._node is None:
+    if g._current() is None:
         # A leaf of its own tells whether what backward returns was computed from it by recorded operations.
-        given._node = new_leaf(given._array.shape)
+        g = Tensor._alias(g._array, g._storage)
+        g._node = new_leaf(g._array.shape)
+    given = g.clone()  # type: ignore[attr-defined]
     grads: list[Tensor | None] = []
     for out in ctx._outputs:
         if out.part is ALL:
@@ -288,14 +287,14 @@ def _on_tensors(node: Node, g: Tensor) -> list[Tensor | None]:
             part = reshape(given[out.part.begin : out.part.end], out.shape).clone()  # type: ignore[index,attr-defined]
             grads.append(part if part._array.dtype == out.dtype else cast(part, out.dtype))
         else:
-            grads.append(_nothing(ctx, out))
+            grads.append(_zeros(g._array, out.shape, out.dtype) if ctx._materializes else None)
     answers = _run(ctx, node, grads, recorded=True)
     passed: list[Tensor | None] = []
     for k, (x, parent, (shape, dtype)) in enumerate(zip(answers, node.inputs, ctx._inputs, strict=True)):
         if parent is None:
             passed.append(None)
         elif x is None:
-            passed.append(Tensor._made(np.zeros(shape, dtype)))
+            passed.append(_zeros(g._array, shape, dtype))
         else:
             if x._current() is None and x._array.any():
                 raise RuntimeError(

@@ -32,9 +32,13 @@ def backward(
     many = list(tensors) if isinstance(tensors, (list, tuple)) else [tensors]
     given: list[Any] = list(grad_tensors) if isinstance(grad_tensors, (list, tuple)) else [grad_tensors] * len(many)
     if not many or len(given) != len(many):
-        raise ValueError(f"backward: {len(many)} tensors and {len(given)} gradients to begin with; one each, at least one")
+        raise ValueError(
+            f"backward: {len(many)} tensors and {len(given)} gradients to begin with; one each, at least one"
+        )
     if not isinstance(grad_tensors, (list, tuple)) and grad_tensors is not None and len(many) > 1:
-        raise ValueError(f"backward: one gradient to begin with for {len(many)} tensors; give a list, one (or None) each")
+        raise ValueError(
+            f"backward: one gradient to begin with for {len(many)} tensors; give a list, one (or None) each"
+        )
     roots: dict[Node, np.ndarray] = {}
     for x, g in zip(many, given, strict=True):
         node, start = _start(x, g, "backward")

@@ -50,14 +50,11 @@ class Facts:
 
 def for_write(facts: Facts) -> str:
     """Advice for a write that has happened."""
-    parts = []
     if facts.lost:
-        parts.append(_for_stale(facts))
+        return _for_stale(facts)
     if facts.copied:
-        parts.append(_for_copy(facts))
-    if facts.preserved:
-        parts.append(_for_preserved(facts))
-    return " ".join(parts)
+        return _for_copy(facts)
+    return _for_preserved(facts) if facts.preserved else ""
 
 
 def _normal(facts: Facts) -> str:
@@ -67,10 +64,11 @@ def _normal(facts: Facts) -> str:
 
 
 def _for_stale(facts: Facts) -> str:
-    keeping = f'`set_inplace_policy("copy_on_write")`, which would preserve {count(facts.preservable)} here'
+    keeping = '`set_inplace_policy("copy_on_write")`'
     if not any(facts.lost):
-        return f"No saved byte was overwritten. Write under {keeping}: backward is right then."
-    ways = [way for way in (_normal(facts), keeping) if way]
+        return f"Under {keeping} nothing would have to be preserved here, and that backward is right."
+    kept = "let the copy serve them, too" if facts.copied else f"preserve {count(facts.preservable)} here"
+    ways = [way for way in (_normal(facts), f"{keeping}, which would {kept}") if way]
     return f"Run backward before this line, or use {', or '.join(ways)}."
 
 
@@ -114,21 +112,20 @@ def for_unrecorded(why: str, whose: str) -> str:
 UNRECORDED = {
     "leaf": (
         "Written under `no_grad`: the leaf has new values and stays a leaf, as after an optimizer's step.",
-        "Right for an update after backward.",
+        "Nothing, if this is an update after backward.",
     ),
     "set_value": (
-        "`set_value` loads new values into the leaf, which stays one.",
-        "Right for loading weights, before anything is computed from them.",
+        "`set_value` loaded new values into the leaf, which stays one.",
+        "Nothing, if this loads weights before anything is computed from them.",
     ),
     "no_grad": (
-        "Written under `no_grad`: {whose} gradients will be those of the program without this line.",
-        "If the gradient should know of it, write in grad mode.",
+        "Written under `no_grad`: {whose} has new values, and gradients pass as if nothing had been written.",
+        "Write in grad mode if gradients should know of it.",
     ),
     "detached": (
-        "Written through a tensor that does not share the history of {whose}: the values changed, and the gradients "
-        "will be those of the program without this line.",
-        "If the gradient should know of it, write through {whose}; if the values should stay, through "
-        "`detach().clone()`.",
+        "Written through a tensor with a history of its own: {whose} has new values, and gradients pass as if nothing "
+        "had been written.",
+        "Write through {whose} if gradients should know of it, or into `detach().clone()` if its values should stay.",
     ),
 }
 
@@ -150,4 +147,5 @@ def for_refusal(reason: str, facts: Facts) -> str:
         return f"Write into a `clone()`, which takes {count(facts.size)}."
     if reason == "leaf_relaid":
         return f"`{facts.op[:-1]}` gives a view, which takes no memory."
-    return f"Use {normal}." if normal else ""
+    twin = normal_twin(facts.op)  # its result may have another shape or dtype: nothing is said of its size
+    return f"Use `{twin}`." if twin else ""

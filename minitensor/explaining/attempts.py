@@ -37,20 +37,20 @@ def frames_of(frame: FrameType) -> list[FrameType]:
 
 
 def attempt_in(frames: list[FrameType]) -> Attempt | None:
-    """The in-place operation that runs in ``frames`` (the innermost first); None when there is none.
-
-    They are about to end with an error, or have: their local variables live no longer because they are looked at.
-    """
-    running = [frame for frame in frames if _is_in_place(frame.f_code.co_name)]
-    if not running:
+    """The in-place operation that runs in ``frames`` (the innermost first); None when there is none."""
+    frame = next((each for each in reversed(frames) if _is_in_place(each.f_code.co_name)), None)
+    if frame is None:
         return None
-    op = running[-1].f_code.co_name
+    op = frame.f_code.co_name
     row = row_of(op)
-    target = row.target if row is not None else "x"
-    frame = running[-1]
     names = frame.f_locals
-    x = names.get(target)
-    return Attempt(op, x if isinstance(x, Tensor) else None, wanted_in(op, names))
+    x = names.get(row.target if row is not None else "x")
+    attempt = Attempt(op, x if isinstance(x, Tensor) else None, wanted_in(op, names))
+    if isinstance(names, dict):
+        # Before Python 3.13 the frame keeps this copy of its variables. Among them is the error, which leads back to
+        # the frame: the circle would keep tensors alive.
+        names.clear()
+    return attempt
 
 
 def _is_in_place(name: str) -> bool:

@@ -65,12 +65,12 @@ def needs_of(op: str, wanted: Collection[str] | None) -> Needs:
     row = row_of(op)
     if row is None:
         rules = tuple(f"{x}: {rule}" for x, rule in _RULES.get(op, {}).items() if wanted is None or x in wanted)
-        return Needs(rules, (), "Its rule names no tensor." if rules else "")
+        return Needs(rules, (), "The rule names no tensor." if rules else "")
     rules = row.rules_in_place
     asked = [x for x in row.operands if x in rules and (wanted is None or x in wanted)]
     saved = set(row.saved_in_place)
     marks = [mark for mark in row.marks if mark in saved]
-    own = () if marks else tuple(x for x in asked if row.target in _needs(row, x) and row.target in saved)
+    own = tuple(x for x in asked if row.target in _needs(row, x) and row.target in saved)
     by_marks = bool(marks) and any(names_in(rules[x]) & set(marks) for x in asked)
     named = set().union(*(_needs(row, x) for x in asked)) if asked else set()
     others = [y for y in row.operands if y != row.target and y in named and y in saved]
@@ -79,7 +79,9 @@ def needs_of(op: str, wanted: Collection[str] | None) -> Needs:
     what += others + (["its output"] if output else [])
     quoted = tuple(f"{x}: {rules[x]}" for x in asked)
     quoted += tuple(f"{mark}: {row.marks[mark]}" for mark in marks if by_marks)
-    return Needs(quoted, tuple(what), _why(row, asked, own, by_marks, others, output), own, len(marks) if by_marks else 0, output)
+    return Needs(
+        quoted, tuple(what), _why(row, asked, own, by_marks, others, output), own, len(marks) if by_marks else 0, output
+    )
 
 
 def _needs(row: Row, x: str) -> frozenset[str]:
@@ -87,7 +89,7 @@ def _needs(row: Row, x: str) -> frozenset[str]:
 
 
 def _bits(count: int) -> str:
-    return f"{count} bit{'s' if count > 1 else ''} per element of its input"
+    return f"{count} bit{'s' if count > 1 else ''} per element"
 
 
 def _why(row: Row, asked: list[str], own: tuple[str, ...], marks: bool, others: list[str], output: bool) -> str:
@@ -96,18 +98,16 @@ def _why(row: Row, asked: list[str], own: tuple[str, ...], marks: bool, others: 
     sentences = []
     unasked = [y for y in row.rules_in_place if y not in asked and row.target in _needs(row, y)]
     if own:
-        of = "" if own == (row.target,) else f" for the gradient of {_listed(own)}"
-        sentences.append(f"It needs the input that it overwrites{of}.")
-    elif marks:
-        sentences.append("It asks of the input that it overwrites only what is true or false of each element.")
+        whose = "" if own == (row.target,) else f", and the gradient of {_listed(own)} needs it"
+        sentences.append(f"The input is overwritten{whose}.")
+    elif marks and any(row.target in _needs(row, x) for x in asked):
+        sentences.append("The input is overwritten, and only what is true or false of each element is needed.")
     elif unasked:
         rule = row.rules_in_place[unasked[0]]
         sentences.append(f"Only `{unasked[0]}: {rule}` would need its input, and {unasked[0]} wants no gradient.")
     if output:
-        sentences.append("It needs its output, which is the numbers that it has just written.")
-    if others:
-        sentences.append(f"It needs {_listed(others)}, which {'stay' if len(others) > 1 else 'stays'} as it is.")
-    return " ".join(sentences) or "Its rule names no tensor."
+        sentences.append("The output is what was just written: it needs no copy.")
+    return " ".join(sentences) or ("" if others else "The rule names no tensor.")
 
 
 def _listed(names: Collection[str]) -> str:

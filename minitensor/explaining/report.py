@@ -59,7 +59,7 @@ class SavedTensor:
 
     Attributes:
         op: the operation that saved it, and ``where`` it was called.
-        what: its input, its output, ...
+        what: which of its tensors: ``input``, ``output``, ``inputs x and y`` when they are one.
         lost: whether bytes of it were overwritten; if not, only the version of its storage has moved.
         asked_for: whether a backward has asked for it since, and raised.
     """
@@ -73,7 +73,8 @@ class SavedTensor:
     asked_for: bool = False
 
     def __str__(self) -> str:
-        return f"{self.what} {self.shape} of `{self.op}` ({self.where})"
+        place = Spot(self.where.file, self.where.line, f"`{self.where.text}`" if self.where.text else "")
+        return f"the {self.what} {self.shape} of `{self.op}` ({place})"
 
 
 @dataclass
@@ -176,6 +177,16 @@ class Report:
     left_out: int = 0
     cut_short: str = ""
     error: BaseException | None = None
+
+    def folded(self) -> list[tuple[Row, Row, int]]:
+        """The rows without repetitions, as a loop makes them: the first, the last, and how many are alike."""
+        alike: dict[tuple[Any, ...], list[Any]] = {}
+        for row in self.rows:
+            key = row.op, row.where.line, row.where.text, row.verdicts, str(row.tensor), row.happened, row.error
+            group = alike.setdefault(key, [row, row, 0])
+            group[1] = row
+            group[2] += 1
+        return [(first, last, number) for first, last, number in alike.values()]
 
     def __str__(self) -> str:
         from minitensor.explaining.text import as_text

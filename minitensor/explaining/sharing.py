@@ -20,7 +20,7 @@ MOST_ENTRIES = 64  # of a list, tuple or dict that are looked through
 
 
 def peek(x: Tensor) -> Node | None:
-    """The node of the value that ``x`` shows; for a view that is out of date, its family's. Brings nothing up to date."""
+    """The node of the value that ``x`` shows; for a view that is out of date, its family's. Nothing changes."""
     history = x._history
     return x._node if history is None or x._seen == history.epoch else history.node
 
@@ -60,8 +60,8 @@ class Sharing:
 
     def view(self, x: Tensor, base: Tensor, name: str) -> None:
         """``x`` is a view of ``base``, which the program calls ``name`` there."""
-        self.meet(base)
-        called = name or self.name_of(base) or f"a tensor of shape {list(base._array.shape)}"
+        self.meet(base, name)
+        called = self.name_of(base) or f"a tensor of shape {list(base._array.shape)}"
         together = x._history is not None and x._history is base._history
         self.meet(x).base = f"view of {called}" if together else f"detached alias of {called}"
 

@@ -1,4 +1,4 @@
-"""A report as text for a terminal, at most 110 columns wide."""
+"""A report as text for a terminal of 120 columns."""
 
 from __future__ import annotations
 
@@ -9,20 +9,19 @@ from minitensor.explaining.report import Report, Row, Totals
 from minitensor.explaining.verdicts import Verdict
 
 WIDTH = 110
-_PLACE, _TENSOR = 42, 32  # columns at most
+_PLACE, _TENSOR = 38, 30  # columns at most
 _INDENT = " " * 14
 
 
 def as_text(report: Report) -> str:
     """Every row, its reasons below it."""
-    parts = [summary(report)]
-    widths = [
-        max((len(cells[i]) for cells in map(_cells, report.rows)), default=0) for i in range(len(_cells(_EMPTY)))
-    ]
-    for row in report.rows:
+    parts = [textwrap.fill(summary(report), WIDTH)]
+    folded = report.folded()
+    widths = [max(map(len, column)) for column in zip(*(_cells(row) for row, _, _ in folded), strict=True)]
+    for row, last, number in folded:
         line = "  ".join(cell.ljust(width) for cell, width in zip(_cells(row), widths, strict=True))
         parts.append("\n" + line.rstrip())
-        parts += _details(row)
+        parts += _wrapped(details(row, last, number))
     if report.left_out:
         parts.append(f"\n{report.left_out:,} operations more are in the sums and not shown.")
     if report.cut_short:
@@ -54,10 +53,10 @@ def sums(totals: Totals) -> list[str]:
 
 
 def versions(row: Row) -> str:
-    """``version 0 -> 1``."""
+    """``0 -> 1``."""
     if row.after is None:
         return ""
-    return f"version {row.before} -> {row.after}" if row.after != row.before else f"version {row.after}"
+    return f"{row.before} -> {row.after}" if row.after != row.before else f"{row.after}"
 
 
 def verdict(row: Row) -> str:
@@ -67,8 +66,7 @@ def verdict(row: Row) -> str:
         Verdict.MARKS: row.marked + row.indexed,
         Verdict.PRESERVES: row.preserved,
     }.get(row.verdict, 0)
-    words = f"{row.verdict.word} {count(nbytes)}" if nbytes else row.verdict.word
-    return ", ".join([words, *(each.word for each in row.verdicts[1:])])
+    return f"{row.verdict.word} {count(nbytes)}" if nbytes else row.verdict.word
 
 
 def needs(row: Row) -> str:
@@ -77,36 +75,35 @@ def needs(row: Row) -> str:
         return row.why
     what = ", ".join(row.needs) or "nothing"
     rules = "; ".join(f"`{rule}`" for rule in row.rules)
-    return f"{what} ({rules}). {row.why}".strip() if rules else f"{what}. {row.why}".strip()
+    return " ".join(part for part in (f"{what}: {rules}." if rules else f"{what}.", row.why) if part)
 
 
-def details(row: Row) -> list[tuple[str, str]]:
-    """The reasons, each with its heading."""
-    told = [("needs", needs(row)), ("happened", row.happened), ("error", row.error), ("instead", row.instead)]
+def details(row: Row, last: Row, number: int) -> list[tuple[str, str]]:
+    """The reasons, each with its heading. ``number`` rows are alike, from ``row`` to ``last``."""
+    repeated = f"{number:,} times, the last time as row {last.number:,}." if number > 1 else ""
+    told = [
+        *(("needs", needs(row)), ("happened", row.happened), ("repeated", repeated)),
+        *(("error", row.error), ("instead", row.instead)),
+    ]
     return [(heading, text) for heading, text in told if text]
 
 
-_EMPTY = Row(0, "", None, "")  # type: ignore[arg-type]
-
-
 def _cells(row: Row) -> tuple[str, ...]:
-    if row is _EMPTY:
-        return ("",) * 5
+    place = str(row.where) if row.where.text else f"{row.where} {row.op}"
     tensor = str(row.tensor) if row.tensor is not None else ""
-    place = f"{row.where}" if row.where.text else f"{row.where} {row.op}"
-    return str(row.number).rjust(3), _cut(place, _PLACE), _cut(tensor, _TENSOR), versions(row), verdict(row)
+    version = f"version {versions(row)}" if versions(row) else ""
+    return str(row.number).rjust(3), _cut(place, _PLACE), _cut(tensor, _TENSOR), version, verdict(row)
 
 
 def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 3] + "..."
 
 
-def _details(row: Row) -> list[str]:
+def _wrapped(told: list[tuple[str, str]]) -> list[str]:
     lines = []
-    for heading, text in details(row):
+    for heading, text in told:
         first = f"     {heading:<9}"
-        paragraphs = text.splitlines() or [""]
-        for paragraph in paragraphs:
+        for paragraph in text.splitlines():
             lines += textwrap.wrap(
                 paragraph, WIDTH, initial_indent=first, subsequent_indent=_INDENT, break_long_words=False
             )

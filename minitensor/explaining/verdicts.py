@@ -15,7 +15,10 @@ class Verdict(Enum):
 
     REFUSED = "refused", "The operation raised an error and wrote nothing."
     RAISES = "raises", "Not a write: an error of backward, or of the program itself."
-    STALE = "stale", "It overwrote, or put out of date, what another operation saved: a backward that needs that raises."
+    STALE = (
+        "stale",
+        "It overwrote, or put out of date, what another operation saved: a backward that needs that raises.",
+    )
     UNRECORDED = "unrecorded", "It changed values and not the history: gradients are those of the program without it."
     COPIES = "copies", "Its own backward needs numbers that it overwrites: they were copied first."
     MARKS = "marks", "Its own backward needs less than a copy: a bit for each element, or an index. That was kept."

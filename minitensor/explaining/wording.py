@@ -10,8 +10,14 @@ from minitensor.explaining.report import Row, SavedTensor
 MOST_NAMED = 3  # savers that a sentence names
 
 
-def what_happened(row: Row, unrecorded: str, whose: str) -> str:
-    """One or more sentences on a write; ``unrecorded`` is a key of ``advice.UNRECORDED``, or empty."""
+def what_happened(row: Row, unrecorded: str, whose: str, in_layer: bool) -> str:
+    """One or more sentences on a write.
+
+    Args:
+        unrecorded: a key of ``advice.UNRECORDED``, or empty.
+        whose: history does not know of it.
+        in_layer: whether it was done by the forward of a user-defined operation.
+    """
     parts = []
     if row.stale:
         parts += _stale(row.stale)
@@ -26,6 +32,8 @@ def what_happened(row: Row, unrecorded: str, whose: str) -> str:
         parts.append(f"Kept its index: {count(row.indexed)}.")
     if row.preserved_for:
         parts.append(_preserved(row))
+    if in_layer:
+        parts.append("Written by the forward of a user-defined operation, whose own backward answers for it.")
     if not parts:
         parts.append("Nothing was copied." if row.recorded else "Nobody wants a gradient: nothing was recorded.")
     return " ".join(parts)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.device.arrays import like
 from minitensor.dtypes import FLOATS
 from minitensor.kernels.indexed import added_at, apart, checked, from_front, whole
 
@@ -68,7 +69,7 @@ def positions(index: Array, shape: tuple[int, ...], axis: int, broadcast: bool) 
     for d in range(len(shape) - 1, -1, -1):
         along = [1] * len(shape)
         along[d] = -1
-        flat += (index if d == axis else np.arange(index.shape[d], like=index).reshape(along)) * step
+        flat += (index if d == axis else like(np.arange(index.shape[d]), index).reshape(along)) * step
         step *= shape[d]
     return flat.reshape(-1), index.shape
 
@@ -119,8 +120,8 @@ def _start(a: Array, index: Array, values: Array, axis: int, broadcast: bool, ou
     """What every write begins with: the target, the flat positions, the values in one dimension."""
     flat, shape = positions(index, a.shape, axis, broadcast)
     values = lined_up(values, shape, broadcast)
-    target = np.array(a, order="C") if out is None else out
-    if not target.flags.writeable:
+    target = a.copy() if out is None else out
+    if type(target) is np.ndarray and not target.flags.writeable:
         raise ValueError("assignment destination is read-only")
     return target, flat, apart(values, target).reshape(-1)
 
@@ -191,10 +192,11 @@ def put_along_axis_amin(
     return _accumulated(np.minimum, _bound(out.dtype, False), out, flat, values, include_self)
 
 
-def counts(flat: Array, include_self: bool) -> tuple[Array, Array]:
-    """Every flat position that is named, once; and how many values meet there."""
-    named, times = np.unique(flat, return_counts=True)
-    return named, times + int(include_self)
+def counts(flat: Array, include_self: bool) -> Array:
+    """For every mention of a flat position, how many values meet there."""
+    number = np.zeros_like(flat, shape=(int(flat.max(initial=-1)) + 1,))
+    np.add.at(number, flat, 1)
+    return number[flat] + int(include_self)
 
 
 def put_along_axis_mean(
@@ -208,10 +210,9 @@ def put_along_axis_mean(
     out, flat, values = _start(a, index, values, axis, broadcast, out)
     _accumulated(np.add, 0, out, flat, values, include_self)
     if flat.size:
-        named, times = counts(flat, include_self)
-        where, at = cells(out, named)
+        where, at = cells(out, flat)
         with np.errstate(all="ignore"):
-            where[at] = where[at] / times.astype(out.dtype)
+            where[at] = where[at] / counts(flat, include_self).astype(out.dtype)
     return out
 
 

@@ -20,7 +20,7 @@ def diagonal_argument(diagonal: Any) -> tuple[Any, ...]:
     return (whole("diagonal", diagonal),)
 
 
-def _above(a: Array, diagonal: int) -> Array:
+def above(a: Array, diagonal: int) -> Array:
     """Where, in the last two dimensions of ``a``, the column is above ``diagonal``."""
     if a.ndim < 2:
         raise ValueError(f"a matrix has at least two dimensions; the shape is {list(a.shape)}")
@@ -37,12 +37,12 @@ def _without(a: Array, dropped: Array, out: Array | None) -> Array:
 
 def tril(a: Array, diagonal: int, out: Array | None = None) -> Array:
     """``a``, with 0 above the diagonal."""
-    return _without(a, _above(a, diagonal), out)
+    return _without(a, above(a, diagonal), out)
 
 
 def triu(a: Array, diagonal: int, out: Array | None = None) -> Array:
     """``a``, with 0 below the diagonal."""
-    return _without(a, ~_above(a, diagonal - 1), out)
+    return _without(a, ~above(a, diagonal - 1), out)
 
 
 # ---------- filling a diagonal ----------
@@ -53,7 +53,7 @@ def fill_diagonal_arguments(value: Any, offset: Any, wrap: Any) -> tuple[Any, ..
     return number("fill_diagonal", "value", value), whole("offset", offset), bool(wrap)
 
 
-def _main_diagonal(shape: tuple[int, ...], offset: int, wrap: bool) -> tuple[Array, ...]:
+def main_diagonal(shape: tuple[int, ...], offset: int, wrap: bool) -> tuple[Array, ...]:
     """The cells of the main diagonal, each moved ``offset`` columns along its row; those that leave it drop out."""
     if len(shape) < 2:
         raise ValueError(f"a diagonal needs at least two dimensions; the shape is {list(shape)}")
@@ -64,17 +64,17 @@ def _main_diagonal(shape: tuple[int, ...], offset: int, wrap: bool) -> tuple[Arr
         rows = np.arange(shape[0])
         # Wrapped, the diagonal begins anew after leaving one row out.
         column = rows % (columns + 1) if wrap else rows
-        keep = (column < columns) & (0 <= column + offset) & (column + offset < columns)
+        keep = (column < columns) & (column + offset >= 0) & (column + offset < columns)
         return rows[keep], column[keep] + offset
     along = np.arange(columns)
-    along = along[(0 <= along + offset) & (along + offset < columns)]
+    along = along[(along + offset >= 0) & (along + offset < columns)]
     return (*(along for _ in shape[1:]), along + offset)
 
 
 def fill_diagonal(a: Array, value: Any, offset: int, wrap: bool, out: Array | None = None) -> Array:
     """``a``, with ``value`` on a diagonal."""
-    cells = _main_diagonal(a.shape, offset, wrap)
-    one = stored("fill_diagonal", value, a.dtype)
+    cells = main_diagonal(a.shape, offset, wrap)
+    one = stored("value", value, a.dtype)
     out = np.array(a, order="C") if out is None else out
     out[cells] = one
     return out

@@ -119,22 +119,6 @@ def sigmoid(a: Array, out: Array | None = None) -> Array:
         return np.add(half, 0.5, out=half)
 
 
-def round_half_away(a: Array, out: Array | None = None) -> Array:
-    """The nearest whole number, halves away from zero; numpy's own goes to even."""
-    _no_bools("round", a)
-    if a.dtype not in FLOATS:
-        return np.positive(a, out=out)
-    with np.errstate(all="ignore"):
-        away = np.trunc(a)
-        away = away + np.copysign(np.abs(a - away) >= 0.5, a)
-    # inf - inf is not a number.
-    away = np.where(np.isfinite(a), away, a).astype(a.dtype)
-    if out is None:
-        return away
-    out[...] = away
-    return out
-
-
 def fill_arguments(value: Any) -> tuple[Any, ...]:
     """One number."""
     return (number("fill_", "value", value),)

@@ -1,4 +1,4 @@
-"""What the book's notebooks use: the stage, questions, checked exercises and cell magics.
+"""What the book's notebooks use: the stage, reports as tables, questions, checked exercises and cell magics.
 
     %load_ext minitensor.notebook
     from minitensor.notebook import check, predict, require, stage
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from minitensor.notebook import stage
+from minitensor.notebook import explain_html, stage
 from minitensor.notebook.exercise import check, require
 from minitensor.notebook.quiz import predict
 
@@ -23,6 +23,7 @@ __all__ = ["check", "predict", "require", "stage"]
 def load_ipython_extension(ipython: InteractiveShell) -> None:
     """Register the cell magics; IPython calls this for `%load_ext minitensor.notebook`."""
     from minitensor.notebook.expect import ExpectError
+    from minitensor.notebook.explain_magic import ExplainMagic
     from minitensor.notebook.stage_magic import StageMagic
 
-    ipython.register_magics(ExpectError, StageMagic)
+    ipython.register_magics(ExpectError, ExplainMagic, StageMagic)

@@ -22,22 +22,22 @@ def inside(x: Array, min: Any, max: Any) -> Array:
     return np.logical_and(x > min, x < max)
 
 
-def power_slope(x: Array, y: Array) -> Array:
-    """The slope of ``x ** y`` along x; 0 where y is 0, also at x = 0."""
+def power_slope(g: Array, x: Array, y: Array) -> Array:
+    """``g`` times the slope of ``x ** y`` along x; 0 where y is 0, also at x = 0."""
     if y.ndim == 0:
         exponent = y.item()
         if exponent == 2:
-            return x * y
+            return g * (x * y)
         if exponent == 0:
-            return np.zeros_like(x)
+            return np.zeros_like(g)
     with np.errstate(all="ignore"):
-        return np.where(y == 0, 0, y * np.power(x, y - 1))
+        return np.where(y == 0, 0, g * (y * np.power(x, y - 1)))
 
 
-def power_log(x: Array, out: Array) -> Array:
-    """The slope of ``out = x ** y`` along y; 0 at x = 0."""
+def power_log(g: Array, x: Array, out: Array) -> Array:
+    """``g`` times the slope of ``out = x ** y`` along y; 0 at x = 0."""
     with np.errstate(all="ignore"):
-        return np.where(x == 0, 0, out * np.log(x))
+        return np.where(x == 0, 0, g * (out * np.log(x)))
 
 
 def spread(g: Array, shape: tuple[int, ...], axis: Any, keepdim: bool) -> Array:

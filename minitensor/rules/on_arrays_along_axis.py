@@ -7,7 +7,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from minitensor.kernels.along_axis import cells, counts, lined_up, positions, put_along_axis, put_along_axis_multiply, taken
+from minitensor.kernels.along_axis import (
+    cells,
+    counts,
+    lined_up,
+    positions,
+    put_along_axis,
+    put_along_axis_multiply,
+    taken,
+)
 from minitensor.kernels.indexed import added_at, last_of_each
 
 Array = np.ndarray
@@ -59,8 +67,7 @@ def shares_along(g: Array, indices: Array, axis: int, include_self: bool, broadc
     flat, _ = positions(indices, g.shape, axis, broadcast)
     whole = np.ones_like(g, order="C")
     if flat.size:
-        named, times = counts(flat, include_self)
-        whole.reshape(-1)[named] = 1 / times
+        whole.reshape(-1)[flat] = 1 / counts(flat, include_self)
     return whole
 
 
@@ -81,24 +88,22 @@ def turns_along(flat: Array) -> list[Array]:
     return [order[turn == k] for k in range(int(turn.max(initial=-1)) + 1)]
 
 
-def factors_along(
-    arr: Array, indices: Array, values: Array, axis: int, include_self: bool, broadcast: bool
-) -> Array:
+def factors_along(arr: Array, indices: Array, values: Array, axis: int, include_self: bool, broadcast: bool) -> Array:
     """For every value, the product of what else it was multiplied with; no division, so zeros are no exception."""
     flat, spread = positions(indices, arr.shape, axis, broadcast)
     factors = lined_up(values, spread, broadcast).reshape(-1)
-    named, place = np.unique(flat, return_inverse=True)
-    place = place.reshape(-1)
+    turns = turns_along(flat)
     before, after = np.ones_like(factors), np.ones_like(factors)
+    running = np.empty_like(factors, shape=(int(flat.max(initial=-1)) + 1,))
     with np.errstate(all="ignore"):
-        running = taken(arr, named) if include_self else np.ones_like(factors, shape=named.shape)
-        for turn in turns_along(flat):
-            before[turn] = running[place[turn]]
-            running[place[turn]] *= factors[turn]
-        running = np.ones_like(running)
-        for turn in reversed(turns_along(flat)):
-            after[turn] = running[place[turn]]
-            running[place[turn]] *= factors[turn]
+        running[flat] = taken(arr, flat) if include_self else 1
+        for turn in turns:
+            before[turn] = running[flat[turn]]
+            running[flat[turn]] *= factors[turn]
+        running[flat] = 1
+        for turn in reversed(turns):
+            after[turn] = running[flat[turn]]
+            running[flat[turn]] *= factors[turn]
         return (before * after).reshape(spread)
 
 
@@ -140,7 +145,9 @@ def extreme_self(
 ) -> Array:
     """The gradient for the elements that were compared with the values; ties share it."""
     with np.errstate(all="ignore"):
-        rest = np.where(kept, g / ties_along(kept, out, indices, values, axis, include_self, broadcast), g.dtype.type(0))
+        rest = np.where(
+            kept, g / ties_along(kept, out, indices, values, axis, include_self, broadcast), g.dtype.type(0)
+        )
     return rest if include_self else emptied_along(rest, indices, axis, broadcast)
 
 
@@ -160,4 +167,6 @@ def extreme_along(
     with np.errstate(all="ignore"):
         part = g / ties_along(kept, out, indices, values, axis, include_self, broadcast)
     part = taken(part, flat).reshape(spread)
-    return fitted_to(np.where(winners_along(out, indices, values, axis, broadcast), part, g.dtype.type(0)), shape, broadcast)
+    return fitted_to(
+        np.where(winners_along(out, indices, values, axis, broadcast), part, g.dtype.type(0)), shape, broadcast
+    )

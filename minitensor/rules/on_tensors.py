@@ -31,16 +31,19 @@ def inside(x: Tensor, min: Any, max: Any) -> Tensor:
     return constant(on_arrays.inside(x._array, min, max))
 
 
-def power_slope(x: Tensor, y: Tensor) -> Tensor:
-    """The slope of ``x ** y`` along x."""
-    flat = y == 0
-    return _where(flat, 0.0, y * x ** _where(flat, 1.0, y - 1))
+def power_slope(g: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    """``g`` times the slope of ``x ** y`` along x."""
+    flat = y._array == 0
+    if not y.stop_gradient:
+        flat = flat & (x._array == 0)  # elsewhere the slope is 0 there, but not constant along y
+    flat = constant(np.asarray(flat))
+    return _where(flat, 0.0, g) * (y * _where(flat, 1.0, x) ** (y - 1))
 
 
-def power_log(x: Tensor, out: Tensor) -> Tensor:
-    """The slope of ``out = x ** y`` along y."""
+def power_log(g: Tensor, x: Tensor, out: Tensor) -> Tensor:
+    """``g`` times the slope of ``out = x ** y`` along y."""
     at_zero = x == 0
-    return _where(at_zero, 0.0, out * _log(_where(at_zero, 1.0, x)))
+    return _where(at_zero, 0.0, g) * (_where(at_zero, 0.0, out) * _log(_where(at_zero, 1.0, x)))
 
 
 def spread(g: Tensor, shape: tuple[int, ...], axis: Any, keepdim: bool) -> Tensor:

@@ -15,7 +15,7 @@ op("multiply", np.multiply, "x y", "Elementwise product.", x="g * y", y="g * x",
 op("divide", np.divide, "x y", "Elementwise quotient; rounded down with rounding_mode 'floor', to zero with 'trunc'.",
    floats=True, x="g / y", y="-g * out / y", aliases=("div",), signature="x, y, name=None, *, rounding_mode=None",
    first="if rounding_mode is not None: return rounded_division('divide{_}', x, y, rounding_mode)")  # fmt: skip
-op("pow", kernels.power, "x y", "Elementwise power.", x="g * power_slope(x, y)", y="g * power_log(x, out)")
+op("pow", kernels.power, "x y", "Elementwise power.", x="power_slope(g, x, y)", y="power_log(g, x, out)")
 op("maximum", np.maximum, "x y", "The larger of two elements; at a tie the gradient goes to y.",
    x="where(x > y, g, 0)", y="where(x > y, 0, g)")  # fmt: skip
 op("minimum", np.minimum, "x y", "The smaller of two elements; at a tie the gradient goes to y.",

@@ -16,7 +16,8 @@ op("log1p", np.log1p, "x", "log(1 + x), exact near 0.", floats=True, x="g / (1 +
 op("sigmoid", elementwise.sigmoid, "x", "1 / (1 + exp(-x)).", floats=True, x="g * out * (1 - out)", spaces="TmF")
 op("logit", functions.logit, "x", "log(x / (1 - x)), the inverse of sigmoid; with eps, x is first brought between eps "
    "and 1 - eps, and the gradient is 0 outside.", arguments=("eps=None",), prepare=functions.logit_arguments,
-   floats=True, x="where(x < eps, 0, where(x > 1 - eps, 0, g / (x * (1 - x))))")  # fmt: skip
+   floats=True, marks={"passed": "logical_and(x >= eps, x <= 1 - eps)"},
+   x="where(passed, g, 0) / (where(passed, x, 0.5) * (1 - where(passed, x, 0.5)))")  # fmt: skip
 
 # ---------- trigonometric functions ----------
 
@@ -40,7 +41,8 @@ op("atanh", np.arctanh, "x", "Inverse hyperbolic tangent.", floats=True, x="g * 
 # ---------- of two numbers ----------
 
 op("hypot", np.hypot, "x y", "sqrt(x * x + y * y), without overflow on the way; the slopes at (0, 0) are taken as 0.",
-   floats=True, x="g * (x / where(out == 0, 1, out))", y="g * (y / where(out == 0, 1, out))")  # fmt: skip
+   floats=True, x="where(out == 0, 0, g) * (x / where(out == 0, 1, out))",
+   y="where(out == 0, 0, g) * (y / where(out == 0, 1, out))")  # fmt: skip
 op("copysign", np.copysign, "x y", "The size of x with the sign of y, which gets gradient 0; the slope at x = 0 is "
    "taken as 0.", floats=True,
    marks={"kept": "copysign(sign(x), y) * sign(x) > 0", "turned": "copysign(sign(x), y) * sign(x) < 0"},

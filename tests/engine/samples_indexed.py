@@ -14,6 +14,7 @@ import numpy as np
 
 import minitensor as mt
 from minitensor.operations import FUNCTIONS
+from minitensor.table import ROWS
 from tests.engine.samples import ANY, CONDITION, OTHER, product, sample
 
 Operation = Callable[..., mt.Tensor]
@@ -131,10 +132,12 @@ for _add in (False, True):
     case("index_put", f"rows {_how}", lambda op, x, v, a=_add: op(x, (whole([2, 0, 2]),), v, a),
          each_place([(2,), (0,), (2,)], _add), GRID, BLOCK[:3])  # fmt: skip
     case("index_put", f"a mask {_how}", lambda op, x, v, a=_add: op(x, (mt.to_tensor(GRID > 1),), v, a),
-         each_place([tuple(map(int, p)) for p in np.argwhere(GRID > 1)], _add), GRID, BLOCK[:2, :2].ravel())  # fmt: skip
+         each_place([tuple(map(int, p)) for p in np.argwhere(GRID > 1)], _add), GRID,
+         BLOCK[:2, :2].ravel())  # fmt: skip
     case("index_put", f"broadcast indices {_how}",
          lambda op, x, v, a=_add: op(x, (whole([[1], [0]]), whole([0, 3])), v, a),
-         lambda x, v, a=_add: each_place([(1, 0), (1, 3), (0, 0), (0, 3)], a)(x, v.ravel()), GRID, BLOCK[:2, :2])  # fmt: skip
+         lambda x, v, a=_add: each_place([(1, 0), (1, 3), (0, 0), (0, 3)], a)(x, v.ravel()), GRID,
+         BLOCK[:2, :2])  # fmt: skip
 
 
 # ---------- single elements along an axis ----------
@@ -216,9 +219,11 @@ for _mask in (MASK, MASK[0], MASK[:, :1], np.array(True), np.array(False)):
          GRID, -0.6)  # fmt: skip
     case("masked_scatter", _what, lambda op, x, v, m=_mask: op(x, mt.to_tensor(m), v), counted_off(_mask), GRID, BLOCK)
     case("masked_select", _what, lambda op, x, m=_mask: op(x, mt.to_tensor(m)),
-         lambda x, m=_mask: np.array([x[at] for at in np.ndindex(x.shape) if np.broadcast_to(m, x.shape)[at]]), GRID)  # fmt: skip
+         lambda x, m=_mask: np.array([x[at] for at in np.ndindex(x.shape) if np.broadcast_to(m, x.shape)[at]]),
+         GRID)  # fmt: skip
 case("where", "in the place of x", lambda op, x, y: op(mt.to_tensor(CONDITION), x, y),
-     lambda x, y: np.array([[x[i, j] if CONDITION[i, j] else y[j] for j in range(3)] for i in range(2)]), ANY, OTHER[0])  # fmt: skip
+     lambda x, y: np.array([[x[i, j] if CONDITION[i, j] else y[j] for j in range(3)] for i in range(2)]), ANY,
+     OTHER[0])  # fmt: skip
 
 # ---------- diagonals ----------
 
@@ -310,3 +315,11 @@ ELSEWHERE = {c.name for c in CASES} - {"where"} | {
     *("bernoulli", "cauchy", "exponential", "geometric", "log_normal", "normal", "random", "uniform"),
     "embedding_renorm",
 }
+
+NORMAL = [c for c in CASES if ROWS[c.name].normal]
+IN_PLACE = [c for c in CASES if ROWS[c.name].in_place]
+
+
+def tensors(given: Case) -> list[mt.Tensor]:
+    """What a case is called with, wanting no gradient."""
+    return [mt.to_tensor(array) for array in given.arrays]

@@ -15,7 +15,7 @@ from minitensor.table import ROWS
 from tests.engine import samples_functions
 from tests.engine.samples import SAMPLES, Sample
 from tests.engine.samples_indexed import CASES, Case
-from tests.engine.unread import Program, check
+from tests.engine.unread import Program, check, silence
 
 #: Rows whose arguments may hold a factor 0: the 0 in the gradient is a number, and inf times it is nan.
 FACTORS = {"scale", "lerp", "prod", "cumprod", "put_along_axis_multiply", "renorm", "softmax", "remainder"}
@@ -78,3 +78,105 @@ def test_nothing_undefined_gets_past_what_a_normal_operation_does_not_read(progr
 @pytest.mark.parametrize("program", IN_PLACE, ids=str)
 def test_nothing_undefined_gets_past_what_an_in_place_operation_overwrites(program: Program):
     check(program)
+
+
+# ---------- kinks, ties and numbers that are not finite: which elements get 0 is declared ----------
+
+NAN, INF = float("nan"), float("inf")
+
+#: Operation, operands (those that are lists want a gradient), arguments; then for each such operand 1 where some of the
+#: gradient gets through and 0 where none may.
+DECLARED = [
+    ("abs", [[0.0, -0.0, -2.0, INF, NAN]], {}, [0, 0, 1, 1, 0]),
+    ("relu", [[0.0, -0.0, -INF, -1.0, INF, NAN]], {}, [0, 0, 0, 0, 1, 0]),
+    ("relu6", [[0.0, 6.0, -INF, INF, 3.0, NAN]], {}, [0, 0, 0, 0, 1, 0]),
+    ("hardtanh", [[-1.0, 1.0, -INF, INF, 0.5, NAN]], {}, [0, 0, 0, 0, 1, 0]),
+    ("thresholded_relu", [[1.0, -INF, 0.5, INF, NAN]], {}, [0, 0, 0, 1, 0]),
+    ("leaky_relu", [[-1.0, -INF, 2.0]], {"negative_slope": 0.0}, [0, 0, 1]),
+    ("elu", [[-1.0, -INF, 2.0]], {"alpha": 0.0}, [0, 0, 1]),
+    ("clip", [[-2.0, -1.0, 0.5, 1.0, INF, -INF, NAN]], {"min": -1.0, "max": 1.0}, [0, 0, 1, 0, 0, 0, 0]),
+    ("clip", [[-INF, 0.5, NAN]], {"min": 0.0}, [0, 1, 0]),
+    ("clip", [[INF, 0.5]], {"max": 1.0}, [0, 1]),
+    ("clip", [[-INF, INF, 0.5]], {"min": 2.0, "max": 1.0}, [0, 0, 0]),
+    ("nan_to_num", [[NAN, INF, -INF, 2.0]], {}, [0, 0, 0, 1]),
+    ("sign", [[0.0, -INF, NAN, 2.0]], {}, [0, 0, 0, 0]),
+    ("round", [[0.5, -INF, NAN]], {}, [0, 0, 0]),
+    ("ceil", [[0.0, INF, NAN]], {}, [0, 0, 0]),
+    ("floor", [[0.0, INF, NAN]], {}, [0, 0, 0]),
+    ("trunc", [[0.0, INF, NAN]], {}, [0, 0, 0]),
+    ("floor_divide", [[0.0, INF, NAN, 1.0], [0.0, 0.0, 1.0, INF]], {}, [0, 0, 0, 0], [0, 0, 0, 0]),
+    ("trunc_divide", [[0.0, INF, NAN, 1.0], [0.0, 0.0, 1.0, INF]], {}, [0, 0, 0, 0], [0, 0, 0, 0]),
+    ("maximum", [[1.0, 1.0, 2.0, -INF, INF], [1.0, INF, -INF, 0.0, INF]], {}, [0, 0, 1, 0, 0], [1, 1, 0, 1, 1]),
+    ("minimum", [[1.0, 1.0, 2.0, -INF, INF], [1.0, -INF, INF, 0.0, INF]], {}, [0, 0, 1, 1, 0], [1, 1, 0, 0, 1]),
+    ("copysign", [[0.0, -0.0, 2.0], [1.0, NAN, -INF]], {}, [0, 0, 1], [0, 0, 0]),
+    ("pow", [[0.0, INF, 2.0, NAN], 0.0], {}, [0, 0, 0, 0]),
+    ("pow", [[0.0, INF, 2.0, NAN, 3.0], np.array([0.0, 0.0, 0.0, 0.0, 1.0])], {}, [0, 0, 0, 0, 1]),
+    ("pow", [np.array([0.0, 2.0]), [2.0, 3.0]], {}, [0, 1]),
+    ("hypot", [[0.0, 3.0], [0.0, 4.0]], {}, [0, 1], [0, 1]),
+    ("max", [[INF, 1.0, -INF]], {}, [1, 0, 0]),
+    ("min", [[INF, 1.0, -INF]], {}, [0, 0, 1]),
+    ("where", [np.array([True, False]), [1.0, NAN], [INF, 2.0]], {}, [1, 0], [0, 1]),
+    ("tril", [[[1.0, NAN], [2.0, INF]]], {}, [[1, 0], [1, 1]]),
+    ("triu", [[[1.0, INF], [NAN, 2.0]]], {}, [[1, 1], [0, 1]]),
+    ("fill", [[NAN, INF, 2.0]], {"value": 0.0}, [0, 0, 0]),
+    ("zero", [[NAN, INF, 2.0]], {}, [0, 0, 0]),
+    ("logit", [[0.0, 0.1, 0.5, 1.0, INF, NAN]], {"eps": 0.2}, [0, 0, 1, 0, 0, 0]),
+]
+FORMS = [
+    pytest.param(*entry[:3], entry[3:], in_place, id=f"{entry[0]}{'_' * in_place}-{number}")
+    for number, entry in enumerate(DECLARED)
+    for in_place in (False, True)
+    if (ROWS[entry[0]].in_place if in_place else ROWS[entry[0]].normal)
+]
+
+
+@pytest.mark.parametrize(("name", "operands", "arguments", "passing", "in_place"), FORMS)
+@pytest.mark.parametrize("g", [INF, -INF, NAN])
+def test_at_a_kink_or_a_bound_the_side_that_gets_nothing_gets_exactly_0(
+    name, operands, arguments, passing, in_place, g
+):
+    leaves = [mt.to_tensor(a, "float64", stop_gradient=False) for a in operands if isinstance(a, list)]
+    order = iter(leaves)
+    given = [next(order) if isinstance(a, list) else a if isinstance(a, float) else mt.to_tensor(a) for a in operands]
+    if in_place:
+        target = ROWS[name].operands.index(ROWS[name].target)
+        if isinstance(given[target], mt.Tensor):
+            given[target] = given[target].clone()
+    with silence():
+        result = FUNCTIONS[name + "_" * in_place](*given, **arguments)
+        incoming = mt.full(result.shape, g, "float64")
+        incoming.stop_gradient = False
+        recorded = mt.grad(result, leaves, incoming, create_graph=True)
+        result.backward(incoming, retain_graph=True)
+        outputs = [x for x in recorded if not x.stop_gradient]
+        second = mt.grad(outputs, leaves, allow_unused=True) if outputs else []
+    for leaf, mask in zip(leaves, passing, strict=True):
+        nothing = np.array(mask) == 0
+        assert (leaf.grad.numpy()[nothing] == 0).all(), leaf.grad
+        assert not (leaf.grad.numpy()[~nothing] == 0).any(), leaf.grad
+    for gradients in (recorded, second):
+        for gradient, mask in zip(gradients, passing, strict=False):
+            assert gradient is None or (gradient.numpy()[np.array(mask) == 0] == 0).all(), gradient
+
+
+# ---------- what only overwrites ----------
+
+FILLS = [
+    name
+    for name, row in ROWS.items()
+    if not row.normal and row.rules == {"x": "zeros_like(g)"} and name not in {s.name for s in SAMPLES}
+]
+
+
+@pytest.mark.parametrize("name", FILLS)
+def test_what_a_random_fill_overwrote_gets_exactly_0(name: str):
+    x = mt.to_tensor([NAN, INF, -INF, 1.0], "float64", stop_gradient=False)
+    y = x.clone()
+    FUNCTIONS[name + "_"](y, *([0.5] if "probs" in ROWS[name].argument_names else []))
+    y.backward(mt.to_tensor([NAN, INF, -INF, NAN], "float64"))
+    assert x.grad.tolist() == [0, 0, 0, 0]
+
+
+def test_every_row_with_a_gradient_is_checked():
+    checked = {p.name.rstrip("_").split("-")[0] for p in NORMAL + IN_PLACE} | set(FILLS)
+    assert {name for name, row in ROWS.items() if row.rules} <= checked | {entry[0] for entry in DECLARED}

@@ -14,7 +14,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -32,12 +32,15 @@ class Program:
 
     Attributes:
         smooth: its zeros are factors that happen to be 0, as in ``0 * x``: inf times 0 is nan there, as it should be.
+        composed: a product is not read to its end. The gradient 0 of a product is multiplied by its other factor, and 0
+            times inf is nan, as it should be.
     """
 
     name: str
     run: Run
     arrays: tuple[np.ndarray, ...]
-    smooth: bool = field(default=False)
+    smooth: bool = False
+    composed: bool = False
 
     def __str__(self) -> str:
         return self.name
@@ -58,18 +61,22 @@ def silence() -> Iterator[None]:
 
 
 def changes(program: Program, others: Callable[[float], Sequence[float]]) -> list[np.ndarray]:
-    """For every input a table, result elements by input elements: whether one of the ``others`` changes the result."""
-    base = program.result(program.arrays)
-    tables = []
-    for k, array in enumerate(program.arrays):
-        table = np.zeros((base.size, array.size), bool)
-        for e, index in enumerate(np.ndindex(array.shape)):
-            for other in others(float(array[index])):
-                moved = [a.copy() for a in program.arrays]
-                moved[k][index] = other
-                after = program.result(moved)
-                table[:, e] |= ~((after == base) | (np.isnan(after) & np.isnan(base))).ravel()
-        tables.append(table)
+    """For every input a table, result elements by input elements: whether one of the ``others`` changes the result.
+
+    Tried twice, the second time with all numbers a little different: what is unread because another number just
+    happens to be 0 does not count.
+    """
+    tables = [np.zeros((program.result(program.arrays).size, a.size), bool) for a in program.arrays]
+    for nearby in (0.0, STEP):
+        arrays = [np.asarray(a + nearby * weights(a.shape)) for a in program.arrays]
+        base = program.result(arrays)
+        for table, array in zip(tables, arrays, strict=True):
+            for e, index in enumerate(np.ndindex(array.shape)):
+                old = array[index]
+                for array[index] in others(float(old)):
+                    after = program.result(arrays)
+                    table[:, e] |= ~((after == base) | (np.isnan(after) & np.isnan(base))).ravel()
+                array[index] = old
     return tables
 
 
@@ -105,7 +112,9 @@ def gradients(program: Program, arrays: Sequence[np.ndarray], g: np.ndarray, v: 
         incoming = mt.to_tensor(g, stop_gradient=False)
         result = program.run(*leaves)
         recorded = mt.grad(result, leaves, incoming, create_graph=True, allow_unused=True)
-        pairs = [(x, mt.to_tensor(w)) for x, w in zip(recorded, v, strict=True) if x is not None and not x.stop_gradient]
+        pairs = [
+            (x, mt.to_tensor(w)) for x, w in zip(recorded, v, strict=True) if x is not None and not x.stop_gradient
+        ]
         second = [None] * (len(leaves) + 1)
         if pairs:
             outputs, weights = zip(*pairs, strict=True)
@@ -130,8 +139,8 @@ def equal(got: np.ndarray, want: np.ndarray, where: np.ndarray, what: str) -> No
     np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12, err_msg=what)
 
 
-def check(program: Program) -> int:
-    """Every promise of this module; returns for how many pairs of result and input element there was one to keep."""
+def check(program: Program) -> None:
+    """Every promise of this module."""
     arrays = program.arrays
     shape = program.result(arrays).shape
     size = int(np.prod(shape, dtype=int))
@@ -162,6 +171,8 @@ def check(program: Program) -> int:
                 what = f"{kind} order, input {k}, incoming gradient {poison} at {r}"
                 equal(getattr(got, kind)[k], getattr(want, kind)[k], zero[k][r], what)
 
+    if program.composed:
+        return
     # Numbers that nobody reads.
     nobody = [table.all(axis=0).reshape(a.shape) for table, a in zip(ignored, arrays, strict=True)]
     for poison in NOT_FINITE:
@@ -173,4 +184,3 @@ def check(program: Program) -> int:
             for k, (had, has) in enumerate(zip(getattr(want, kind), getattr(got, kind), strict=True)):
                 equal(has, had, np.full(had.size, True), f"{kind} order, input {k}, {poison} where nobody reads")
         equal(got.second_g, want.second_g, np.full(size, True), f"second order, g, {poison} where nobody reads")
-    return sum(int(table.sum()) for table in zero)

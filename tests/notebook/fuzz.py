@@ -63,7 +63,15 @@ def _lines(draw: random.Random, depth: int) -> list[str]:
     elif depth < 2:
         inside = [f"    {line}" for _ in range(draw.randint(1, 3)) for line in _lines(draw, depth + 1)]
         head = draw.choice(
-            ["with mt.no_grad():", POLICY, POLICY, "for i in range(2):", "if True:", f"for {z} in [{x}, {y}]:", "def g({x}):"]
+            [
+                "with mt.no_grad():",
+                POLICY,
+                POLICY,
+                "for i in range(2):",
+                "if True:",
+                f"for {z} in [{x}, {y}]:",
+                "def g({x}):",
+            ]
         )
         if head.startswith("def"):
             body = [f"    {line}" for line in inside]

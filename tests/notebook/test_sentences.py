@@ -9,6 +9,7 @@ import pytest
 import minitensor as mt
 from minitensor.notebook.recording import record
 from minitensor.notebook.recording.cells import text_of
+from tests.notebook import fuzz
 from tests.notebook.programs import PROGRAMS
 
 LEAF = "x = mt.to_tensor([1., 2., 3.], stop_gradient=False)\n"
@@ -201,6 +202,82 @@ def test_a_refusal_under_the_old_policy():
         '`sin_` is refused under the policy "2.5": its backward needs the input that it would overwrite. Nothing is '
         "written."
     )
+
+
+COW = {
+    # a copy that two operations read
+    LEAF + "a = x * 2\ny = a * a\na.sin_()": [
+        "`sin_` needs its input for backward, so it first copies 12 bytes to storage 4. Then it writes all 3 cells of "
+        "storage 2: version 1. `multiply` (line 3) reads the copy, too.",
+    ],
+    # at most the bytes that the write covers, and each once
+    LEAF + "a = x * 2\ny = a * a\na[1] = 0\na[1] = 5\na.add_(1)\ny.sum().backward()": [
+        "Line 4 writes 1 cell of storage 2, which goes from version 0 to version 1. Just before, 4 bytes were copied "
+        "to storage 4: `multiply` (line 3) still needs them.",
+        "Line 5 writes 1 cell of storage 2, which goes from version 1 to version 2. What `multiply` (line 3) needs of "
+        "these cells was copied before, so nothing is copied now.",
+        "`add_` writes all 3 cells of storage 2, which goes from version 2 to version 3. Just before, 8 bytes were "
+        "copied and joined with earlier copies: `multiply` (line 3) still needs them.",
+        "`sum` makes storage 7, 4 bytes, and a new tensor, held by the running line. `sum` saves nothing for backward.",
+        "`backward` starts at `sum@0` with the gradient 1.",
+        "`sum` (line 7) takes 1 and sends [1, 1, 1] to `y@0`.",
+        "`multiply` (line 3) sends [2, 4, 6] and [2, 4, 6] to `a@0`: [4, 8, 12] together. Storage 6, its copy, "
+        "is freed: 12 bytes.",
+        "`multiply` (line 2) takes [4, 8, 12] and sends [8, 16, 24] to `x@0`.",
+        "`backward` is done: `x.grad` is [8, 16, 24], in storage 8, 12 bytes. Storage 7 is freed.",
+    ],
+    # cells that nobody saved
+    LEAF + "a = x * 2\ny = a[0:2] * a[0:2]\na[2] = 0": [
+        "Line 4 writes 1 cell of storage 2, which goes from version 0 to version 1. No byte that `multiply` (line 3) "
+        "saved is overwritten, so nothing is copied.",
+    ],
+    # a bit for each element
+    LEAF + "a = x * 2\na.clip_(3, 5)": [
+        "`clip_` keeps marks of its input, 1 bit per element, 1 byte in storage 3, then writes all 3 cells of storage "
+        "2: version 1.",
+    ],
+}
+
+
+@pytest.mark.parametrize("source", COW, ids=range(len(COW)))
+def test_what_copy_on_write_says(source):
+    said = sentences(source, policy="copy_on_write")
+    assert said[-len(COW[source]) :] == COW[source]
+
+
+def test_a_saved_tensor_that_only_became_older_is_told_from_one_that_is_gone():
+    source = LEAF + "a = x * 1\ny = a[0:2] * a[0:2]\na[2] = 8\ny.sum().backward()"
+    said = sentences(source)
+    assert said[3] == (
+        "Line 4 writes 1 cell of storage 2, which goes from version 0 to version 1. None of the bytes that `multiply` "
+        "(line 3) saved are overwritten, but the version moved: `backward` will be refused."
+    )
+    assert said[-1] == (
+        "`multiply` (line 3) asks for `a` at version 0 and finds version 1, so `backward` raises. None of its bytes "
+        "were overwritten: only the version moved."
+    )
+
+
+def test_an_operation_that_was_recorded_before_the_first_line_is_told_as_such():
+    namespace = {"__name__": "__main__", "mt": mt}
+    exec(LEAF + "a = x * 2\ny = a * a", namespace)
+    assert sentences("a[0] = 1", namespace, policy="copy_on_write") == [
+        "Line 1 writes 1 cell of storage 1, which goes from version 0 to version 1. Just before, 4 bytes were copied "
+        "to storage 2: an earlier `multiply` still needs them.",
+    ]
+
+
+def test_what_a_write_does_to_saved_tensors_is_always_said():
+    """In programs of every kind, also where the sentence is short of words."""
+    for policy in ("2.6", "copy_on_write"):
+        for source in [*PROGRAMS.values(), *map(fuzz.program, range(40))]:
+            mt.seed(0)
+            done = record.run(source, {"__name__": "__main__", "mt": mt}, file="<program>", policy=policy, limit=1000)
+            for step in done.variant["steps"]:
+                did = {event["do"] for event in step["events"]}
+                if "raise" not in did:
+                    assert "stale" not in did or "refuse" in step["say"], step["say"]
+                    assert "preserve" not in did or "cop" in step["say"], step["say"]
 
 
 def test_an_operation_that_saves_its_own_result_says_so():

@@ -69,6 +69,40 @@ def test_a_copy_keeps_the_saved_numbers():
     assert words.count("copy of a@0") >= 2
 
 
+def test_a_part_that_is_kept_stands_in_a_storage_of_its_own_and_nothing_is_red():
+    trace = pages.trace("preserved")
+    number = [variant["label"] for variant in trace["variants"]].index("copy on write")
+    svg = picture.svg(trace, number, step=3, width=1000)
+    words = drawn_text(svg)
+    assert {"part of h@0", "saved h@0", "h@0 and a copy", "version 0 → 1"} <= set(words)
+    assert not [word for word in words if "≠" in word or word.endswith(("is gone", "is stale"))]
+    assert "0 ≠ 1" in drawn_text(picture.svg(trace, 1 - number, step=3, width=1000))
+
+
+def test_the_track_of_what_is_saved_leaves_out_the_cells_that_were_copied():
+    trace = pages.trace("preserved")
+    number = [variant["label"] for variant in trace["variants"]].index("copy on write")
+
+    def dashed(step: int) -> int:  # pieces of the tracks of saved tensors
+        drawn = ElementTree.fromstring(picture.svg(trace, number, step=step, width=1000)).iter(f"{SVG}rect")
+        return sum("stroke-dasharray:4 2" in node.get("style") for node in drawn)
+
+    # both rows of storage 2; the first row there and the copy of the second; two of its cells, and the copies
+    assert [dashed(step) for step in (2, 3, 4)] == [2, 2, 4]
+
+
+def test_a_saved_tensor_whose_bytes_nobody_took_is_stale_but_not_gone():
+    trace = pages.trace("policies")
+    at_the_write = drawn_text(picture.svg(trace, step=5))
+    assert "a@0 is gone" in at_the_write and "a@0 is stale" in at_the_write
+    assert not {"a@0 is gone", "a@0 is stale"} & set(drawn_text(picture.svg(trace, step=4)))
+
+
+def test_marks_are_called_marks_and_drawn_as_bits():
+    words = drawn_text(picture.svg(pages.trace("marks"), step=3))
+    assert {"1-bit marks of a@0", "marks of a@0", "10110000", "01000000", "copy of a@0"} <= set(words)
+
+
 def test_a_gradient_is_drawn_when_it_has_arrived():
     trace = pages.trace("slice")
     seen = [drawn_text(picture.svg(trace, step=step)).count("[10, 10, 1]") for step in range(9)]

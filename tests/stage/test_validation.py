@@ -73,6 +73,8 @@ OF_SHAPE = {
     "a range of three": lambda t, s: s[3]["events"][0].update(ranges=[[0, 1, 2]]),
     "no ranges": lambda t, s: s[3]["events"][0].update(ranges=[]),
     "a shape that is text": lambda t, s: s[0]["events"][1].update(shape="[3]"),
+    "stale without saying why": lambda t, s: s[3]["events"][1].pop("lost"),
+    "stale, but nothing is": lambda t, s: s[3]["events"][1].update(ids=[]),
     "a copy that is not true": lambda t, s: s[2]["events"][5].update(copy=False),
 }
 OF_SENSE = {
@@ -93,6 +95,11 @@ OF_SENSE = {
     "a node that reads nothing known": lambda t, s: s[1]["events"][4].update(ins=["q@0"]),
     "a name that was never there": lambda t, s: s[4]["events"].append({"do": "unname", "name": "q"}),
     "a storage freed twice": lambda t, s: s[4]["events"].extend([{"do": "free", "tensors": [], "storages": ["3"]}] * 2),
+    "stale, but never saved": lambda t, s: s[3]["events"][1].update(ids=["s9"]),
+    "a copy for nobody": lambda t, s: t["variants"][1]["steps"][3]["events"][1].update(id="s9"),
+    "a copy of cells that are not there": lambda t, s: t["variants"][1]["steps"][3]["events"][1].update(
+        ranges=[[0, 3]]
+    ),
     "an error that is not the end": lambda t, s: s[5]["events"].append({"do": "flight", "bytes": 0}),
     "a run of no node": lambda t, s: s[5]["events"].insert(0, {"do": "run", "node": "n9"}),
 }

@@ -52,9 +52,10 @@ function savedWords(f, n) {
   const called = which => [...new Set(which.map(t => keptOf(f, t)))].join(', ');
   const stale = saved.filter(t => isStale(t)), live = saved.filter(t => t.freed === undefined);
   if (n.failed !== undefined && !stale.length) return { text: `saved ${called(saved)}` };
-  if (stale.length) return { text: `${called(stale)}${stale.some(t => t.stale === 'lost') ? ' is gone' : ': version moved'}`, stale: true };
+  if (stale.length) return { text: `${called(stale)}${stale.some(t => t.stale === 'lost') ? ' is gone' : ' is stale'}`, stale: true };
   if (!live.length) return { text: `released ${called(saved)}`, quiet: true };
-  return { text: `${live.every(t => t.marks) ? 'marks of' : live.every(t => t.copy) ? 'copy of' : 'saved'} ${called(live)}${live.some(t => t.part) ? ', part copied' : ''}` };
+  if (live.some(t => t.part)) return { text: `${called(live)} and a copy` };
+  return { text: `${live.every(t => t.marks) ? 'marks of' : live.every(t => t.copy) ? 'copy of' : 'saved'} ${called(live)}` };
 }
 
 /** Who stands at a state, where that is more than its label says. */

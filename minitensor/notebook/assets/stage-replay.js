@@ -57,14 +57,14 @@ const apply = {
   preserve(f, e, k) {
     const t = f.tensors.get(e.id), n = t && f.nodes.get(t.node), { storage, shape, strides, offset, ranges } = e;
     if (!n) return;
-    if (!ranges) return change(f.tensors, e.id, k, { storage, shape, strides, offset, version: 0, copy: true });
+    if (!ranges) return change(f.tensors, e.id, k, { storage, shape, strides, offset, version: 0, copy: true, taken: undefined });
     // a part: the saved tensor reads the rest where it was
     const id = `${e.id} ${storage}`;
     change(f.tensors, e.id, k, { taken: [...(t.taken ?? []), ...ranges] });
     f.tensors.set(id, { ...t, id, storage, shape, strides, offset, version: 0, copy: true, part: e.id, born: k, changed: k });
     f.nodes.set(n.id, { ...n, saved: [...n.saved, id] });
   },
-  stale(f, e, k) { for (const id of e.ids) change(f.tensors, id, k, { stale: e.lost ? 'lost' : 'moved' }); },
+  stale(f, e, k) { for (const id of e.ids) change(f.tensors, id, k, e.lost ? { stale: 'lost', taken: undefined } : { stale: 'moved' }); },
   release(f, e, k) { for (const t of f.tensors.values()) if (e.ids.includes(t.part ?? t.id) && t.freed === undefined) change(f.tensors, t.id, k, { freed: k }); },
   drop(f, e, k) {
     for (const id of e.nodes) change(f.nodes, id, k, { dropped: k });

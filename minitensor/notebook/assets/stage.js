@@ -15,7 +15,7 @@ const LEGEND = [
   ['tensors', 'middle; a way to look at a storage. Colour and pattern follow a tensor for its life. gradient: leaf = stop_gradient is False on a tensor you made; yes = on a result; no = stop_gradient is True.'],
   ['storages', 'right; the numbers. Under the cells a track for each tensor shows which cells it reads; striped cells are seen by several.'],
   ['heavy frame', 'written at this step: the old number struck through, the new one below it. Every write raises the version.'],
-  ['rounded capsule', 'an operation that saved this for backward. Red: backward will refuse it, for it has been overwritten since, or the version of its storage has moved. Grey cells: bytes kept for it, all or only what a write was about to take; then its track has a gap there.'],
+  ['rounded capsule', 'an operation that saved this for backward. Red: backward will refuse it. Gone: its numbers were overwritten. Stale: only the version of their storage moved. Grey cells: a copy kept for it, of all its numbers or of those that a write was about to take; its track then leaves those out.'],
   ['history', 'a pill is a memory state, name @ version; dashed and struck through when its numbers are gone. A box is an operation. Heavy arrows back: the gradient has passed.'],
   ['black', 'new or changed at this step. What is older is grey, what is freed is dashed.'],
 ];

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from minitensor.history import FREED, WRITE, Leaf, Node
+from minitensor.history import WRITE, Leaf, Node
 from minitensor.notebook.recording import cells, facts
 from minitensor.notebook.recording.entries import NodeEntry, StateEntry
 from minitensor.notebook.recording.ledger import Ledger
 from minitensor.notebook.wording.words import code
+from minitensor.saving import FREED
 from minitensor.tensor import Tensor
 
 MOST_SUMMED = 64  # elements of a gradient that are added up for showing

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from minitensor.patches import Patch
 from minitensor.regions import address
-from minitensor.saving import Patch
 
 SMALL = 64  # a storage of so many cells is shown whole
 RUNS = 4  # of a larger one: the two ends of so many runs of each tensor and write, beside the first and last cell
@@ -100,16 +100,15 @@ def reach(shape: Sequence[int], strides: Sequence[int], offset: int) -> Run:
 
 def patched(patch: Patch, buffer: np.ndarray) -> list[Run]:
     """The runs of cells of ``buffer`` that ``patch`` preserves; of many, one from the first cell to the last."""
-    at = patch.cells
-    first = (at.lowest - address(buffer)) // buffer.itemsize
-    whole = [(first, first + at.extent - 1)]
+    at, start = patch.cells, address(buffer) // buffer.itemsize
+    whole = [(at.begin - start, at.end - 1 - start)]
+    if at.is_stretch:
+        return whole
     if at.layout is not None:
-        runs, total = runs_of(at.layout.shape, at.layout.strides, first + at.layout.offset, SMALL)
+        runs, total = runs_of(at.layout.shape, at.layout.strides, whole[0][0] + at.layout.offset, SMALL)
         runs = merged(runs) if total <= SMALL else whole
-    elif at.positions is not None:
-        runs = merged((first + i, first + i) for i in at.positions.tolist()) if at.positions.size <= SMALL else whole
     else:
-        runs = whole
+        runs = merged((i, i) for i in (at.numbers() - start).tolist()) if at.count <= SMALL else whole
     return runs if len(runs) <= MOST_RANGES else whole
 
 

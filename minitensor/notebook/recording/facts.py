@@ -55,10 +55,15 @@ class Viewed:
 
 @dataclass(eq=False)
 class Preserved:
-    """Just before a write, bytes that savers still need were copied."""
+    """Just before a write, bytes that savers still need were copied, or had been before.
 
-    savers: list[NodeEntry | str]  # a node that was recorded before the first step by the name of its operation
-    storages: list[StorageEntry]  # the copies; none when all that is needed was copied before
+    A saver that was recorded before the first step is told by the name of its operation.
+    """
+
+    savers: list[NodeEntry | str] = field(default_factory=list)  # for whom bytes were copied
+    idle: list[NodeEntry | str] = field(default_factory=list)  # for whom that was done before
+    nbytes: int = 0  # copied now
+    storages: list[StorageEntry] = field(default_factory=list)  # of the copies
 
 
 @dataclass(eq=False)

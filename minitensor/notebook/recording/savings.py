@@ -5,14 +5,14 @@ Whether a saved tensor is right still is asked of the engine, never worked out a
 
 from __future__ import annotations
 
-from typing import Any
+import numpy as np
 
 from minitensor.history import Node
-from minitensor.modes import modes
 from minitensor.notebook.recording import cells, facts
 from minitensor.notebook.recording.entries import NodeEntry, SaveEntry, StateEntry, StorageEntry
 from minitensor.notebook.recording.memory import Memory
-from minitensor.saving import FREED, Lost, Patch, Saved, is_right, version_saved
+from minitensor.patches import Patch
+from minitensor.saving import FREED, Lost, Preserved, Saved, is_right, version_saved
 from minitensor.storage import Storage
 from minitensor.table import ROWS
 
@@ -73,7 +73,7 @@ class Savings(Memory):
                 continue
             if save.storage not in fact.own:
                 fact.own.append(save.storage)
-            save.storage.label(f"marks of {of}, 1 bit each" if event.get("marks") else f"copy of {of}")
+            save.storage.label(f"1-bit marks of {of}" if event.get("marks") else f"copy of {of}")
             if old is not None:
                 event["state"] = old.id
 
@@ -94,39 +94,59 @@ class Savings(Memory):
     # ---------- a write takes what was saved ----------
 
     def taken(self, storage: Storage, savers: list[tuple[Node, int]], patch: Patch | None) -> None:
-        """A write takes bytes that ``savers`` saved, as pairs of a node and a position. ``patch`` preserves them.
+        """The write that goes on takes bytes that ``savers`` saved, as pairs of a node and a position.
 
-        It is None where an earlier one does, and where the policy preserves nothing: then they are lost.
+        ``patch`` preserves them. It is None where earlier ones do, and where nothing is preserved: then they are lost.
+        More than one call may come for one write.
         """
-        if modes.policy != "copy_on_write":
+        known = [(node, position, self._saved_by(node, position)) for node, position in savers]
+        kept = [(node, position, save) for node, position, save in known if type(node.saved[position][2]) is not Lost]
+        if not kept:
             return
-        known = [(node, self._saved_by(node, position)) for node, position in savers]
-        self._at_risk = {save for _, save in known if save is not None}
-        called = [save.node if save is not None else node.op.name for node, save in known]
-        storages = [] if patch is None else [self._storage(each) for each in patch.storages]
-        self._preserved = facts.Preserved(list(dict.fromkeys(called)), storages)
-        if patch is None:
-            return
-        ranges = cells.patched(patch, storage.buffer)
-        for (node, position), (_, save) in zip(savers, known, strict=True):
+        if self._preserved is None:
+            self._preserved = facts.Preserved()
+        fact = self._preserved
+        called = [save.node if save is not None else node.op.name for node, _, save in kept]
+        (fact.savers if patch is not None else fact.idle).extend(called)
+        if patch is not None:
+            fact.nbytes += patch.nbytes
+            copy, *notes = map(self._storage, patch.storages)
+            fact.storages += [each for each in (copy, *notes) if each not in fact.storages]
+            label = next((save.label for _, _, save in kept if save is not None), "")
+            if label and "label" not in copy.event:
+                copy.label(f"part of {label}")
+            for each in notes:
+                each.label(f"where storage {copy.id} belongs")
+        for node, position, save in kept:
             if save is not None:
-                self._preserve(save, node.saved[position], patch, storages, ranges)
+                self._at_risk.add(save)
+                self._preserve(save, node.saved[position], storage)
 
-    def _preserve(
-        self, save: SaveEntry, saved: Any, patch: Patch, storages: list[StorageEntry], ranges: list[cells.Run]
+    def _preserve(self, save: SaveEntry, saved: Saved, storage: Storage) -> None:
+        """Tell where the bytes of a saved tensor are now: all of them in a copy, or some in one copy or several."""
+        array, now, version = saved
+        if type(version) is not Preserved:
+            copy = self._storage(now)
+            if copy is not save.storage:
+                copy.label(f"copy of {save.label}")
+                save.storage, save.copies = copy, [copy]
+                self._tell_copy(save, copy, array, now, [])
+            return
+        copies = []
+        for patch in version.patches:
+            copy = self._storage(patch.storages[0])
+            copies.append(copy)
+            if copy in save.copies:
+                continue
+            if "label" not in copy.event:  # several copies were joined
+                copy.label(f"part of {save.label}")
+            self._tell_copy(save, copy, patch.values, patch.storages[0], cells.patched(patch, storage.buffer))
+        save.copies = copies
+
+    def _tell_copy(
+        self, save: SaveEntry, copy: StorageEntry, array: np.ndarray, storage: Storage, ranges: list[cells.Run]
     ) -> None:
-        """Tell where the bytes of a saved tensor are now: all of them in the copy, or those at ``ranges``."""
-        copy, *positions = storages
-        array, buffer = patch.values, patch.storages[0].buffer
-        whole = saved[1] is patch.storages[0]
-        save.copies.append(copy)
-        if whole:
-            array, save.storage = saved[0], copy
-        if not copy.event.get("label"):
-            copy.label(f"copy of {save.label}" if whole else f"copy of part of {save.label}")
-        for each in positions:
-            each.label(f"positions for storage {copy.id}")
-        shape, strides, offset = cells.layout(array, buffer)
+        shape, strides, offset = cells.layout(array, storage.buffer)
         event = {
             "do": "preserve",
             "id": save.id,
@@ -135,10 +155,10 @@ class Savings(Memory):
             "strides": strides,
             "offset": offset,
         }
-        if not whole:
+        if ranges:
             event["ranges"] = [list(run) for run in ranges]
         self.events.append(event)
-        self._show_ends(copy, buffer, event)
+        self._show_ends(copy, storage.buffer, event)
 
     def _saved_by(self, node: Node, position: int) -> SaveEntry | None:
         value = self.values.get(id(node))
@@ -157,7 +177,8 @@ class Savings(Memory):
                     continue
                 saved = node.saved[save.position]
                 if is_right(saved):
-                    if preserves and save not in self._at_risk:
+                    apart = type(saved[2]) is Preserved and saved[2].left == 0  # nothing of it is there any more
+                    if preserves and save not in self._at_risk and not apart:
                         spared.append(save)
                     continue
                 now = "lost" if type(saved[2]) is Lost else "moved"

@@ -54,12 +54,12 @@ def _passed(done: Done, fact: Passed) -> str:
 def _let_go(kept: list[StorageEntry]) -> str:
     """A node's own copies, marks or index are freed with it."""
     kept = sorted(kept, key=lambda storage: int(storage.id))
-    what = kept[0].event.get("label", "").partition(" ")[0]
-    what = {"copy": "copy", "marks": "marks"}.get(what, "index")
+    label = kept[0].event.get("label", "").split()
+    what = next((word for word in ("marks", "copy", "part") if word in label), "index")
     size = bytes_text(sum(storage.nbytes for storage in kept))
     where = storages_text(kept)
-    if len(kept) > 1:
-        what = {"copy": "copies"}.get(what, what)
+    if what in ("copy", "part"):
+        what = "copy" if len(kept) == 1 else "copies"
     return f"{where[0].upper()}{where[1:]}, its {what}, {'is' if len(kept) == 1 else 'are'} freed: {size}."
 
 

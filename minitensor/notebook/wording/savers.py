@@ -17,19 +17,27 @@ MOST_NAMED = 2  # savers; of more, only their number
 def stale_text(fact: Wrote) -> tuple[str, ...]:
     """What the write made stale: its bytes are lost, or only the version moved."""
     lost = [save for save in fact.victims if save.stale == "lost"]
+    moved = [save for save in fact.victims if save.stale == "moved"]
     if lost:
         who, one = _named(save.node for save in lost)
         refused = f"{code('backward')} through {'it' if one else 'them'} will be refused."
         since = dict.fromkeys(save.version for save in lost)
         which = f"version {lost[0].version}" if len(since) == 1 else "what was there before"
+        both_kinds = ""
+        if moved:
+            others, _ = _named(save.node for save in moved)
+            both_kinds = (
+                f"What {who} saved is gone; for {others} only the version moved: {code('backward')} refuses both."
+            )
         return (
+            both_kinds,
             f"{who} saved {which}, and those numbers are gone: {refused}",
             f"What {who} saved is gone: {refused}",
             f"{code('backward')} through {who} will be refused.",
         )
-    if not fact.victims:
+    if not moved:
         return ()
-    who, _ = _named(save.node for save in fact.victims)
+    who, _ = _named(save.node for save in moved)
     return (
         f"None of the bytes that {who} saved are overwritten, but the version moved: {code('backward')} will be "
         f"refused.",
@@ -43,17 +51,22 @@ def preserved_text(fact: Wrote) -> tuple[str, ...]:
     kept = fact.preserved
     if kept is None:
         return ()
-    who, one = _named(kept.savers)
+    who, one = _named(kept.savers or kept.idle)
     need = "needs" if one else "need"
-    if not kept.storages:
+    if not kept.savers:
         return (
             f"What {who} {need} of these cells was copied before, so nothing is copied now.",
             f"What {who} {need} was copied before.",
         )
     if kept.storages[0] in fact.own:
         return (f"{who} {'reads' if one else 'read'} the copy, too.",)
-    size = bytes_text(sum(storage.nbytes for storage in kept.storages))
-    were = "was" if size.startswith("1 ") else "were"
+    size = bytes_text(kept.nbytes)
+    were = "was" if kept.nbytes == 1 else "were"
+    if any(storage.freed for storage in kept.storages):  # joined with what was copied before
+        return (
+            f"Just before, {size} {were} copied and joined with earlier copies: {who} still {need} them.",
+            f"{size} {were} copied for {who}.",
+        )
     return (
         f"Just before, {size} {were} copied to {storages_text(kept.storages)}: {who} still {need} them.",
         f"{size} {were} copied first: {who} still {need} them.",

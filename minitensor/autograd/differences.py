@@ -1,0 +1,78 @@
+"""Slopes by central differences, and how they are compared with gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+Arrays = list[np.ndarray]
+
+
+class Wrong(Exception):
+    """What was checked is wrong; the text says how."""
+
+
+@dataclass
+class Comparison:
+    """Slopes of one output for one input: what backward says, and what differences say.
+
+    Attributes:
+        of, by: what is differentiated, and for what.
+        analytic, numeric: arrays of the shape of the output followed by that of the input.
+        split: how many dimensions belong to the output.
+        speakers: whose numbers these are, in words.
+    """
+
+    of: str
+    by: str
+    analytic: np.ndarray
+    numeric: np.ndarray
+    split: int = 0
+    speakers: tuple[str, str] = ("backward says  ", "differences say")
+
+    def expect_equal(self, atol: float, rtol: float) -> None:
+        """Raise Wrong, and show the element that is farthest off."""
+        off = ~np.isclose(self.analytic, self.numeric, rtol=rtol, atol=atol)
+        if not off.any():
+            return
+        distance = np.where(off, np.abs(self.analytic - self.numeric), -1)
+        distance[np.isnan(distance)] = np.inf
+        at = tuple(int(i) for i in np.unravel_index(np.argmax(distance), distance.shape))
+        said, slope = float(self.analytic[at]), float(self.numeric[at])
+        raise Wrong(
+            f"gradcheck: the gradient of {self.of} for {self.by} is wrong in {int(off.sum())} of {off.size} elements.\n"
+            f"  farthest off: d {self.of}{_index(at[: self.split])} / d {self.by}{_index(at[self.split :])}\n"
+            f"  {self.speakers[0]} {said!r}\n"
+            f"  {self.speakers[1]} {slope!r}\n"
+            f"  they differ by {abs(said - slope):.3g}; allowed are {atol:g} + {rtol:g} * {abs(slope):.3g}"
+        )
+
+
+def _index(at: tuple[int, ...]) -> str:
+    return str(list(at)) if at else ""
+
+
+def slopes(function: Callable[[Arrays], Arrays], arrays: Arrays, eps: float) -> list[Arrays]:
+    """Central differences: per output of ``function`` and per array, in the shape of the one followed by the other."""
+    shapes = [out.shape for out in function(arrays)]
+    found = [[np.zeros(shape + array.shape) for array in arrays] for shape in shapes]
+    for i, array in enumerate(arrays):
+        for at in np.ndindex(array.shape):
+            ends, steps = [], []
+            for step in (eps, -eps):
+                moved = [np.copy(each, order="K") for each in arrays]
+                moved[i][at] += step
+                steps.append(moved[i][at])
+                ends.append([np.array(out, np.float64) for out in function(moved)])
+            for k, (above, below) in enumerate(zip(*ends, strict=True)):
+                # What the step really was, after rounding.
+                found[k][i][(..., *at)] = (above - below) / (steps[0] - steps[1])
+    return found
+
+
+def weights(seed: int, shape: tuple[int, ...]) -> np.ndarray:
+    """Fixed numbers between 0.5 and 1.5, their signs alternating, so that no two mistakes cancel."""
+    sizes = np.random.default_rng(seed).uniform(0.5, 1.5, shape)
+    return sizes * np.where(np.arange(sizes.size) % 2, 1.0, -1.0).reshape(shape)

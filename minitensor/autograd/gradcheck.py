@@ -1,0 +1,253 @@
+"""Is a gradient right? Backward is compared with differences of the function itself.
+
+For every element of every input the function is run twice more, with that element a little larger and a little smaller:
+half the difference of the outputs over the step is the slope, up to an error of the order of the step squared. The
+second order does the same to the gradients that backward gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from minitensor.autograd.differences import Arrays, Comparison, Wrong, slopes, weights
+from minitensor.backward import grad
+from minitensor.dtypes import FLOATS
+from minitensor.history import new_leaf
+from minitensor.modes import enable_grad
+from minitensor.tensor import Tensor
+
+
+def gradcheck(
+    function: Callable[..., Any],
+    inputs: Any,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    order: int = 1,
+    raise_exception: bool = True,
+) -> bool:
+    """Compare the gradients of ``function(*inputs)`` with central differences.
+
+    ``function`` is given fresh leaves with the numbers of the inputs that have ``stop_gradient=False`` (the same leaf
+    where an input is given twice), and everything else as it is. A leaf is not written in place: to check an in-place
+    operation, let the function write into ``x * 1``, as in ``gradcheck(lambda x: (x * 1).sin_(), x)``. Inputs that
+    share memory are taken as independent. The in-place policy in force is the one that is checked.
+
+    Every element of the Jacobian is compared. Checked besides: the function gives the same values when it is called
+    again and leaves its inputs alone; backward gives the same when it runs again; and what it gives for a weighted
+    output is the weighted sum of what it gives for the elements. Outputs that want no gradient are left out; where no
+    output wants one, their differences must be 0.
+
+    Args:
+        function: takes the inputs, returns a tensor or a tuple or list of tensors.
+        inputs: a tensor, or a list or tuple of tensors and other arguments.
+        eps: the step of the differences.
+        atol, rtol: a gradient may differ from the difference ``d`` by ``atol + rtol * abs(d)``.
+        order: 1, or 2 for the gradients of the gradients as well: of a weighted sum of all gradients, for the inputs
+            and for the weights of the outputs, through ``create_graph``.
+        raise_exception: return False instead of raising when a gradient is wrong.
+
+    Raises:
+        RuntimeError: when a gradient is wrong; the text shows the element that is farthest off.
+        ValueError, TypeError: when the inputs can not be checked; always raised.
+    """
+    if order not in (1, 2):
+        raise ValueError(f"gradcheck: order is 1 or 2, not {order!r}")
+    for what, number in (("eps", eps), ("atol", atol), ("rtol", rtol)):
+        if not isinstance(number, (int, float)) or number < 0 or (what == "eps" and number == 0):
+            raise ValueError(f"gradcheck: {what} is a number above 0, not {number!r}")
+    checked = _Function(function, inputs)
+    try:
+        with enable_grad():
+            for found in (*_first_order(checked, eps), *(_second_order(checked, eps) if order == 2 else ())):
+                found.expect_equal(atol, rtol)
+    except Wrong as wrong:
+        if raise_exception:
+            raise RuntimeError(str(wrong)) from None
+        return False
+    return True
+
+
+class _Function:
+    """A function of arrays: of the inputs that want a gradient, each once."""
+
+    def __init__(self, function: Callable[..., Any], inputs: Any) -> None:
+        if not callable(function):
+            raise TypeError(f"gradcheck: the first argument is a function, not {type(function).__name__}")
+        self.function = function
+        self.given = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
+        #: For each argument the position of its array, or None where it is passed on as it is.
+        self.places: list[int | None] = []
+        seen: list[Tensor] = []
+        for k, x in enumerate(self.given):
+            wanted = isinstance(x, Tensor) and not x.stop_gradient
+            self.places.append(None)
+            if not wanted:
+                continue
+            if x._array.dtype != np.float64:
+                raise TypeError(
+                    f"gradcheck: input {k} has dtype {x.dtype.name}; differences need float64. "
+                    f"Make it by to_tensor(..., dtype='float64', stop_gradient=False)."
+                )
+            self.places[k] = next((i for i, other in enumerate(seen) if other is x), len(seen))
+            if self.places[k] == len(seen):
+                seen.append(x)
+        if not seen:
+            raise ValueError("gradcheck: no input wants a gradient; set stop_gradient=False on those to be checked")
+        self.arrays = [np.copy(x._array, order="K") for x in seen]
+        self.names = [f"input {self.places.index(i)}" for i in range(len(seen))]
+
+    def run(self, arrays: Sequence[np.ndarray]) -> tuple[list[Tensor], list[Tensor]]:
+        """Fresh leaves with the numbers of ``arrays``, and the outputs."""
+        leaves = [_leaf(array) for array in arrays]
+        arguments = [x if i is None else leaves[i] for x, i in zip(self.given, self.places, strict=True)]
+        result = self.function(*arguments)
+        outputs = list(result) if isinstance(result, (list, tuple)) else [result]
+        for out in outputs:
+            if not isinstance(out, Tensor):
+                raise TypeError(f"gradcheck: the function returns tensors, not {type(out).__name__}")
+        return leaves, outputs
+
+    def values(self, arrays: Sequence[np.ndarray]) -> Arrays:
+        """The outputs' numbers."""
+        return [out._array for out in self.run(arrays)[1]]
+
+    def repeatable(self) -> list[Tensor]:
+        """The outputs, once it is certain that a second call gives the same.
+
+        Raises:
+            Wrong: when it does not, or an input has changed.
+        """
+        leaves, outputs = self.run(self.arrays)
+        first = [out._array.copy() for out in outputs]
+        for leaf, array, name in zip(leaves, self.arrays, self.names, strict=True):
+            if leaf._array.shape != array.shape or not np.array_equal(leaf._array, array, equal_nan=True):
+                raise Wrong(f"gradcheck: the function has changed {name} itself. Write into a clone() of it.")
+        second = self.values(self.arrays)
+        for k, (one, other) in enumerate(zip(first, second, strict=False)):
+            if len(first) != len(second) or one.shape != other.shape or not _same(one, other):
+                raise Wrong(
+                    f"gradcheck: the function gives other values for output {k} when it is called again with the same "
+                    f"inputs. If it draws random numbers, call seed() inside it; if it keeps a state, begin it anew."
+                )
+        return outputs
+
+
+def _leaf(array: np.ndarray) -> Tensor:
+    leaf = Tensor._made(np.copy(array, order="K"))
+    leaf._node = new_leaf(array.shape)
+    return leaf
+
+
+def _same(a: np.ndarray, b: np.ndarray) -> bool:
+    return np.array_equal(a, b, equal_nan=a.dtype in FLOATS)
+
+
+def _gradients(outputs: list[Tensor], leaves: list[Tensor], starts: Arrays, **options: Any) -> list[Tensor]:
+    """The gradients for the leaves; zeros where the outputs do not depend on one."""
+    begun = [_constant(start) for start in starts]
+    found = grad(outputs, leaves, begun, allow_unused=True, **options)
+    return [_constant(np.zeros(x._array.shape)) if g is None else g for x, g in zip(leaves, found, strict=True)]
+
+
+def _constant(array: np.ndarray) -> Tensor:
+    return Tensor._made(np.array(array, np.float64, order="C"))
+
+
+# ---------- the first order ----------
+
+
+def _first_order(checked: _Function, eps: float) -> Iterator[Comparison]:
+    outputs = checked.repeatable()
+    wanting = [k for k, out in enumerate(outputs) if not out.stop_gradient]
+    for k in wanting:
+        if outputs[k]._array.dtype != np.float64:
+            raise TypeError(f"gradcheck: output {k} has dtype {outputs[k].dtype.name}; differences need float64")
+    numeric = slopes(checked.values, checked.arrays, eps)
+    if not wanting:
+        yield from _constants(checked, outputs, numeric)
+        return
+    leaves, outputs = checked.run(checked.arrays)
+    for k in wanting:
+        analytic = _jacobian(checked, leaves, outputs[k], k)
+        for i, name in enumerate(checked.names):
+            yield Comparison(f"output {k}", name, analytic[i], numeric[k][i], outputs[k]._array.ndim)
+
+
+def _constants(checked: _Function, outputs: list[Tensor], numeric: list[Arrays]) -> Iterator[Comparison]:
+    for k, out in enumerate(outputs):
+        for i, name in enumerate(checked.names):
+            wanted = f"output {k} (which wants no gradient)"
+            yield Comparison(wanted, name, np.zeros_like(numeric[k][i]), numeric[k][i], out._array.ndim)
+
+
+def _jacobian(checked: _Function, leaves: list[Tensor], out: Tensor, k: int) -> Arrays:
+    """What backward says of output ``k``, element by element.
+
+    Raises:
+        Wrong: when it says something else in a second run, or is not linear in the gradient that it is given.
+    """
+    shape = out._array.shape
+    rows = [np.zeros(shape + leaf._array.shape) for leaf in leaves]
+    for at in np.ndindex(shape):
+        start = np.zeros(shape)
+        start[at] = 1
+        for row, g in zip(rows, _gradients([out], leaves, [start], retain_graph=True), strict=True):
+            row[at] = g._array
+    weight = weights(k, shape)
+    once = [g._array for g in _gradients([out], leaves, [weight], retain_graph=True)]
+    again = [g._array for g in _gradients([out], leaves, [weight], retain_graph=True)]
+    for name, row, one, other in zip(checked.names, rows, once, again, strict=True):
+        if not _same(one, other):
+            raise Wrong(f"gradcheck: backward of output {k} gives {name} another gradient when it runs a second time")
+        summed = np.tensordot(weight, row, out._array.ndim)
+        if np.isfinite(summed).all() and not np.allclose(summed, one, rtol=1e-6, atol=1e-8):
+            raise Wrong(
+                f"gradcheck: backward of output {k} is not linear in the gradient that it is given: for {name}, the "
+                f"weighted sum of the gradients of its elements is not the gradient of their weighted sum"
+            )
+    return rows
+
+
+# ---------- the second order ----------
+
+
+def _second_order(checked: _Function, eps: float) -> Iterator[Comparison]:
+    """The gradients of a weighted sum of all first gradients, for the inputs and the weights of the outputs."""
+    count = len(checked.arrays)
+
+    def first(arrays: Arrays, **options: Any) -> tuple[list[Tensor], list[Tensor]]:
+        leaves, outputs = checked.run(arrays[:count])
+        wanting = [out for out in outputs if not out.stop_gradient]
+        starts = [_leaf(array) for array in arrays[count:]]
+        found = grad(wanting, leaves, list(starts), allow_unused=True, **options)
+        return [*leaves, *starts], [
+            _constant(np.zeros(leaf._array.shape)) if g is None else g for leaf, g in zip(leaves, found, strict=True)
+        ]
+
+    shapes = [out._array.shape for out in checked.run(checked.arrays)[1] if not out.stop_gradient]
+    if not shapes:
+        return
+    arrays = [*checked.arrays, *(weights(10 + k, shape) for k, shape in enumerate(shapes))]
+    inner = [weights(20 + i, array.shape) for i, array in enumerate(checked.arrays)]
+
+    def total(moved: Arrays) -> Arrays:
+        _, gradients = first(moved)
+        return [np.asarray(sum((g._array * w).sum() for g, w in zip(gradients, inner, strict=True)))]
+
+    _, plain = first(arrays)
+    sources, gradients = first(arrays, create_graph=True)
+    for name, g, h in zip(checked.names, plain, gradients, strict=True):
+        speakers = "with create_graph ", "without it        "
+        yield Comparison("the weighted outputs", name, h._array, g._array, speakers=speakers)
+    recorded = [(g, w) for g, w in zip(gradients, inner, strict=True) if not g.stop_gradient]
+    second = [np.zeros(array.shape) for array in arrays]
+    if recorded:
+        found = grad([g for g, _ in recorded], sources, [_constant(w) for _, w in recorded], allow_unused=True)
+        second = [zero if g is None else g._array for zero, g in zip(second, found, strict=True)]
+    names = [*checked.names, *(f"the weights of output {k}" for k in range(len(shapes)))]
+    for name, said, numeric in zip(names, second, slopes(total, arrays, eps)[0], strict=True):
+        yield Comparison("a weighted sum of the gradients", name, said, numeric)

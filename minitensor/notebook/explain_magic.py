@@ -1,0 +1,78 @@
+"""The magics ``%%explain`` and ``%explain``: run code and show what its in-place operations did.
+
+    %%explain
+    x = w * 1
+    x.sin_()
+
+The code means what it means without the magic: names, output, errors, the value of its last expression.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import contextlib
+import shlex
+from typing import Any, NoReturn
+
+from IPython.core.error import UsageError
+from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
+from IPython.display import display
+
+from minitensor.explaining import Listener
+from minitensor.explaining.sharing import names_in, tensors_in
+from minitensor.modes import POLICIES, set_inplace_policy
+from minitensor.notebook.expect import _numbered_as_seen
+
+
+class _Options(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"%%explain: {message}. {self.format_usage().strip()}")
+
+
+_options = _Options(prog="%%explain", add_help=False)
+_options.add_argument("--policy", choices=list(POLICIES), help="the in-place policy to run the cell under")
+
+
+@magics_class
+class ExplainMagic(Magics):
+    """The magics ``%%explain`` and ``%explain``."""
+
+    @no_var_expand
+    @line_cell_magic
+    def explain(self, line: str, cell: str | None = None) -> None:
+        """%%explain [--policy NAME]: run the cell, then show its in-place operations; %explain STATEMENT: the same."""
+        __tracebackhide__ = True
+        policy = None
+        if cell is None:
+            source = self.shell.transform_cell(line)
+        else:
+            try:
+                policy = _options.parse_args(shlex.split(line)).policy
+            except ValueError as error:  # a quote that is not closed
+                raise UsageError(f"%%explain: {error}") from None
+            source = _numbered_as_seen(cell, self.shell.transform_cell(cell))
+        parts = self._compiled(source)
+        names = self.shell.user_ns
+        mentioned = dict.fromkeys(name for code in parts for name in names_in(code))
+        known = [found for name in mentioned if name in names for found in tensors_in(name, names[name])]
+        listener = Listener(known)
+        del known
+        try:
+            with listener, set_inplace_policy(policy) if policy else contextlib.nullcontext():
+                for code in parts:
+                    exec(code, names)
+        finally:
+            display(listener.report)
+
+    def _compiled(self, source: str) -> list[Any]:
+        """The code of a cell; the value of its last expression is shown, as a notebook does."""
+        file = self.shell.compile.cache(source, self.shell.execution_count)
+        flags = self.shell.compile.flags
+        tree = compile(source, file, "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True)
+        last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+        shows = last is not None and not source.rstrip().endswith(";")
+        pieces: list[tuple[Any, str]] = [(tree, "exec")]
+        if last is not None:
+            pieces.append((ast.Interactive([last]), "single") if shows else (ast.Module([last], []), "exec"))
+        return [compile(piece, file, mode, flags, dont_inherit=True) for piece, mode in pieces]

@@ -1,0 +1,172 @@
+"""The gradient of every operation of the table, normal and in place, of the first and the second order.
+
+The first order is held against differences of the reference in plain numpy; the second against differences of the
+first, for the inputs and for the weights of the result. ``pytest -s`` prints the largest errors, a line per operation.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import minitensor as mt
+from minitensor.operations import FUNCTIONS
+from minitensor.table import ROWS, Row
+from tests.engine.differences import leaf_like, slopes, weights
+from tests.engine.samples import SAMPLES, Sample
+
+for _file in sorted(Path(__file__).parent.glob("samples_*.py")):
+    importlib.import_module(f"tests.engine.{_file.stem}")
+
+#: Rows that no function of the old elements could stand for, with the arguments that they must be given.
+RANDOM = {name: {} for name, row in ROWS.items() if row.forward.__module__ == "minitensor.kernels.random"}
+RANDOM.update({"geometric": {"probs": 0.5}} if "geometric" in RANDOM else {})
+#: The relative error (absolute below 1) that differences with a step of 1e-6 leave.
+TOLERANCE = 1e-5
+
+FORMS = [
+    pytest.param(name, form, id=f"{name}{'_' if form == 'in place' else ''}")
+    for name, row in sorted(ROWS.items())
+    for form, exists in (("normal", row.normal), ("in place", row.in_place))
+    if exists and (row.rules_in_place if form == "in place" else row.rules)
+]
+
+
+@pytest.fixture(scope="module")
+def lines() -> Iterator[dict[str, str]]:
+    """One line per operation, printed at the end."""
+    found: dict[str, str] = {}
+    yield found
+    print(f"\n{'operation':24} {'samples':>7} {'elements':>8}  {'first order':>11}  {'second order':>12}")
+    for name in sorted(found):
+        print(f"{name:24} {found[name]}")
+    plain = [name for name, row in ROWS.items() if not row.rules and not row.rules_in_place]
+    print(f"{len(found)} checked; without a gradient: {', '.join(sorted(plain)) or 'none'}")
+
+
+class Case:
+    """One way to call one operation, as a function of the arrays that want a gradient."""
+
+    def __init__(self, row: Row, form: str, given: Sample) -> None:
+        self.row, self.given, self.in_place = row, given, form == "in place"
+        self.target = row.operands.index(row.target)
+        self.function = FUNCTIONS[row.name + "_" if self.in_place else row.name]
+        rules = row.rules_in_place if self.in_place else row.rules
+        self.places = [
+            k
+            for k, (operand, array) in enumerate(zip(row.operands, given.arrays, strict=False))
+            if array.dtype.kind == "f" and (operand in rules or (self.in_place and k == self.target))
+        ]
+        self.arrays = [given.arrays[k] for k in self.places]
+
+    def run(self, leaves: list[mt.Tensor]) -> mt.Tensor:
+        """The result for these leaves; in place, a copy of the target is overwritten."""
+        operands = [mt.to_tensor(array) for array in self.given.arrays]
+        for k, each in zip(self.places, leaves, strict=True):
+            operands[k] = each
+        if self.in_place:
+            operands[self.target] = operands[self.target] * 1
+        return self.function(*operands, **self.given.arguments)
+
+    def reference(self, *moved: np.ndarray) -> np.ndarray:
+        """What it should give, in plain numpy."""
+        if self.row.name in RANDOM:
+            return np.zeros(self.given.arrays[self.target].shape)
+        arrays = list(self.given.arrays)
+        for k, each in zip(self.places, moved, strict=True):
+            arrays[k] = each
+        return np.asarray(self.given.reference(*arrays), np.float64)
+
+    def gradients(self, arrays: list[np.ndarray], start: np.ndarray) -> list[np.ndarray]:
+        """What backward says, from the gradient ``start``."""
+        leaves = [leaf_like(array) for array in arrays]
+        found = mt.grad(self.run(leaves), leaves, mt.to_tensor(start), allow_unused=True)
+        return [np.zeros(a.shape) if g is None else g.numpy() for a, g in zip(arrays, found, strict=True)]
+
+    def second(self, start: np.ndarray, inner: list[np.ndarray]) -> list[np.ndarray]:
+        """The gradient of the gradients' sum weighted by ``inner``, for the inputs and for ``start``."""
+        leaves, begin = [leaf_like(array) for array in self.arrays], leaf_like(start)
+        result = self.run(leaves)
+        first = mt.grad(result, leaves, begin, allow_unused=True, create_graph=True)
+        wanted = [
+            (g, mt.to_tensor(w)) for g, w in zip(first, inner, strict=True) if g is not None and not g.stop_gradient
+        ]
+        sources = [*leaves, begin]
+        if not wanted:
+            return [np.zeros(x.shape) for x in sources]
+        found = mt.grad([g for g, _ in wanted], sources, [w for _, w in wanted], allow_unused=True)
+        return [np.zeros(x.shape) if g is None else g.numpy() for x, g in zip(sources, found, strict=True)]
+
+
+def cases(row: Row, form: str) -> list[Case]:
+    samples = [s for s in SAMPLES if s.name == row.name]
+    if row.name in RANDOM:
+        samples = [Sample(row.name, (np.array([[0.2, 0.5, 1.1], [1.6, 2.3, 3.9]]),), np.zeros_like, RANDOM[row.name])]
+    made = [Case(row, form, given) for given in samples]
+    if form == "in place":
+        made = [c for c in made if row.name in RANDOM or _fits(c)]
+    return [c for c in made if c.arrays and (form == "normal" or c.target in c.places)]
+
+
+def _fits(case: Case) -> bool:
+    """Whether the result has the shape of the target, as it must in place."""
+    return case.reference(*case.arrays).shape == case.given.arrays[case.target].shape
+
+
+def error(got: list[np.ndarray], want: list[np.ndarray]) -> tuple[float, int]:
+    """The largest relative error where differences say something (at an infinity they do not), and of how many."""
+    largest, count = 0.0, 0
+    for a, b in zip(got, want, strict=True):
+        assert a.shape == b.shape
+        told = np.isfinite(b)
+        off = np.abs(a[told] - b[told]) / np.maximum(1, np.abs(b[told]))
+        largest = max(largest, float(np.max(np.where(np.isnan(off), np.inf, off), initial=0.0)))
+        count += int(told.sum())
+    return largest, count
+
+
+def differences(function: Callable[..., np.ndarray], arrays: list[np.ndarray]) -> list[np.ndarray]:
+    with np.errstate(all="ignore"):
+        return slopes(function, arrays)
+
+
+@pytest.mark.parametrize(("name", "form"), FORMS)
+def test_gradients(name: str, form: str, lines: dict[str, str]) -> None:
+    tried = cases(ROWS[name], form)
+    assert tried, f"no sample of {name} has a floating operand that a gradient is wanted for"
+    worst, elements = [0.0, 0.0], 0
+    for case in tried:
+        shape = case.reference(*case.arrays).shape
+        start = weights(shape)
+        inner = [weights(a.shape) * 0.5 + 0.2 for a in case.arrays]
+
+        def weighted(*moved: np.ndarray, case: Case = case, start: np.ndarray = start) -> float:
+            return float((case.reference(*moved) * start).sum())
+
+        def total(*moved: np.ndarray, case: Case = case, inner: list[np.ndarray] = inner) -> float:
+            found = case.gradients(list(moved[:-1]), moved[-1])
+            return float(sum((g * w).sum() for g, w in zip(found, inner, strict=True)))
+
+        first, count = error(case.gradients(case.arrays, start), differences(weighted, case.arrays))
+        assert first < TOLERANCE, f"first order of {case.given}: {first:.2g}"
+        second, _ = error(case.second(start, inner), differences(total, [*case.arrays, start]))
+        assert second < TOLERANCE, f"second order of {case.given}: {second:.2g}"
+        worst, elements = [max(worst[0], first), max(worst[1], second)], elements + count
+    lines[name + ("_" if form == "in place" else "")] = (
+        f"{len(tried):7} {elements:8}  {worst[0]:11.1e}  {worst[1]:12.1e}"
+    )
+
+
+def test_a_wrong_rule_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second derivative of a rule that is right on arrays and takes its input for a constant on tensors."""
+    case = cases(ROWS["sin"], "normal")[0]
+    start = weights(case.reference(*case.arrays).shape)
+    right = case.second(start, [np.ones(a.shape) for a in case.arrays])
+    operation = FUNCTIONS["sin"](leaf_like(case.arrays[0])).grad_fn.op
+    monkeypatch.setattr(operation, "_on_tensors", lambda node, g: (g * mt.cos(mt.to_tensor(node.saved[0][0])),))
+    wrong = case.second(start, [np.ones(a.shape) for a in case.arrays])
+    assert error(wrong, right)[0] > 0.1
