@@ -4,10 +4,22 @@ Its vocabulary is Paddle's: ``stop_gradient``, ``inplace_version``, ``add_``. Ev
 derivative table (:mod:`minitensor.table`); what is saved, copied or refused in place follows from the row.
 """
 
-import importlib
 import warnings
 
-from minitensor import device, drawing, indexing, joining, left_out, nn, operations, parts, rebinding, relaying
+from minitensor import (
+    device,
+    drawing,
+    indexing,
+    joining,
+    left_out,
+    moving,
+    nn,
+    operations,
+    parts,
+    rebinding,
+    relaying,
+    vocabulary,
+)
 from minitensor.backward import grad
 from minitensor.creation import (
     arange,
@@ -24,12 +36,14 @@ from minitensor.creation import (
     zeros,
     zeros_like,
 )
+from minitensor.device.places import get_device, set_device
 from minitensor.dtypes import bool_ as bool
 from minitensor.dtypes import float32, float64, int32, int64
 from minitensor.generate import source
 from minitensor.modes import enable_grad, get_inplace_policy, is_grad_enabled, no_grad, set_inplace_policy
 from minitensor.printing import set_printoptions
 from minitensor.tensor import Tensor
+from minitensor.vocabulary import asking
 
 __version__ = "0.1.0"
 
@@ -37,26 +51,36 @@ __version__ = "0.1.0"
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"minitensor\b")
 
 globals().update(
-    {**rebinding.FUNCTIONS, **relaying.FUNCTIONS, **parts.FUNCTIONS, **joining.FUNCTIONS, **drawing.FUNCTIONS}
+    {
+        **rebinding.FUNCTIONS,
+        **relaying.FUNCTIONS,
+        **parts.FUNCTIONS,
+        **joining.FUNCTIONS,
+        **drawing.FUNCTIONS,
+        **asking.FUNCTIONS,
+    }
 )
 
 
 _OPERATIONS = frozenset(operations.names_in("m"))
+_LATER = frozenset({*_OPERATIONS, *vocabulary.NAMES, *vocabulary.MODULES, "explain"})
 
 
 def __getattr__(name: str) -> object:
-    """An operation of the table, ``explain`` or ``autograd``, compiled or loaded when it is first looked up."""
+    """A name that is compiled or loaded when it is first looked up: an operation of the table, ``optimizer``, ..."""
+    if name not in _LATER:
+        from minitensor.vocabulary.missing import missing
+
+        raise missing(__name__, name, __dir__())
     if name in _OPERATIONS:
         found: object = operations.FUNCTIONS[name]
     elif name == "explain":
         from minitensor.explaining import explain as found
-    elif name == "autograd":
-        found = importlib.import_module("minitensor.autograd")
     else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = vocabulary.found(name)
     globals()[name] = found
     return found
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_OPERATIONS, "explain", "autograd"})
+    return sorted({*globals(), *_LATER})

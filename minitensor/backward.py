@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.device.arrays import as_array, gpu_of, owner_of
 from minitensor.device.counters import cpu_meter
 from minitensor.events import watch
 from minitensor.history import GradientBox, Leaf, Node
@@ -30,17 +31,18 @@ class InFlight:
 
     def hold(self, array: np.ndarray) -> None:
         """One holder more of the buffer behind ``array``."""
-        owner = array if array.base is None else array.base
+        owner = owner_of(array)
         key = id(owner)
         count = self._holders.get(key, 0)
         self._holders[key] = count + 1
         if count == 0:
-            self._sizes[key] = size = getattr(owner, "nbytes", array.nbytes)
+            # What lies on a GPU is counted there.
+            self._sizes[key] = size = 0 if gpu_of(array) is not None else getattr(owner, "nbytes", array.nbytes)
             _count(size)
 
     def let_go(self, array: np.ndarray) -> None:
         """One holder fewer."""
-        key = id(array if array.base is None else array.base)
+        key = id(owner_of(array))
         count = self._holders[key] = self._holders[key] - 1
         if count == 0:
             del self._holders[key]
@@ -48,7 +50,9 @@ class InFlight:
 
     def alone(self, array: np.ndarray) -> bool:
         """Whether ``array`` is a whole buffer that one holder has: then it may be added to in place."""
-        return array.base is None and self._holders.get(id(array)) == 1 and array.flags.writeable
+        if array.base is not None or self._holders.get(id(array)) != 1:
+            return False
+        return type(array) is not np.ndarray or array.flags.writeable
 
     def clear(self) -> None:
         """Let everything go."""
@@ -135,7 +139,7 @@ def propagate(
                     elif flight.alone(before) and before is not g:
                         np.add(before, pg, out=before)
                     else:
-                        gradients[parent] = total = _array(before + pg)
+                        gradients[parent] = total = as_array(before + pg)
                         flight.hold(total)
                         flight.let_go(before)
                     waits[parent] -= 1
@@ -153,14 +157,9 @@ def propagate(
         flight.clear()
 
 
-def _array(value: Any) -> np.ndarray:
-    """numpy turns arrays without dimensions into bare numbers; back to an array."""
-    return value if isinstance(value, np.ndarray) else np.asarray(value)
-
-
 def _ready_for(parent: Node, g: Any) -> np.ndarray:
     """The gradient in the shape of the node it goes to."""
-    g = _array(g)
+    g = as_array(g)
     return g if g.shape == parent.shape else summed_to(g, parent.shape)
 
 
@@ -208,12 +207,12 @@ def start_of(x: Tensor, given: Any, what: str) -> Start:
             f"to differentiate. Set stop_gradient=False on the leaves before computing."
         )
     if given is None:
-        return node, np.ones(x._array.shape, x._array.dtype)
+        return node, np.ones_like(x._array, order="C")
     if not isinstance(given, Tensor):
         raise TypeError(f"{what}: the gradient to begin with is a Tensor or None, not {type(given).__name__}")
     if given._array.shape != x._array.shape:
         raise ValueError(f"{what}: the gradient to begin with has shape {given.shape}; the tensor has shape {x.shape}")
-    return node, np.array(given._array, x._array.dtype)
+    return node, given._array.astype(x._array.dtype)
 
 
 def backward(x: Tensor, grad_tensor: Tensor | None = None, retain_graph: bool = False) -> None:
@@ -247,7 +246,7 @@ def _kept(before: Tensor | None, g: np.ndarray, flight: InFlight) -> Tensor:
     if before is None and flight.alone(g) and g.flags.c_contiguous:
         flight.let_go(g)
         return Tensor._made(g)
-    kept = Tensor._made(np.array(g, order="C") if before is None else _array(before._array + g))
+    kept = Tensor._made(g.copy() if before is None else as_array(before._array + g))
     flight.let_go(g)
     return kept
 
@@ -306,7 +305,7 @@ def added_up(starts: Iterable[Start]) -> dict[Node, np.ndarray]:
     """The gradients to begin with; where two belong to one node, their sum."""
     roots: dict[Node, np.ndarray] = {}
     for node, g in starts:
-        roots[node] = g if node not in roots else _array(roots[node] + g)
+        roots[node] = g if node not in roots else as_array(roots[node] + g)
     return roots
 
 
@@ -340,7 +339,7 @@ def _recorded(
 
 
 def _copied(g: np.ndarray) -> Tensor:
-    return Tensor._made(np.array(g, order="C"))
+    return Tensor._made(g.copy())
 
 
 Tensor.backward = backward  # type: ignore[attr-defined]

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.device.arrays import host_array, like
 from minitensor.regions import Layout, address, memory_of, overlaps_itself, span
 
 
@@ -64,6 +65,7 @@ class Cells:
     def picked(cls, array: np.ndarray, index: Any) -> Cells:
         """The cells of ``array[index]`` for an advanced index, rising. However large ``array`` is, few cost little."""
         size = array.itemsize
+        index = _on_host(index)
         if array.size <= 4096:
             at = cls.of(array).numbers().reshape(array.shape)[index]
         else:
@@ -194,7 +196,18 @@ class Cells:
         stretch = memory_of(buffer)[begin : begin + self.extent]
         if self.is_stretch:
             return stretch.copy()
-        return self.layout.of(stretch).copy() if self.layout is not None else stretch[self.numbers() - self.begin]
+        return (
+            self.layout.of(stretch).copy()
+            if self.layout is not None
+            else stretch[like(self.numbers() - self.begin, stretch)]
+        )
+
+
+def _on_host(index: Any) -> Any:
+    """An advanced index whose arrays lie on the host, where cells are told."""
+    if isinstance(index, tuple):
+        return tuple(_on_host(entry) for entry in index)
+    return host_array(index) if hasattr(index, "dtype") else index
 
 
 def _along(axis: int, ndim: int, n: int, stride: int) -> np.ndarray:

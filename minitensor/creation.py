@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from minitensor.device.arrays import gpu_of, host_array
+from minitensor.device.places import current, device_named, using
 from minitensor.dtypes import BY_NUMPY, DTYPES, FLOATS, dtype_of, float32
 from minitensor.kernels.numbers import stored, stored_array
 from minitensor.tensor import Tensor
 
 
-def to_tensor(data: Any, dtype: Any = None, stop_gradient: bool = True) -> Tensor:
+def made_here(op: str, array: np.ndarray, gpu: Any = None) -> Tensor:
+    """A tensor of ``array``, which is taken over, on ``gpu``, by default where new tensors are made."""
+    gpu = current.gpu if gpu is None else gpu
+    return Tensor._made(array if gpu is None else gpu.put(array), op)
+
+
+def to_tensor(data: Any, dtype: Any = None, place: Any = None, stop_gradient: bool = True) -> Tensor:
     """A tensor with a copy of ``data`` on a storage of its own.
 
     Args:
         data: a number, nested lists of equal lengths, an array, or a tensor.
         dtype: an element type or its name; by default that of an array, float32 for Python floats, int64 for
             Python integers, bool for Python bools.
+        place: a device, as ``"cpu"`` or ``"gpu"``; by default the one that ``set_device`` chose.
         stop_gradient: False makes a leaf that wants a gradient.
 
     Raises:
@@ -26,12 +36,15 @@ def to_tensor(data: Any, dtype: Any = None, stop_gradient: bool = True) -> Tenso
         TypeError: for objects that are no numbers, and for dtypes a tensor can not have.
     """
     array = _array_of(data, None if dtype is None else dtype_of(dtype).numpy)
-    return _wanting(Tensor._made(array, "to_tensor"), stop_gradient)
+    if place is None:
+        return _wanting(made_here("to_tensor", array), stop_gradient)
+    gpu = device_named("to_tensor", place)
+    return _wanting(Tensor._made(array if gpu is None else gpu.put(array), "to_tensor"), stop_gradient)
 
 
 def _array_of(data: Any, dtype: np.dtype | None) -> np.ndarray:
     if isinstance(data, Tensor):
-        data = data._array
+        data = host_array(data._array)
     if isinstance(data, (list, tuple)):
         data = _without_tensors(data)
     if isinstance(data, np.ma.MaskedArray):
@@ -89,7 +102,7 @@ def _leaves(data: Any) -> Any:
 
 def _without_tensors(data: Any) -> Any:
     if isinstance(data, Tensor):
-        return data._array
+        return host_array(data._array)
     if isinstance(data, (list, tuple)):
         return [_without_tensors(item) for item in data]
     return data
@@ -153,19 +166,19 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, stop_gradient: bool = T
         raise ValueError(f"full: fill_value must be one number; it has shape {list(value.shape)}")
     wanted = float32 if dtype is None else dtype_of(dtype)
     filled = np.full(as_shape("full", shape), stored("full", value.item(), wanted.numpy))
-    return _wanting(Tensor._made(filled, "full"), stop_gradient)
+    return _wanting(made_here("full", filled), stop_gradient)
 
 
 def zeros(shape: Any, dtype: Any = None) -> Tensor:
     """A tensor of ``shape`` with 0 everywhere; float32 unless ``dtype`` says otherwise."""
     wanted = float32 if dtype is None else dtype_of(dtype)
-    return Tensor._made(np.zeros(as_shape("zeros", shape), wanted.numpy), "zeros")
+    return made_here("zeros", np.zeros(as_shape("zeros", shape), wanted.numpy))
 
 
 def ones(shape: Any, dtype: Any = None) -> Tensor:
     """A tensor of ``shape`` with 1 everywhere; float32 unless ``dtype`` says otherwise."""
     wanted = float32 if dtype is None else dtype_of(dtype)
-    return Tensor._made(np.ones(as_shape("ones", shape), wanted.numpy), "ones")
+    return made_here("ones", np.ones(as_shape("ones", shape), wanted.numpy))
 
 
 def arange(start: Any, end: Any = None, step: Any = 1, dtype: Any = None) -> Tensor:
@@ -188,7 +201,7 @@ def arange(start: Any, end: Any = None, step: Any = 1, dtype: Any = None) -> Ten
         )
     whole = all(isinstance(n, (int, np.integer)) for n in numbers)
     wanted = (np.dtype(np.int64) if whole else float32.numpy) if dtype is None else dtype_of(dtype).numpy
-    return Tensor._made(stored_array("arange", np.arange(*numbers), wanted), "arange")
+    return made_here("arange", stored_array("arange", np.arange(*numbers), wanted))
 
 
 # ---------- at random ----------
@@ -218,45 +231,45 @@ def float_dtype(op: str, dtype: Any) -> np.dtype:
 
 def rand(shape: Any, dtype: Any = None) -> Tensor:
     """A tensor of ``shape`` with numbers drawn evenly from 0 (included) to 1 (excluded)."""
-    return Tensor._made(np.asarray(_random.random(as_shape("rand", shape), float_dtype("rand", dtype))), "rand")
+    return made_here("rand", np.asarray(_random.random(as_shape("rand", shape), float_dtype("rand", dtype))))
 
 
 def randn(shape: Any, dtype: Any = None) -> Tensor:
     """A tensor of ``shape`` with numbers drawn from the normal distribution of mean 0 and variance 1."""
     drawn = _random.standard_normal(as_shape("randn", shape), float_dtype("randn", dtype))
-    return Tensor._made(np.asarray(drawn), "randn")
+    return made_here("randn", np.asarray(drawn))
 
 
-# ---------- like another ----------
+# ---------- like another: on its device, too ----------
 
 
-def _like(op: str, x: Tensor, dtype: Any) -> tuple[tuple[int, ...], Any]:
+def _like(op: str, make: Callable[..., Tensor], x: Tensor, dtype: Any, *numbers: Any) -> Tensor:
     if not isinstance(x, Tensor):
         raise TypeError(f"{op}: x must be a Tensor, not {type(x).__name__}")
-    return x._array.shape, x.dtype if dtype is None else dtype
+    with using(gpu_of(x._array)):
+        return make(x._array.shape, *numbers, x.dtype if dtype is None else dtype)
 
 
 def zeros_like(x: Tensor, dtype: Any = None) -> Tensor:
     """0 everywhere, in the shape and dtype of ``x``."""
-    return zeros(*_like("zeros_like", x, dtype))
+    return _like("zeros_like", zeros, x, dtype)
 
 
 def ones_like(x: Tensor, dtype: Any = None) -> Tensor:
     """1 everywhere, in the shape and dtype of ``x``."""
-    return ones(*_like("ones_like", x, dtype))
+    return _like("ones_like", ones, x, dtype)
 
 
 def full_like(x: Tensor, fill_value: Any, dtype: Any = None) -> Tensor:
     """``fill_value`` everywhere, in the shape and dtype of ``x``."""
-    shape, wanted = _like("full_like", x, dtype)
-    return full(shape, fill_value, wanted)
+    return _like("full_like", full, x, dtype, fill_value)
 
 
 def rand_like(x: Tensor, dtype: Any = None) -> Tensor:
     """Numbers as ``rand`` draws them, in the shape and dtype of ``x``."""
-    return rand(*_like("rand_like", x, dtype))
+    return _like("rand_like", rand, x, dtype)
 
 
 def randn_like(x: Tensor, dtype: Any = None) -> Tensor:
     """Numbers as ``randn`` draws them, in the shape and dtype of ``x``."""
-    return randn(*_like("randn_like", x, dtype))
+    return _like("randn_like", randn, x, dtype)

@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from minitensor.device.arrays import gpu_of
+from minitensor.device.places import place_of
 from minitensor.dtypes import FLOATS
 from minitensor.events import telling
+from minitensor.regions import writeable
 from minitensor.storage import Place, write_that_made
 
 if TYPE_CHECKING:
@@ -140,8 +143,18 @@ def not_broadcastable(op: str, shapes: list[tuple[int, ...]]) -> ValueError:
     )
 
 
+def devices_differ(op: str, arrays: tuple[np.ndarray, ...]) -> TypeError:
+    """The operands lie on different devices."""
+    places = " and ".join(place_of(gpu_of(array)) for array in arrays)
+    return TypeError(
+        f"{op}: the operands lie on {places}; an operation works on one device. Move them with `x.cuda()` or `x.cpu()`."
+    )
+
+
 def explain(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> Exception:
     """The error to raise when numpy refused a normal operation."""
+    if len({gpu_of(array) for array in arrays if array.ndim}) > 1:
+        return devices_differ(op, arrays)
     try:
         np.broadcast_shapes(*(array.shape for array in arrays))
     except ValueError:
@@ -160,6 +173,8 @@ def explain(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> Except
 @telling("refused")
 def explain_in_place(op: str, error: Exception, arrays: tuple[np.ndarray, ...], target: np.ndarray) -> Exception:
     """The error to raise when numpy refused an in-place operation. Nothing has been written."""
+    if len({gpu_of(array) for array in arrays if array.ndim}) > 1:
+        return devices_differ(op, arrays)
     try:
         shape = np.broadcast_shapes(*(array.shape for array in arrays))
     except ValueError:
@@ -170,7 +185,7 @@ def explain_in_place(op: str, error: Exception, arrays: tuple[np.ndarray, ...], 
             f"{shape_text(target.shape)} in the Inplace operation. `{op}` never changes a shape; "
             f"use the normal operation."
         )
-    if not target.flags.writeable:
+    if not writeable(target):
         return overlapping_target(op, target.shape)
     if isinstance(error, TypeError) and target.dtype not in FLOATS:
         return result_does_not_fit(op, target.dtype)
@@ -193,7 +208,7 @@ def explain_other(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> 
 @telling("refused")
 def explain_other_in_place(op: str, error: Exception, arrays: tuple[np.ndarray, ...], target: np.ndarray) -> Exception:
     """The same for an in-place operation whose operands are not broadcast against each other."""
-    if not target.flags.writeable:
+    if not writeable(target):
         return overlapping_target(op, target.shape)
     if isinstance(error, TypeError) and "ufunc" in _plain(error) and target.dtype not in FLOATS:
         return result_does_not_fit(op, target.dtype)

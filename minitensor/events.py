@@ -1,7 +1,8 @@
 """What the engine tells whoever is watching.
 
-One listener at a time may be set. It is called with what has just happened and keeps no tensor alive unless it
-wants to. With no listener an operation pays one attribute test (about 15 ns).
+One listener at a time may be set; a :class:`Hearing` hands on to the one before it. It is called with what has just
+happened and keeps no tensor alive unless it wants to. With no listener an operation pays one attribute test (about 15
+ns).
 
 ====================  ==========================================================================================
 kind                  arguments
@@ -25,6 +26,8 @@ kind                  arguments
 ``"visit"``           node, incoming gradient array, list of (parent node, gradient array for it)
 ``"left"``            node: what it saved has been let go, unless the graph is retained
 ``"flight"``          bytes: how many more (or fewer) the gradients on their way take
+``"block"``           event, a :class:`~minitensor.device.memory_log.MemoryEvent`: the allocator of a GPU gave or took
+                      back a block or a segment, or ran out of memory
 ``"leaf"``            leaf node, gradient tensor that it now holds
 ====================  ==========================================================================================
 """
@@ -32,6 +35,7 @@ kind                  arguments
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -59,6 +63,53 @@ def listening(listener: Callable[..., None]) -> Iterator[None]:
         yield
     finally:
         watch.listener = before
+
+
+class Hearing:
+    """A listener that hands each event on to whoever listened before it. It opens once.
+
+    Several may be open, and close in any order. What goes wrong in one of them ends its hearing, and a warning says so
+    when it is closed; the program runs on.
+    """
+
+    failure = ""  # what went wrong in here, in words: an error would lead to frames, and they to tensors
+    _before: Callable[..., None] | None = None
+    _open = _used = False
+
+    def hear(self, kind: str, *arguments: Any) -> None:
+        """What has happened. To be defined."""
+        raise NotImplementedError
+
+    def open(self) -> None:
+        """Listen from now on.
+
+        Raises:
+            RuntimeError: it has been opened before.
+        """
+        if self._used:
+            raise RuntimeError(f"a {type(self).__name__} is opened once; make another one")
+        self._before, watch.listener = watch.listener, self._heard
+        self._open = self._used = True
+
+    def close(self) -> None:
+        """Listen no more. The others go on."""
+        self._open = False
+        while isinstance(last := getattr(watch.listener, "__self__", None), Hearing) and not last._open:
+            watch.listener, last._before = last._before, None
+        if self.failure:
+            told = f"{type(self).__name__} stopped before its end ({self.failure})."
+            warnings.warn(told, RuntimeWarning, stacklevel=3)
+
+    def _heard(self, kind: str, *arguments: Any) -> None:
+        if self._before is not None:
+            self._before(kind, *arguments)
+        if not self._open:
+            return
+        try:
+            self.hear(kind, *arguments)
+        except Exception as failure:
+            self.failure = f"{type(failure).__name__}: {failure}"
+            self._open = False
 
 
 def telling(kind: str) -> Callable[[Maker], Maker]:

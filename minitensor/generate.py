@@ -38,7 +38,7 @@ from minitensor.saving import (
     remember,
     tidy,
 )
-from minitensor.storage import Storage, write_log
+from minitensor.storage import Storage, placed, write_log
 from minitensor.table import ROWS, Row
 from minitensor.templates import backward_name, backward_source, in_place_source, normal_source
 from minitensor.tensor import Tensor
@@ -66,7 +66,6 @@ ENGINE: dict[str, Any] = {
     "Storage": Storage,
     "Tensor": Tensor,
     "after_write": after_write,
-    "asarray": np.asarray,
     "before_write": before_write,
     "before_write_of_part": before_write_of_part,
     "current": current,
@@ -80,6 +79,7 @@ ENGINE: dict[str, Any] = {
     "named": errors.named,
     "ndarray": np.ndarray,
     "new": object.__new__,
+    "placed": placed,
     "quietly": quietly,
     "recovered": recovered,
     "ref": weakref.ref,
@@ -95,7 +95,15 @@ ENGINE: dict[str, Any] = {
     **{name: getattr(keeping, name) for name in ("own_input", "alias_input", "kept_marks")},
     **{
         name: getattr(operands, name)
-        for name in ("as_operands", "as_operands_in_place", "meet", "into", "as_float", "check_target")
+        for name in (
+            "as_operands",
+            "as_operands_in_place",
+            "meet",
+            "into",
+            "as_float",
+            "check_target",
+            "check_on_device",
+        )
     },
     "__name__": "minitensor.operations",
     "__package__": "minitensor",

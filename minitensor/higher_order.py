@@ -13,6 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from minitensor.backward import answer_of
+from minitensor.device.arrays import as_array
 from minitensor.history import Leaf, Node, Operation, new_node
 from minitensor.modes import modes
 from minitensor.rules.on_arrays import summed_to as arrays_summed_to
@@ -47,7 +48,7 @@ def _mapped(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
 def linear(name: str, g: Tensor, there: Map, back: Map) -> Tensor:
     """``there(g)``, recorded; its gradient is ``back``, whose gradient is ``there``."""
     array = there(g._array)
-    out = Tensor._made(np.array(array, g._array.dtype, order="C"))
+    out = Tensor._made(array.astype(g._array.dtype))
     node = g._current()
     if modes.grad and node is not None:
         out._node = new_node(Operation(name, _mapped), (node,), (there, back), out._array.shape)
@@ -71,7 +72,7 @@ def _pulled(node: Node, i: int, parent: Node, g: Tensor) -> Tensor:
     """The gradient of input ``i`` of a linear operation."""
 
     def pull(array: np.ndarray) -> np.ndarray:
-        return arrays_summed_to(np.asarray(node.op.backward(node, array)[i]), parent.shape)
+        return arrays_summed_to(as_array(node.op.backward(node, array)[i]), parent.shape)
 
     def push(array: np.ndarray) -> np.ndarray:
         return node.op.onward(node, i, array)  # type: ignore[misc]

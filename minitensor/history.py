@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.device.arrays import like
 from minitensor.regions import covers, region_of, same_layout
 from minitensor.storage import Place, caller
 
@@ -321,9 +322,9 @@ def _write_onward(node: Node, i: int, u: np.ndarray) -> np.ndarray:
 
 def _relaid_onward(node: Node, _: int, u: np.ndarray) -> np.ndarray:
     (back,) = node.saved
-    old = np.empty(node.shape, u.dtype)
-    old.reshape(-1)[back(np.arange(old.size).reshape(node.shape)).ravel()] = u.ravel()
-    return old
+    old = np.zeros_like(u, shape=(u.size,))
+    old[like(back(np.arange(u.size).reshape(node.shape)).ravel(), u)] = u.ravel()
+    return old.reshape(node.shape)
 
 
 def repeated(u: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
@@ -348,7 +349,7 @@ def relay_leaf(x: Any, array: np.ndarray, back: Callable[[np.ndarray], np.ndarra
     new = new_leaf(array.shape)
     if old.saved is not None:
         gradient = old.saved
-        new.saved = type(gradient)._made(np.array(back(gradient._array), order="C"))
+        new.saved = type(gradient)._made(back(gradient._array).copy())
     new.hooks, old.hooks = old.hooks, None
     old.__class__ = Node
     old.op, old.inputs, old.saved = RELAID, (new,), (back,)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from minitensor.creation import to_tensor
+from minitensor.device.arrays import as_array, host_array, like
 from minitensor.dtypes import FLOATS
 from minitensor.errors import freed, leaf_written, overlapping_target
 from minitensor.events import watch
@@ -31,24 +32,25 @@ from minitensor.kernels.numbers import overwrite, stored_array
 from minitensor.modes import modes
 from minitensor.operands import as_operands_in_place, cast, check_target, storable_number
 from minitensor.parts import INDEX, Pick
-from minitensor.regions import region_of
+from minitensor.regions import region_of, writeable
 from minitensor.saving import FREED, after_write, before_write
 from minitensor.storage import log_write, new_storage
 from minitensor.tensor import Tensor
 from minitensor.views import view_of
 
 
-def _plain(index: Any) -> tuple[Any, bool]:
-    """The index for numpy, and whether it is advanced. Tensors and lists become arrays that nobody else holds."""
+def _plain(index: Any, array: np.ndarray) -> tuple[Any, bool]:
+    """The index for numpy, and whether it is advanced. Tensors and lists become arrays that nobody else holds.
+
+    On a GPU they are arrays of the device of ``array``, which is indexed.
+    """
     entries = []
     advanced = False
     for entry in index if isinstance(index, tuple) else (index,):
         if isinstance(entry, Tensor):
-            entry = entry._array
+            entry = host_array(entry._array)
             if entry.ndim == 0 and entry.dtype.kind == "i":
                 entry = int(entry)
-            else:
-                entry = entry.copy()
         if isinstance(entry, (list, np.ndarray)):
             entry = _index_array(entry)
             if entry.size == 0:
@@ -59,6 +61,8 @@ def _plain(index: Any) -> tuple[Any, bool]:
             advanced = True
             if isinstance(entry, np.ndarray) and entry.dtype.kind not in "biu":
                 raise TypeError(f"an index array holds integers or bools, not {entry.dtype.name}")
+            if isinstance(entry, np.ndarray):
+                entry = like(entry, array)
         elif entry is not None and entry is not Ellipsis:
             entry = _whole(entry)
         entries.append(entry)
@@ -94,12 +98,12 @@ def _picked(x: Tensor, pick: Any) -> np.ndarray:
 
 def getitem(x: Tensor, index: Any) -> Tensor:
     """``x[index]``: a view for a basic index, a copy for an advanced one."""
-    plain, advanced = _plain(index)
+    plain, advanced = _plain(index, x._array)
     if not advanced:
         pick = Pick(plain)
         return view_of(x, _picked(x, pick), INDEX, (pick,))
     taken = _picked(x, lambda array: array[plain])
-    out = Tensor._made(np.array(taken, order="C"), "getitem", (x,))
+    out = Tensor._made(as_array(taken).copy(), "getitem", (x,))
     node = x._current()
     if modes.grad and node is not None:
         out._node = new_node(GATHER, (node,), _held(plain), out._array.shape)
@@ -108,13 +112,13 @@ def getitem(x: Tensor, index: Any) -> Tensor:
 
 def _held(plain: tuple[Any, ...]) -> tuple[Any, ...]:
     """An index that a node keeps, with the storages that count its arrays."""
-    return plain, [new_storage(entry) for entry in plain if isinstance(entry, np.ndarray)]
+    return plain, [new_storage(entry) for entry in plain if hasattr(entry, "dtype")]
 
 
 def _gather_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
     if node.saved is FREED:
         raise freed(node)
-    whole = np.zeros(node.inputs[0].shape, g.dtype)  # type: ignore[union-attr]
+    whole = np.zeros_like(g, shape=node.inputs[0].shape)  # type: ignore[union-attr]
     np.add.at(whole, node.saved[0], g)  # an element taken twice gets both gradients
     return (whole,)
 
@@ -139,10 +143,10 @@ def _set_at_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray | None, np.n
     taken = rest = None
     if value is not None:
         # Where an index names a cell twice, the last write is the one that stayed.
-        order = np.full(g.shape, -1)
-        turns = np.arange(order[plain].size).reshape(order[plain].shape)
+        order = np.full_like(g, -1, dtype=np.int64)
+        turns = like(np.arange(order[plain].size).reshape(order[plain].shape), g)
         order[plain] = turns
-        taken = np.where(order[plain] == turns, g[plain], g.dtype.type(0))
+        taken = np.where(order[plain] == turns, g[plain], 0)
     if old is not None:
         rest = g.copy()
         rest[plain] = 0
@@ -153,7 +157,7 @@ def _set_at_onward(node: Node, i: int, u: np.ndarray) -> np.ndarray:
     if node.saved is FREED:
         raise freed(node)
     plain = node.saved[0]
-    made = u.copy() if i == 0 else np.zeros(node.shape, u.dtype)
+    made = u.copy() if i == 0 else np.zeros_like(u, shape=node.shape)
     made[plain] = 0 if i == 0 else repeated(u, made[plain].shape)
     return made
 
@@ -175,7 +179,7 @@ def copy_(x: Tensor, other: Any) -> Tensor:
 
 
 def store_at(x: Tensor, index: Any, value: Any, op: str) -> None:
-    plain, advanced = _plain(index)
+    plain, advanced = _plain(index, x._array)
     pick = Pick(plain) if not advanced else (lambda array: array[plain])
     target = _picked(x, pick)
     _, y = as_operands_in_place(op, 0, x, storable_number(op, value, x._array.dtype))
@@ -226,7 +230,7 @@ def set_part(x: Tensor, target: np.ndarray, yn: Node | None) -> None:
 
 
 def _check_fits(op: str, x: Tensor, target: np.ndarray, y: Tensor) -> None:
-    if not x._array.flags.writeable:
+    if not writeable(x._array):
         raise overlapping_target(op, x._array.shape)
     have = y._array.shape
     while len(have) > target.ndim and have[0] == 1:
@@ -257,7 +261,7 @@ def set_value(x: Tensor, value: Any) -> None:
         raise TypeError(
             f"set_value: the tensor has dtype {x.dtype.name} and the value {given.dtype.name}; they must be equal"
         )
-    if not x._array.flags.writeable:
+    if not writeable(x._array):
         raise overlapping_target("set_value", x._array.shape)
     recorded = modes.grad and not x.stop_gradient
     if recorded and is_protected(x):

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from minitensor.creation import to_tensor
+from minitensor.device.arrays import as_array
 from minitensor.dtypes import FLOATS
 from minitensor.kernels.indexed import checked
 from minitensor.kernels.numbers import stored_array
@@ -35,7 +36,7 @@ def as_index(op: str, index: Any, name: str = "index") -> Tensor:
     if isinstance(index, _ARRAYS):
         index = to_tensor(index)
         if not index.size:  # an empty list says nothing of dtypes
-            index = Tensor._made(np.zeros(index._array.shape, np.int64))
+            index = Tensor._made(np.zeros(index._array.shape, np.int64, like=index._array))
     if not isinstance(index, Tensor) or index._array.dtype.kind != "i":
         given = f"of dtype {index.dtype.name}" if isinstance(index, Tensor) else type(index).__name__
         raise TypeError(f"{op}: {name} is a tensor of int32 or int64, not {given}")
@@ -115,8 +116,8 @@ def as_rows(op: str, x: Any, indices: Any) -> tuple[Tensor, int]:
     except (ValueError, IndexError) as error:
         raise IndexError(f"{op}: {error}") from None
     if arrays[0].size == 0:
-        return Tensor._made(np.zeros(arrays[0].shape, np.int64)), depth
-    return Tensor._made(np.asarray(np.ravel_multi_index(arrays, shape[:depth]), np.int64)), depth
+        return Tensor._made(np.zeros(arrays[0].shape, np.int64, like=arrays[0])), depth
+    return Tensor._made(as_array(np.ravel_multi_index(tuple(arrays), shape[:depth]))), depth
 
 
 # ---------- choosing among rows ----------

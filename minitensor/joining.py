@@ -51,7 +51,7 @@ def _stack_backward(node: Node, g: np.ndarray) -> list[np.ndarray]:
 
 def _concat_onward(node: Node, i: int, u: np.ndarray) -> np.ndarray:
     axis, lengths = node.saved
-    joined = np.zeros(node.shape, u.dtype)
+    joined = np.zeros_like(u, shape=node.shape)
     begin = sum(lengths[:i])
     joined[(slice(None),) * axis + (slice(begin, begin + lengths[i]),)] = u
     return joined
@@ -59,7 +59,7 @@ def _concat_onward(node: Node, i: int, u: np.ndarray) -> np.ndarray:
 
 def _stack_onward(node: Node, i: int, u: np.ndarray) -> np.ndarray:
     (axis,) = node.saved
-    stacked = np.zeros(node.shape, u.dtype)
+    stacked = np.zeros_like(u, shape=node.shape)
     stacked[(slice(None),) * axis + (i,)] = u
     return stacked
 
@@ -156,13 +156,13 @@ def expand(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
     wanted = [have[i - missing] if n == -1 and i >= missing else n for i, n in enumerate(wanted)]
     lengths = as_shape("expand", wanted)
     try:
-        repeated = np.broadcast_to(x._array, lengths).copy()
+        made = np.broadcast_to(x._array, lengths).copy()
     except ValueError:
         raise ValueError(
             f"expand: a tensor of shape {x.shape} can not be repeated to {list(lengths)}; counted from the last, "
             f"a dimension must be equal or 1"
         ) from None
-    return _recorded(Tensor._made(repeated, "expand", (x,)), EXPAND, (x,), ())
+    return _recorded(Tensor._made(made, "expand", (x,)), EXPAND, (x,), ())
 
 
 def broadcast_to(x: Tensor, shape: Any, name: str | None = None) -> Tensor:

@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 
 from minitensor.creation import to_tensor
+from minitensor.device.arrays import gpu_of
 from minitensor.dtypes import FLOATS, promoted
 from minitensor.errors import (
+    devices_differ,
     leaf_written,
     not_a_tensor,
     overlapping_family,
+    overlapping_target,
     result_does_not_fit,
 )
 from minitensor.history import Leaf, Operation, is_protected, new_node
@@ -38,7 +41,7 @@ CONSTANT = _uncounted()
 _constants: dict[tuple[Any, ...], Tensor] = {}
 
 
-def constant(op: str, value: Any, partner: np.dtype | None) -> Tensor:
+def constant(op: str, value: Any, partner: np.dtype | None, gpu: Any = None) -> Tensor:
     """A tensor without dimensions that holds a number, in the dtype in which it joins a tensor of dtype ``partner``.
 
     Kept for next time: making one costs more than the operation.
@@ -51,6 +54,9 @@ def constant(op: str, value: Any, partner: np.dtype | None) -> Tensor:
         made = Tensor._alias(np.asarray(value, dtype), CONSTANT)
     except OverflowError:
         raise ValueError(f"{op}: {value} does not fit into dtype {dtype.name}") from None
+    if gpu is not None:
+        made._array = made._array[()]  # a number joins the arrays of a GPU; an array of the host does not
+        return made
     made._array.flags.writeable = False
     if value != 0 or type(value) is int:  # 0.0 and -0.0 would share a key
         if len(_constants) >= 256:
@@ -74,7 +80,7 @@ def as_operands(op: str, *given: Any) -> tuple[Tensor, ...]:
     Raises:
         TypeError: for anything else, or when no tensor or array is among them.
     """
-    if len(given) == 2 and type(given[0]) is Tensor:
+    if len(given) == 2 and type(given[0]) is Tensor and type(given[0]._array) is np.ndarray:
         x, y = given
         try:
             return x, _constants[y, type(y), x._array.dtype]
@@ -86,7 +92,8 @@ def as_operands(op: str, *given: Any) -> tuple[Tensor, ...]:
     if not dtypes:
         raise TypeError(f"{op}: at least one operand must be a Tensor or an array; there is {given[0]!r} only")
     partner = dtypes[0] if len(dtypes) == 1 else promoted(dtypes[-2], dtypes[-1])
-    return tuple(t if isinstance(t, Tensor) else constant(op, t, partner) for t in tensors)
+    gpu = next((gpu for t in tensors if isinstance(t, Tensor) and (gpu := gpu_of(t._array)) is not None), None)
+    return tuple(t if isinstance(t, Tensor) else constant(op, t, partner, gpu) for t in tensors)
 
 
 def _tensor_or_number(op: str, position: int, value: Any, partners: list[np.dtype]) -> Any:
@@ -111,13 +118,13 @@ def as_operands_in_place(op: str, target: int, *given: Any) -> tuple[Tensor, ...
     if not isinstance(x, Tensor):
         raise TypeError(f"{op}: x must be a Tensor, not {type(x).__name__}: only a tensor can be written in place")
     partner = x._array.dtype
-    if len(given) == 2 and target == 0:
+    if len(given) == 2 and target == 0 and type(x._array) is np.ndarray:
         try:
             return x, _constants[given[1], type(given[1]), partner]
         except (KeyError, TypeError):
             pass
     tensors = [_tensor_or_number(op, i, value, [partner]) for i, value in enumerate(given)]
-    return tuple(t if isinstance(t, Tensor) else constant(op, t, partner) for t in tensors)
+    return tuple(t if isinstance(t, Tensor) else constant(op, t, partner, gpu_of(x._array)) for t in tensors)
 
 
 # ---------- dtypes ----------
@@ -183,6 +190,19 @@ def as_float(x: Tensor) -> Tensor:
 
 
 # ---------- before a write ----------
+
+
+def check_on_device(op: str, a: Any, arrays: tuple[Any, ...]) -> None:
+    """An in-place operation is about to write ``a``, an array of a GPU; numpy would check as much on the host.
+
+    Raises:
+        RuntimeError: when its elements share memory.
+        TypeError: when another operand lies elsewhere.
+    """
+    if overlaps_itself(a):
+        raise overlapping_target(op, a.shape)
+    if any(gpu_of(other) is not gpu_of(a) and getattr(other, "ndim", 0) for other in arrays):
+        raise devices_differ(op, arrays)
 
 
 def check_target(x: Tensor, op: str) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.device.arrays import as_array
 from minitensor.generate import FUNCTIONS, swapped
 from minitensor.operands import NUMBERS
 from minitensor.table import ROWS
@@ -52,7 +53,8 @@ def _compared(name: str) -> Any:
     def compare(x: Tensor, y: Any) -> Any:
         if isinstance(y, NUMBERS):
             # A number need not fit into the dtype to be compared with its elements.
-            return Tensor._made(np.asarray(ufunc(x._array, y)), name, (x,))
+            result = ufunc(x._array, y)
+            return Tensor._made(as_array(result), name, (x,))
         # Python asks the other operand, and falls back to identity for == and !=.
         return function(x, y) if isinstance(y, (Tensor, np.ndarray, list, tuple)) else NotImplemented
 

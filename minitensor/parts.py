@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided as numpy_as_strided
 
 from minitensor.creation import as_shape
+from minitensor.device.arrays import restrided
 from minitensor.history import READ, Node, Operation, family_of, reading
 from minitensor.regions import address, memory_of, overlaps_itself, span
 from minitensor.tensor import Tensor
@@ -18,7 +18,7 @@ from minitensor.views import as_axis, need_tensor, view_of, whole
 def part_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
     """The gradient of a part for the whole: zero where the part does not look."""
     (show,) = node.saved
-    for_all = np.zeros(node.inputs[0].shape, g.dtype)  # type: ignore[union-attr]
+    for_all = np.zeros_like(g, shape=node.inputs[0].shape)  # type: ignore[union-attr]
     show(for_all)[...] = g
     return (for_all,)
 
@@ -77,7 +77,7 @@ class _Diagonal:
     def __call__(self, array: np.ndarray) -> np.ndarray:
         picked = array.diagonal(*self.arguments)
         # numpy marks it read-only as a courtesy; it is a view like any other.
-        if array.flags.writeable:
+        if type(array) is np.ndarray and array.flags.writeable:
             picked.flags.writeable = True
         return picked
 
@@ -134,8 +134,8 @@ def as_strided(x: Tensor, shape: Any, stride: Any, offset: int = 0, name: str | 
             f"{last} of the storage; the tensor's memory goes from element {begin} to {begin + extent - 1}"
         )
     cells = memory_of(founder)
-    array = numpy_as_strided(cells[0 if empty else offset - begin :], lengths, tuple(s * size for s in steps))
-    if overlaps_itself(array):
+    array = restrided(cells[0 if empty else offset - begin :], lengths, tuple(s * size for s in steps))
+    if type(array) is np.ndarray and overlaps_itself(array):
         array.flags.writeable = False
     history = family_of(x)
     out = view_of(x, array, AS_STRIDED)

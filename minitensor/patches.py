@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from minitensor.cells import Cells
+from minitensor.device.arrays import like
 from minitensor.regions import overlaps_itself
 from minitensor.storage import Storage, new_storage
 
@@ -63,7 +64,7 @@ class Patch:
         else:
             at = cells.numbers() - begin
             inside = (at >= 0) & (at < memory.size)
-            memory[at[inside]] = self.values.ravel()[inside]
+            memory[like(at[inside], memory)] = self.values.ravel()[like(inside, memory)]
 
     def give(self, array: np.ndarray, numbers: np.ndarray) -> None:
         """Write the values into ``array``, whose elements stand for the cells ``numbers``."""
@@ -71,7 +72,7 @@ class Patch:
         order = np.argsort(mine, kind="stable")
         place = order[np.minimum(np.searchsorted(mine, numbers, sorter=order), mine.size - 1)]
         hit = mine[place] == numbers
-        array[hit] = self.values.ravel()[place[hit]]
+        array[like(hit, array)] = self.values.ravel()[like(place[hit], array)]
 
 
 def joined(patches: Sequence[Patch]) -> Patch:
@@ -79,7 +80,8 @@ def joined(patches: Sequence[Patch]) -> Patch:
     numbers = np.concatenate([patch.cells.numbers() for patch in patches])
     order = np.argsort(numbers, kind="stable")
     cells = Cells.at(numbers[order], patches[0].cells.itemsize)
-    values = np.concatenate([patch.values.ravel() for patch in patches])[order]
+    values = np.concatenate([patch.values.ravel() for patch in patches])
+    values = values[like(order, values)]
     return Patch(cells, values if cells.layout is None else values.reshape(cells.layout.shape), patches[0].holders)
 
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
+
+from minitensor.device.arrays import address_of as address
+from minitensor.device.arrays import like, restrided, strided
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +27,7 @@ class Layout:
         """The elements of the one-dimensional array ``cells`` that this layout shows."""
         size = cells.itemsize
         strides = tuple(s * size for s in self.strides)
-        return np.ndarray(self.shape, cells.dtype, cells, self.offset * size, strides)
+        return strided(cells, self.offset, self.shape, strides)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,22 +41,22 @@ class Region:
 
     def spread(self, g: np.ndarray) -> np.ndarray:
         """The gradient for the founder of a gradient ``g`` for the view: zero where the view does not look."""
-        cells = np.zeros(self.extent, g.dtype)
+        cells = np.zeros_like(g, shape=(self.extent,))
         if self.overlaps_itself:
-            np.add.at(cells, self.view.of(np.arange(self.extent)), g)
+            np.add.at(cells, like(self.view.of(np.arange(self.extent)), g), g)
         elif g.size:
             self.view.of(cells)[...] = g
         return self.founder.of(cells)
 
     def show(self, u: np.ndarray) -> np.ndarray:
         """What the view shows of the founder's elements ``u``."""
-        cells = np.zeros(self.extent, u.dtype)
+        cells = np.zeros_like(u, shape=(self.extent,))
         self.founder.of(cells)[...] = u
         return self.view.of(cells).copy()
 
     def split(self, g: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """A gradient ``g`` for the founder, split into the view's part and the rest (zero at the view's cells)."""
-        cells = np.zeros(self.extent, g.dtype)
+        cells = np.zeros_like(g, shape=(self.extent,))
         self.founder.of(cells)[...] = g
         part = self.view.of(cells)
         taken = part.copy()
@@ -74,11 +76,6 @@ def region_of(view: np.ndarray, founder: np.ndarray) -> Region:
     return Region(extent, *layouts, overlaps_itself(view))
 
 
-def address(array: np.ndarray) -> int:
-    """The address in bytes of an array's first element."""
-    return array.__array_interface__["data"][0]
-
-
 def span(array: np.ndarray) -> tuple[int, int]:
     """The lowest address (bytes) that an array reaches, and how many elements lie from there to its highest."""
     if array.size == 0:
@@ -94,7 +91,7 @@ def memory_of(array: np.ndarray) -> np.ndarray:
     if array.size == 0:
         return array.reshape(-1)
     upwards = array[(*(slice(None, None, -1 if s < 0 else 1) for s in array.strides), ...)]
-    return as_strided(upwards, (span(array)[1],), (array.itemsize,))
+    return restrided(upwards, (span(array)[1],), (array.itemsize,))
 
 
 def same_layout(a: np.ndarray, b: np.ndarray) -> bool:
@@ -107,6 +104,11 @@ def covers(view: np.ndarray, founder: np.ndarray) -> bool:
     if same_layout(view, founder):
         return True
     return view.size == founder.size == span(founder)[1] and span(view) == span(founder) and not overlaps_itself(view)
+
+
+def writeable(array: np.ndarray) -> bool:
+    """Whether an array may be written: on a GPU, where no two of its elements share memory."""
+    return array.flags.writeable if type(array) is np.ndarray else not overlaps_itself(array)
 
 
 def overlaps_itself(array: np.ndarray) -> bool:

@@ -77,7 +77,7 @@ def reshape(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
     array = _same_memory(x._array, wanted)
     if array is not None:
         return view_of(x, array, RESHAPE, (wanted,))
-    out = Tensor._made(np.array(x._array, order="C").reshape(wanted), "reshape", (x,))
+    out = Tensor._made(x._array.copy().reshape(wanted), "reshape", (x,))
     node = x._current()
     if modes.grad and node is not None:
         out._node = new_node(RESHAPE, (node,), (wanted,), wanted)

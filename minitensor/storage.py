@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.device.arrays import as_array
 from minitensor.device.counters import Meter, cpu_meter
 from minitensor.events import Watch, watch
 
@@ -45,14 +46,36 @@ class Storage:
         return f"Storage({self.nbytes} bytes, version {self.version})"
 
 
-def new_storage(buffer: np.ndarray) -> Storage:
-    """Count ``buffer``, which must own its memory, and give it a version."""
-    storage = Storage.__new__(Storage)
-    storage.buffer = buffer
-    storage.nbytes = nbytes = buffer.nbytes
+class DeviceStorage(Storage):
+    """A storage on a GPU. The array that owns the memory is counted there, by the allocator."""
+
+    __slots__ = ()
+
+    def __del__(self, _watch: Watch = watch) -> None:  # type: ignore[override]
+        if _watch.listener is not None:
+            _watch.listener("free", self)
+
+
+def placed(result: Any) -> tuple[Any, Storage]:
+    """The result of an operation that is no plain array of the host, and a storage for it.
+
+    numpy turns arrays without dimensions into bare numbers; an array of a GPU is counted where it lies.
+    """
+    result = as_array(result)
+    plain = type(result) is np.ndarray
+    storage = Storage.__new__(Storage) if plain else DeviceStorage.__new__(DeviceStorage)
+    storage.buffer = result
+    storage.nbytes = result.nbytes
     storage.version = 0
     storage.savers = None
-    cpu_meter.take(nbytes)
+    if plain:
+        cpu_meter.take(storage.nbytes)
+    return result, storage
+
+
+def new_storage(buffer: np.ndarray) -> Storage:
+    """Count ``buffer``, which must own its memory, and give it a version."""
+    _, storage = placed(buffer)
     if watch.listener is not None:
         watch.listener("alloc", storage)
     return storage

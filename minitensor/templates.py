@@ -28,17 +28,18 @@ def {name}({parameters}):
         raise explain({name!r}, error, ({as_},)) from None
     except (FloatingPointError, RuntimeWarning):
         r = quietly(forward, {call})
-    if type(r) is not ndarray:
-        r = asarray(r)
 {floats}
-    storage = Storage()
-    storage.buffer = r
-    storage.nbytes = nbytes = r.nbytes
-    storage.version = 0
-    storage.savers = None
-    meter.allocated = now = meter.allocated + nbytes
-    if now > meter.peak:
-        meter.peak = now
+    if type(r) is ndarray:
+        storage = Storage()
+        storage.buffer = r
+        storage.nbytes = nbytes = r.nbytes
+        storage.version = 0
+        storage.savers = None
+        meter.allocated = now = meter.allocated + nbytes
+        if now > meter.peak:
+            meter.peak = now
+    else:
+        r, storage = placed(r)
     result = new(Tensor)
     result._array = r
     result._storage = storage
@@ -76,6 +77,8 @@ def {name}({parameters}):
 {arrays}
 {meet}
 {prepare}
+    if type({a}) is not ndarray:
+        check_on_device({name!r}, {a}, ({as_},))
     storage = {x}._storage
 {record}
     # Who else saved the bytes that are about to be overwritten?

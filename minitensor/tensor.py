@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.device.arrays import gpu_of, host_array
+from minitensor.device.places import place_of
 from minitensor.dtypes import BY_NUMPY, FLOATS, DType
 from minitensor.events import watch
 from minitensor.history import GradientBox, Leaf, Node, become_leaf, current, family_of, new_leaf
@@ -142,7 +144,7 @@ class Tensor:
     @property
     def place(self) -> str:
         """The device of the storage."""
-        return "Place(cpu)"
+        return place_of(gpu_of(self._array))
 
     def element_size(self) -> int:
         """Bytes of one element."""
@@ -320,7 +322,7 @@ class Tensor:
 
     def __repr__(self) -> str:
         return format_tensor(
-            self._array, dtype_name=self.dtype.name, place=self.place, stop_gradient=self.stop_gradient
+            host_array(self._array), dtype_name=self.dtype.name, place=self.place, stop_gradient=self.stop_gradient
         )
 
     def __hash__(self) -> int:
@@ -373,12 +375,12 @@ class Tensor:
 
     def numpy(self) -> np.ndarray:
         """The elements in a new array: a copy, as Paddle's. Writing into it changes no tensor."""
-        return self._array.copy()
+        return host_array(self._array) if type(self._array) is not np.ndarray else self._array.copy()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         if copy is False:
             raise ValueError("np.asarray(tensor, copy=False): a tensor gives numpy copies of its numbers only")
-        return self._array.astype(self._array.dtype if dtype is None else dtype, copy=True)
+        return host_array(self._array).astype(self._array.dtype if dtype is None else dtype, copy=True)
 
     def __copy__(self) -> Tensor:
         """Another tensor with the same storage, family and value: what a full view gives."""
@@ -404,7 +406,7 @@ class Tensor:
 
     def __reduce__(self) -> tuple[Any, ...]:
         self._require_leaf("pickled")
-        return _rebuilt, (np.array(self._array, order="C"), self.stop_gradient)
+        return _rebuilt, (np.array(host_array(self._array), order="C"), self.stop_gradient)
 
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if spec else str(self)

@@ -81,7 +81,7 @@ def relaid(x: Tensor, array: np.ndarray, op: Relaying, saved: tuple[Any, ...] = 
             extra = getattr(x, "_extra", None)
             box = None if extra is None else extra.box
             if box is not None and box.gradient is not None:
-                box.gradient = Tensor._made(np.array(op.forward(box.gradient._array, *saved), order="C"))
+                box.gradient = Tensor._made(op.forward(box.gradient._array, *saved).copy())
     if watch.listener is not None:
         watch.listener("meta", x, op.name, (x,))
     return x

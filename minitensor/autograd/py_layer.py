@@ -154,7 +154,7 @@ def _output(call: Call, k: int, given: list[Tensor]) -> Tensor:
         return x
     others = (*call.inputs, *given[:k])
     if any(x._storage is other._storage for other in others):
-        return Tensor._made(np.array(x._array, order="C"))
+        return Tensor._made(x._array.copy())
     return Tensor._alias(x._array, x._storage)
 
 
@@ -250,10 +250,10 @@ def _backward(node: Node, g: np.ndarray) -> list[np.ndarray | None]:
     grads: list[Tensor | None] = []
     for out in ctx._outputs:
         if out.part is ALL:
-            grads.append(Tensor._made(np.array(g, out.dtype, order="C")))
+            grads.append(Tensor._made(g.astype(out.dtype, order="C")))
         elif out.part is not None and g[out.part.count] > 0:
             part = g[out.part.begin : out.part.end].reshape(out.shape)
-            grads.append(Tensor._made(np.array(part, out.dtype, order="C")))
+            grads.append(Tensor._made(part.astype(out.dtype, order="C")))
         else:
             grads.append(_zeros(g, out.shape, out.dtype) if ctx._materializes else None)
     with no_grad():
@@ -261,7 +261,7 @@ def _backward(node: Node, g: np.ndarray) -> list[np.ndarray | None]:
     passed: list[np.ndarray | None] = []
     for x, parent, (shape, dtype) in zip(answers, node.inputs, ctx._inputs, strict=True):
         if x is not None:
-            passed.append(np.array(x._array, order="C"))
+            passed.append(x._array.copy())
         else:
             passed.append(None if parent is None else np.zeros_like(g, dtype, shape=shape))
     return passed

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from minitensor.device.allocator import Block, CachingAllocator
 from minitensor.device.memory_error import OutOfMemoryError
@@ -18,10 +18,12 @@ class MemoryEvent(NamedTuple):
     """One thing that happened to memory.
 
     Attributes:
-        kind: ``"alloc"``, ``"free"``, ``"oom"``, ``"segment_alloc"``, ``"segment_free"``; a recorder may add kinds of
-            its own that leave the allocator as it is (``"write"``, ``"save"``).
-        address: of the block or segment; 0 for ``"oom"``.
-        size: bytes that count: of the block or segment; for ``"oom"`` of the segment that was tried.
+        kind: ``"alloc"``, ``"free"``, ``"oom"``, ``"segment_alloc"``, ``"segment_free"``; and three that leave the
+            allocator as it is: ``"write"`` (in place; it made ``version``), ``"version"`` (the storage has another
+            version without a write), ``"save"`` (an operation saved for backward, at ``version``).
+        address: of the block or segment, or of what was written or saved; 0 for ``"oom"``.
+        size: bytes that count: of the block or segment; for ``"oom"`` of the segment that was tried; what was written
+            or saved.
         requested: bytes that were asked for; of a segment: its size.
         name: of the tensor; empty if it has none.
         op: the operation that asked.
@@ -29,6 +31,10 @@ class MemoryEvent(NamedTuple):
         time_us: when, in microseconds since 1970.
         category: what the memory is for ("parameter", "gradient", ...), or empty.
         device_free: for ``"oom"``: bytes of the device that nobody had reserved.
+        device: the name of the device, as ``"cpu"``; empty where there is only one.
+        storage: the number of the storage in its recording, from 1; 0 for memory that is no storage's (a gradient on
+            its way, or scratch memory).
+        version: of that storage, after the event.
     """
 
     kind: str
@@ -42,6 +48,9 @@ class MemoryEvent(NamedTuple):
     time_us: int = 0
     category: str = ""
     device_free: int = 0
+    device: str = ""
+    storage: int = 0
+    version: int = 0
 
 
 def now_us() -> int:
@@ -49,7 +58,37 @@ def now_us() -> int:
     return time.time_ns() // 1000
 
 
-class MemoryLog:
+class EventLog:
+    """Keeps the last ``limit`` events that are added.
+
+    Attributes:
+        events: these, the oldest first.
+        recorded: how many events there have been.
+
+    Raises:
+        TypeError, ValueError: ``limit`` is no integer, or less than 1.
+    """
+
+    def __init__(self, limit: int) -> None:
+        if not isinstance(limit, int) or isinstance(limit, bool):
+            raise TypeError(f"limit: a number of events is needed, not {limit!r}.")
+        if limit < 1:
+            raise ValueError(f"limit: a log keeps at least 1 event, not {limit}.")
+        self.events: deque[Any] = deque(maxlen=limit)
+        self.recorded = 0
+
+    @property
+    def dropped(self) -> int:
+        """How many events are no longer there."""
+        return self.recorded - len(self.events)
+
+    def add(self, event: Any) -> None:
+        """One event more; the oldest goes when there are too many."""
+        self.recorded += 1
+        self.events.append(event)
+
+
+class MemoryLog(EventLog):
     """Allocates and frees through ``allocator`` and keeps the last ``limit`` events.
 
     Segments that come and go are logged too, in their place: a segment before the block it was reserved for, those
@@ -57,31 +96,21 @@ class MemoryLog:
 
     Attributes:
         allocator: as given.
-        events: the last events, the oldest first.
         live: the ``"alloc"`` event of every block in use that was allocated through the log, by address.
-        recorded: how many events there have been.
 
     Raises:
-        ValueError: ``limit`` is less than 1, or ``allocator`` has a log that was not closed.
+        ValueError: ``allocator`` has a log that was not closed.
     """
 
     def __init__(self, allocator: CachingAllocator, limit: int = 100_000, clock: Callable[[], int] = now_us) -> None:
-        if limit < 1:
-            raise ValueError(f"limit: a log keeps at least 1 event, not {limit}.")
+        super().__init__(limit)
         if allocator.on_segment is not None:
             raise ValueError("allocator: somebody follows its segments already; close that log first.")
         self.allocator = allocator
-        self.events: deque[MemoryEvent] = deque(maxlen=limit)
         self.live: dict[int, MemoryEvent] = {}
-        self.recorded = 0
         self._clock = clock
         self._now = 0
         allocator.on_segment = self._segment
-
-    @property
-    def dropped(self) -> int:
-        """How many events are no longer there."""
-        return self.recorded - len(self.events)
 
     def allocate(
         self,
@@ -98,7 +127,7 @@ class MemoryLog:
         try:
             block = self.allocator.allocate(nbytes)
         except OutOfMemoryError as error:
-            self._add(
+            self.add(
                 MemoryEvent(
                     "oom", 0, error.tried, error.requested, name, op, file, line, self._now, category, error.free
                 )
@@ -109,7 +138,7 @@ class MemoryLog:
                 "alloc", block.address, block.size, block.requested, name, op, file, line, self._now, category
             )
             self.live[block.address] = event
-            self._add(event)
+            self.add(event)
         return block
 
     def free(self, block: Block, op: str = "", file: str = "", line: int = 0, time_us: int | None = None) -> None:
@@ -119,7 +148,7 @@ class MemoryLog:
         if block.size:
             made = self.live.pop(block.address, None)
             name, category = (made.name, made.category) if made is not None else ("", "")
-            self._add(
+            self.add(
                 MemoryEvent(
                     "free", block.address, block.size, block.requested, name, op, file, line, self._now, category
                 )
@@ -135,8 +164,4 @@ class MemoryLog:
         self.allocator.on_segment = None
 
     def _segment(self, kind: str, address: int, size: int) -> None:
-        self._add(MemoryEvent(kind, address, size, size, time_us=self._now))
-
-    def _add(self, event: MemoryEvent) -> None:
-        self.recorded += 1
-        self.events.append(event)
+        self.add(MemoryEvent(kind, address, size, size, time_us=self._now))

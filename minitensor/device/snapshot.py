@@ -1,4 +1,6 @@
-"""Snapshots: a device's memory and what led to it, as JSON of ours or as the file that PyTorch's viewer opens.
+"""Snapshots of an allocator: its blocks and what led to them, as JSON of ours or as the file that PyTorch's viewer opens.
+
+:mod:`minitensor.memory` takes snapshots of a whole program with these.
 
 The second is a pickle that https://pytorch.org/memory_viz and ``python -m torch.cuda._memory_viz`` read, with the
 names of tensors and operations in the place of stack frames. ``facts/allocators.md`` has the rules of the format.
@@ -36,11 +38,21 @@ def snapshot(
         ValueError: ``events`` do not end in the present state of ``allocator``.
     """
     events = list(events)
+    return {
+        "format": "minitensor allocator snapshot",
+        "version": SNAPSHOT_VERSION,
+        **allocator_state(allocator, events, live),
+        "events": [plain_event(event) for event in events],
+    }
+
+
+def allocator_state(
+    allocator: CachingAllocator, events: list[MemoryEvent], live: Mapping[int, MemoryEvent]
+) -> dict[str, Any]:
+    """The part of :func:`snapshot` that is not the events: rules, counters, segments with their blocks."""
     segments = allocator.segments()
     makers = _makers(segments, events, live)
     return {
-        "format": "minitensor memory snapshot",
-        "version": SNAPSHOT_VERSION,
         "profile": allocator.profile.name,
         "capacity": allocator.capacity,
         "counters": {
@@ -64,7 +76,6 @@ def snapshot(
             }
             for segment in segments
         ],
-        "events": [_plain(event) for event in events],
     }
 
 
@@ -138,12 +149,12 @@ def _makers(
 def _maker_of(event: MemoryEvent | None) -> dict[str, Any]:
     if event is None:
         return {}
-    plain = _plain(event)
-    return {key: plain[key] for key in ("name", "op", "file", "line", "time_us", "category") if key in plain}
+    plain = plain_event(event)
+    return {key: plain[key] for key in ("name", "op", "file", "line", "time_us", "category", "storage") if key in plain}
 
 
-def _plain(event: MemoryEvent) -> dict[str, Any]:
-    """The fields that say something, as plain ints and strings."""
+def plain_event(event: MemoryEvent) -> dict[str, Any]:
+    """The fields of ``event`` that say something, as plain ints and strings."""
     return {
         key: str(value) if isinstance(value, str) else int(value)
         for key, value in event._asdict().items()

@@ -12,6 +12,7 @@ import numpy as np
 
 from minitensor.dtypes import FLOATS
 from minitensor.kernels.indexed import added_at, apart, checked, from_front, whole
+from minitensor.regions import writeable
 
 Array = np.ndarray
 
@@ -119,8 +120,8 @@ def _start(a: Array, index: Array, values: Array, axis: int, broadcast: bool, ou
     """What every write begins with: the target, the flat positions, the values in one dimension."""
     flat, shape = positions(index, a.shape, axis, broadcast)
     values = lined_up(values, shape, broadcast)
-    target = np.array(a, order="C") if out is None else out
-    if not target.flags.writeable:
+    target = a.copy() if out is None else out
+    if not writeable(target):
         raise ValueError("assignment destination is read-only")
     return target, flat, apart(values, target).reshape(-1)
 

@@ -53,29 +53,30 @@ def fill_diagonal_arguments(value: Any, offset: Any, wrap: Any) -> tuple[Any, ..
     return number("fill_diagonal", "value", value), whole("offset", offset), bool(wrap)
 
 
-def main_diagonal(shape: tuple[int, ...], offset: int, wrap: bool) -> tuple[Array, ...]:
+def main_diagonal(a: Array, offset: int, wrap: bool) -> tuple[Array, ...]:
     """The cells of the main diagonal, each moved ``offset`` columns along its row; those that leave it drop out."""
+    shape = a.shape
     if len(shape) < 2:
         raise ValueError(f"a diagonal needs at least two dimensions; the shape is {list(shape)}")
     if len(shape) > 2 and len(set(shape)) > 1:
         raise ValueError(f"with more than two dimensions all must be equally long; the shape is {list(shape)}")
     columns = shape[-1]
     if len(shape) == 2:
-        rows = np.arange(shape[0])
+        rows = np.arange(shape[0], like=a)
         # Wrapped, the diagonal begins anew after leaving one row out.
         column = rows % (columns + 1) if wrap else rows
         keep = (column < columns) & (column + offset >= 0) & (column + offset < columns)
         return rows[keep], column[keep] + offset
-    along = np.arange(columns)
+    along = np.arange(columns, like=a)
     along = along[(along + offset >= 0) & (along + offset < columns)]
     return (*(along for _ in shape[1:]), along + offset)
 
 
 def fill_diagonal(a: Array, value: Any, offset: int, wrap: bool, out: Array | None = None) -> Array:
     """``a``, with ``value`` on a diagonal."""
-    cells = main_diagonal(a.shape, offset, wrap)
-    one = stored("value", value, a.dtype)
-    out = np.array(a, order="C") if out is None else out
+    cells = main_diagonal(a, offset, wrap)
+    one = stored("value", value, a.dtype)[()]
+    out = a.copy() if out is None else out
     out[cells] = one
     return out
 
@@ -102,12 +103,12 @@ def matrix_diagonal(a: Array, offset: int, dim1: int, dim2: int) -> tuple[Array,
 def diagonal_of(a: Array, offset: int, dim1: int, dim2: int) -> Array:
     """The diagonal of the matrices in two dimensions of ``a``, as the last dimension of a new array."""
     matrices, at = matrix_diagonal(a, offset, dim1, dim2)
-    return np.array(matrices[at], order="C")
+    return matrices[at].copy()
 
 
 def fill_diagonal_tensor(a: Array, b: Array, offset: int, dim1: int, dim2: int, out: Array | None = None) -> Array:
     """``a``, with ``b`` on the diagonal of its matrices in two dimensions; the diagonal is the last of ``b``'s."""
-    target = np.array(a, order="C") if out is None else out
+    target = a.copy() if out is None else out
     matrices, at = matrix_diagonal(target, offset, dim1, dim2)
     wanted = (*matrices.shape[:-2], at[1].size)
     if b.shape != wanted:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.device.arrays import as_array
 from minitensor.dtypes import DTYPES, FLOATS
 from minitensor.kernels.numbers import number, stored, without_fraction
 
@@ -76,7 +77,7 @@ def scale(a: Array, scale: Any, bias: Any, bias_after_scale: bool, out: Array | 
         result = np.multiply(a, factor, out=out)
         if bias == 0:
             return result
-        return np.add(result, summand, out=result if isinstance(result, np.ndarray) else None)
+        return np.add(result, summand, out=None if isinstance(result, np.generic) else result)
 
 
 def clip_arguments(min: Any, max: Any) -> tuple[Any, ...]:
@@ -95,7 +96,7 @@ def clip(a: Array, min: Any, max: Any, out: Array | None = None) -> Array:
 
 def relu(a: Array, out: Array | None = None) -> Array:
     """``a`` where it is positive, else 0."""
-    return np.maximum(a, _ZEROS[a.dtype], out=out)
+    return np.maximum(a, _ZEROS[a.dtype] if type(a) is np.ndarray else 0, out=out)
 
 
 def reciprocal(a: Array, out: Array | None = None) -> Array:
@@ -112,7 +113,8 @@ def rsqrt(a: Array, out: Array | None = None) -> Array:
 def sigmoid(a: Array, out: Array | None = None) -> Array:
     """``1 / (1 + exp(-a))``, by way of tanh, which does not overflow."""
     with np.errstate(all="ignore"):
-        half = np.asarray(np.multiply(a, 0.5, out=out))
+        half = np.multiply(a, 0.5, out=out)
+        half = as_array(half)
         np.tanh(half, out=half)
         np.multiply(half, 0.5, out=half)
         return np.add(half, 0.5, out=half)
@@ -125,7 +127,7 @@ def fill_arguments(value: Any) -> tuple[Any, ...]:
 
 def fill(a: Array, value: Any, out: Array) -> Array:
     """Every element becomes ``value``, truncated where ``a`` holds integers."""
-    np.copyto(out, stored("fill_", value, a.dtype))
+    np.copyto(out, stored("fill_", value, a.dtype)[()])
     return out
 
 
@@ -146,4 +148,4 @@ def where(condition: Array, a: Array, b: Array, out: Array | None = None) -> Arr
 
 def copy(a: Array) -> Array:
     """A contiguous copy."""
-    return np.array(a, order="C")
+    return a.copy()

@@ -76,7 +76,7 @@ def checked(index: Array, length: int, axis: int) -> Array:
     """
     if index.dtype.kind != "i":
         raise TypeError(f"an index holds integers, not {index.dtype.name}")
-    index = np.array(index, np.int64, order="C")
+    index = index.astype(np.int64, order="C")
     if not index.size:
         return index
     lowest = index.min()
@@ -116,7 +116,7 @@ def _first(a: Array, axis: int) -> Array:
 
 
 def _target(a: Array, out: Array | None) -> Array:
-    return np.array(a, order="C") if out is None else out
+    return a.copy() if out is None else out
 
 
 def _fits(what: str, values: Array, wanted: tuple[int, ...]) -> None:
@@ -138,7 +138,7 @@ def gather(a: Array, index: Array, axis: int) -> Array:
     axis = from_front(axis, a.ndim)
     if index.ndim > 1:
         _one_row(index)
-    return np.asarray(np.take(a, checked(index, a.shape[axis], axis), axis=axis))
+    return np.take(a, checked(index, a.shape[axis], axis), axis=axis)
 
 
 def index_add(a: Array, index: Array, value: Array, axis: int, alpha: Any, out: Array | None = None) -> Array:
@@ -160,7 +160,7 @@ def index_add(a: Array, index: Array, value: Array, axis: int, alpha: Any, out: 
 def added_at(out: Array, places: Any, values: Array) -> None:
     """Add ``values`` to ``out[places]``; a place named twice gets both."""
     rows = places[0] if isinstance(places, tuple) and len(places) == 1 else places
-    if isinstance(rows, np.ndarray) and out.ndim > 1 and last_of_each(rows).all():
+    if not isinstance(rows, tuple) and out.ndim > 1 and last_of_each(rows).all():
         # Where each place is a whole row and comes once, this takes a tenth of the time of ufunc.at.
         out[rows] = out[rows] + values
     else:
@@ -173,7 +173,7 @@ def index_fill(a: Array, index: Array, value: Array, axis: int, out: Array | Non
     rows = checked(_one_row(index), a.shape[axis], axis)
     if value.size != 1:
         raise ValueError(f"value is one number; its shape is {list(value.shape)}")
-    one = value.reshape(()).copy()
+    one = value.reshape(())[()] if value.ndim else value[()]
     out = _target(a, out)
     _first(out, axis)[rows] = one
     return out

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.device.arrays import as_array
+
 Array = np.ndarray
 
 
@@ -34,4 +36,4 @@ def right_shift(a: Array, b: Array, is_arithmetic: bool, out: Array | None = Non
         return np.right_shift(a, b, out=out)
     unsigned = np.dtype(f"u{a.dtype.itemsize}")
     shifted = np.right_shift(a.view(unsigned), b.astype(unsigned), out=None if out is None else out.view(unsigned))
-    return np.asarray(shifted).view(a.dtype) if out is None else out
+    return as_array(shifted).view(a.dtype) if out is None else out

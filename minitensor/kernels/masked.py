@@ -13,7 +13,7 @@ def masked_fill(a: Array, mask: Array, value: Array, out: Array | None = None) -
     """``value`` (one number) where ``mask``, else ``a``."""
     if value.size != 1:
         raise ValueError(f"value is one number; its shape is {list(value.shape)}")
-    one = value.reshape(()).copy()
+    one = value.reshape(()).copy() if value.ndim else value
     if out is None:
         return np.where(mask, one, a)
     np.copyto(out, one, where=apart(mask, out))
@@ -42,7 +42,7 @@ def masked_scatter(a: Array, mask: Array, value: Array, out: Array | None = None
     needed = int(np.count_nonzero(mask))
     if value.size < needed:
         raise ValueError(f"the mask is true {needed} times, and value has only {value.size} elements")
-    target = np.array(a, order="C") if out is None else out
+    target = a.copy() if out is None else out
     numbers = apart(value, target).reshape(-1)[:needed]
     target[apart(mask, target)] = numbers
     return target
@@ -50,4 +50,4 @@ def masked_scatter(a: Array, mask: Array, value: Array, out: Array | None = None
 
 def masked_select(a: Array, mask: Array) -> Array:
     """The elements of ``a`` where ``mask``, in one dimension."""
-    return np.array(a[over(mask, a.shape)], order="C").reshape(-1)
+    return a[over(mask, a.shape)].reshape(-1)

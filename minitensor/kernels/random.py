@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 
 from minitensor import creation
+from minitensor.device.arrays import like
 from minitensor.dtypes import FLOATS
 from minitensor.kernels.indexed import whole
 from minitensor.kernels.numbers import number
+from minitensor.regions import writeable
 
 Array = np.ndarray
 
@@ -27,16 +29,21 @@ def _generator(seed: int = 0) -> np.random.Generator:
 def _writable(out: Array, only_floats: bool = True) -> None:
     if only_floats and out.dtype not in FLOATS:
         raise TypeError(f"such random numbers are not of dtype {out.dtype.name}")
-    if not out.flags.writeable:
+    if not writeable(out):
         raise ValueError("assignment destination is read-only")
 
 
 def _drawn(draw: Callable[..., Array], out: Array) -> Array:
     """``out``, filled by a method of a generator that takes a size, a dtype and an array to fill."""
-    if out.flags.c_contiguous:
+    if type(out) is np.ndarray and out.flags.c_contiguous:
         draw(dtype=out.dtype, out=out)
-    else:
-        np.copyto(out, draw(out.shape, dtype=out.dtype))
+        return out
+    return _filled(out, draw(out.shape, dtype=out.dtype))
+
+
+def _filled(out: Array, numbers: Array) -> Array:
+    """``out``, filled with numbers of the host: all are drawn there, so that every device gets the same."""
+    np.copyto(out, like(np.asarray(numbers), out), casting="unsafe")
     return out
 
 
@@ -164,9 +171,10 @@ def bernoulli(a: Array, p: Any, out: Array) -> Array:
     """1 with probability ``p``, else 0."""
     _writable(out, only_floats=False)
     _probability_fits("p", p, out)
-    if out.dtype in FLOATS:
+    if type(out) is np.ndarray and out.dtype in FLOATS:
         return np.less(_drawn(_generator().random, out), p, out=out)
-    return np.less(_generator().random(out.shape, np.float32), p, out=out)
+    drawn = _generator().random(out.shape, out.dtype if out.dtype in FLOATS else np.float32)
+    return _filled(out, np.less(drawn, p))
 
 
 def geometric_arguments(probs: Any) -> tuple[Any, ...]:
@@ -183,8 +191,7 @@ def geometric(a: Array, probs: Any, out: Array) -> Array:
     trials = _generator().geometric(probs, out.shape)
     if out.dtype not in FLOATS:
         trials = np.minimum(trials, np.iinfo(out.dtype).max)
-    np.copyto(out, trials, casting="unsafe")
-    return out
+    return _filled(out, trials)
 
 
 def random_arguments(from_: Any, to: Any, generator: Any) -> tuple[Any, ...]:
@@ -211,5 +218,4 @@ def random(a: Array, from_: int, to: int | None, generator: None, out: Array) ->
         raise ValueError(f"from_ must be below to; they are {from_} and {to}")
     if from_ < least or to > end:
         raise ValueError(f"dtype {out.dtype.name} does not hold every whole number from {from_} to {to - 1}")
-    np.copyto(out, _generator().integers(from_, to, out.shape), casting="unsafe")
-    return out
+    return _filled(out, _generator().integers(from_, to, out.shape))

@@ -30,25 +30,21 @@ def reduce_arguments(axis: Any, keepdim: Any) -> tuple[Any, ...]:
     return axis, bool(keepdim)
 
 
-def _reduce(ufunc: np.ufunc, a: Array, axis: Any, keepdim: bool) -> Array:
-    return ufunc.reduce(a, axis=axes(a.shape, axis), keepdims=keepdim)
-
-
 def sum_(a: Array, axis: Any, keepdim: bool) -> Array:
     """Sum; of bools and integers as int64."""
     if a.dtype not in FLOATS:
         a = a.astype(np.int64)
-    return _reduce(np.add, a, axis, keepdim)
+    return a.sum(axis=axes(a.shape, axis), keepdims=keepdim)
 
 
 def mean(a: Array, axis: Any, keepdim: bool) -> Array:
     """Mean."""
-    return np.mean(a, axis=axes(a.shape, axis), keepdims=keepdim)
+    return a.mean(axis=axes(a.shape, axis), keepdims=keepdim)
 
 
 def prod(a: Array, axis: Any, keepdim: bool) -> Array:
     """Product."""
-    return _reduce(np.multiply, a, axis, keepdim)
+    return a.prod(axis=axes(a.shape, axis), keepdims=keepdim)
 
 
 def _no_void(word: str, a: Array, axis: Any) -> None:
@@ -59,10 +55,10 @@ def _no_void(word: str, a: Array, axis: Any) -> None:
 def max_(a: Array, axis: Any, keepdim: bool) -> Array:
     """Largest element."""
     _no_void("largest", a, axis)
-    return _reduce(np.maximum, a, axis, keepdim)
+    return a.max(axis=axes(a.shape, axis), keepdims=keepdim)
 
 
 def min_(a: Array, axis: Any, keepdim: bool) -> Array:
     """Smallest element."""
     _no_void("smallest", a, axis)
-    return _reduce(np.minimum, a, axis, keepdim)
+    return a.min(axis=axes(a.shape, axis), keepdims=keepdim)

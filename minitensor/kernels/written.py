@@ -32,7 +32,7 @@ def places_at(a: Array, rows: Array, depth: int) -> Part:
 def elements_at(a: Array, index: Array, axis: int, broadcast: bool) -> Part:
     """The single elements along ``axis`` that ``index`` names."""
     flat, _ = positions(index, a.shape, axis, broadcast)
-    return a, np.unravel_index(flat, a.shape) if flat.size else (np.zeros(0, np.int64),) * a.ndim
+    return a, np.unravel_index(flat, a.shape) if flat.size else (np.zeros(0, np.int64, like=a),) * a.ndim
 
 
 def where_true(a: Array, mask: Array) -> Part:
@@ -48,7 +48,7 @@ def side(a: Array, diagonal: int, upper: bool) -> Part:
 
 def main(a: Array, offset: int, wrap: bool) -> Part:
     """The main diagonal."""
-    return a, main_diagonal(a.shape, offset, wrap)
+    return a, main_diagonal(a, offset, wrap)
 
 
 def diagonal(a: Array, offset: int, dim1: int, dim2: int) -> Part:

@@ -18,7 +18,7 @@ Array = np.ndarray
 def inside(x: Array, min: Any, max: Any) -> Array:
     """Where ``clip`` let ``x`` through: strictly between the bounds, as in Paddle."""
     if min is None or max is None:
-        return np.ones(x.shape, np.bool_) if min is max else x < max if min is None else x > min
+        return np.ones_like(x, np.bool_) if min is max else x < max if min is None else x > min
     return np.logical_and(x > min, x < max)
 
 
@@ -82,10 +82,10 @@ def summed_to(g: Array, shape: tuple[int, ...]) -> Array:
         g = g.reshape((1,) * (len(shape) - g.ndim) + g.shape)
     extra = g.ndim - len(shape)
     if extra > 0:
-        g = np.add.reduce(g, axis=tuple(range(extra)))
+        g = g.sum(axis=tuple(range(extra)))
     widened = tuple(i for i, n in enumerate(shape) if n == 1 and g.shape[i] != 1)
     if widened:
-        g = np.add.reduce(g, axis=widened, keepdims=True)
+        g = g.sum(axis=widened, keepdims=True)
     return np.broadcast_to(g, shape)
 
 

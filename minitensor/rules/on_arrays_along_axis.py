@@ -84,7 +84,7 @@ def turns_along(flat: Array) -> list[Array]:
     order = np.argsort(flat, kind="stable")
     sorted_flat = flat[order]
     starts = np.r_[True, sorted_flat[1:] != sorted_flat[:-1]]
-    turn = np.arange(flat.size) - np.maximum.accumulate(np.where(starts, np.arange(flat.size), 0))
+    turn = np.arange(flat.size, like=flat) - np.maximum.accumulate(np.where(starts, np.arange(flat.size, like=flat), 0))
     return [order[turn == k] for k in range(int(turn.max(initial=-1)) + 1)]
 
 
@@ -131,7 +131,7 @@ def ties_along(
 ) -> Array:
     """How many share each element of the result (at least 1, so that it can be divided by)."""
     flat, _ = positions(indices, out.shape, axis, broadcast)
-    number = np.array(kept, dtype=out.dtype, order="C")
+    number = kept.astype(out.dtype, order="C")
     if flat.size:
         line = number.reshape(-1)
         if not include_self:

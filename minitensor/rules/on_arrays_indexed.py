@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from minitensor.device.arrays import as_array
 from minitensor.kernels import diagonals, masked
 from minitensor.kernels import indexed as kernels
 from minitensor.kernels.indexed import checked, last_of_each, places_of
@@ -57,10 +58,10 @@ def emptied_places(g: Array, rows: Array, depth: int) -> Array:
 def written_places(g: Array, rows: Array, accumulate: bool, depth: int) -> Array:
     """The gradient for the value of ``index_put``, in the shape that the index picks."""
     places = places_of(rows, g.shape, depth)
-    taken = np.asarray(g[places])
+    taken = as_array(g[places])
     if not accumulate:
         flat = checked(rows.reshape(-1), int(np.prod(g.shape[:depth], dtype=np.int64)), 0)
-        taken = np.array(taken)
+        taken = taken.copy()
         taken[~last_of_each(flat).reshape(rows.shape)] = 0
     return taken
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from minitensor import joining, operations, relaying
+from minitensor.device.arrays import as_array
 from minitensor.kernels.reducing import axes
 from minitensor.rules import on_arrays
 from minitensor.tensor import Tensor
@@ -36,7 +37,7 @@ def power_slope(g: Tensor, x: Tensor, y: Tensor) -> Tensor:
     flat = y._array == 0
     if not y.stop_gradient:
         flat = flat & (x._array == 0)  # elsewhere the slope is 0 there, but not constant along y
-    flat = constant(np.asarray(flat))
+    flat = constant(as_array(flat))
     return _where(flat, 0.0, g) * (y * _where(flat, 1.0, x) ** (y - 1))
 
 
@@ -78,8 +79,8 @@ def product_of_others(x: Tensor, axis: Any) -> Tensor:
     lengths = [shape[i] for i in kept]
     count = along(shape, axis)
     pairs = joining.expand(relaying.reshape(rows, [*lengths, 1, count]), [*lengths, count, count])
-    itself = np.broadcast_to(np.eye(count, dtype=np.bool_), pairs._array.shape)
-    others = _where(constant(np.array(itself)), 1.0, pairs).prod(axis=-1)  # type: ignore[attr-defined]
+    itself = np.broadcast_to(np.eye(count, dtype=np.bool_, like=x._array), pairs._array.shape)
+    others = _where(constant(itself.copy()), 1.0, pairs).prod(axis=-1)  # type: ignore[attr-defined]
     return relaying.transpose(relaying.reshape(others, turned_shape), np.argsort(order).tolist())
 
 

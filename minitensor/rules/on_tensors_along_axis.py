@@ -21,7 +21,7 @@ Shape = tuple[int, ...]
 
 
 def _constant(array: np.ndarray) -> Tensor:
-    return Tensor._made(np.array(array, order="C"))
+    return Tensor._made(array.copy())
 
 
 def _line(x: Tensor) -> Tensor:
@@ -44,7 +44,7 @@ def fitted_to(taken_g: Tensor, shape: Shape, broadcast: bool) -> Tensor:
     have = taken_g._array.shape
     if broadcast or len(have) != len(shape) or math.prod(shape) == 1 or have == shape:
         return taken_g
-    covered = np.arange(math.prod(shape)).reshape(shape)[tuple(slice(0, n) for n in have)]
+    covered = np.arange(math.prod(shape), like=taken_g._array).reshape(shape)[tuple(slice(0, n) for n in have)]
     return _added(taken_g, covered.reshape(-1), shape)
 
 
@@ -118,7 +118,7 @@ def _lined_up(values: Tensor, wanted: Shape, broadcast: bool) -> Tensor:
     """``values`` for an index of shape ``wanted``."""
     have = values._array.shape
     if not broadcast and len(have) == len(wanted) and values.size != 1:
-        covered = np.arange(values.size).reshape(have)[tuple(slice(0, n) for n in wanted)]
+        covered = np.arange(values.size, like=values._array).reshape(have)[tuple(slice(0, n) for n in wanted)]
         return _taken(values, covered.reshape(-1), wanted)
     return broadcast_to(values, list(wanted))
 

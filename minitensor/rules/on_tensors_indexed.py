@@ -86,16 +86,16 @@ def put_back(g: Tensor, mask: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 def first_taken(g: Tensor, mask: Tensor, shape: tuple[int, ...]) -> Tensor:
     """The gradient for the value of ``masked_scatter``."""
-    taken = _masked_select(g, _constant(np.array(over(mask._array, g._array.shape))))
-    first = _constant(np.arange(taken.size))
+    taken = _masked_select(g, _constant(over(mask._array, g._array.shape).copy()))
+    first = _constant(np.arange(taken.size, like=g._array))
     return reshape(_index_add(_zeros(g, (math.prod(shape),)), first, 0, taken), shape)
 
 
 def _diagonal_positions(g: Tensor, offset: int, dim1: int, dim2: int) -> tuple[Tensor, list[int]]:
     """The flat positions of the diagonal, and its shape."""
-    numbers = np.arange(g.size).reshape(g._array.shape)
+    numbers = np.arange(g.size, like=g._array).reshape(g._array.shape)
     matrices, at = matrix_diagonal(numbers, offset, dim1, dim2)
-    picked = np.array(matrices[at], order="C")
+    picked = matrices[at].copy()
     return _constant(picked.reshape(-1)), list(picked.shape)
 
 

@@ -20,7 +20,7 @@ def renorm_gradient(g: Tensor, x: Tensor, p: float, axis: int, max_norm: float) 
     axis = from_front(axis, x.ndim)
     others = [d for d in range(x.ndim) if d != axis]
     above = np.broadcast_to(slice_norms(x._array, p, axis) > max_norm, x._array.shape)
-    moved, zero = Tensor._made(np.array(above)), Tensor._made(above & (x._array == 0))
+    moved, zero = Tensor._made(above.copy()), Tensor._made(above & (x._array == 0))
     sign = Tensor._made(np.sign(x._array))
     inner = _where(moved, x, 1.0)
     size = _where(zero, 1.0, _abs(inner))

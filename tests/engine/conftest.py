@@ -10,6 +10,26 @@ import pytest
 import minitensor as mt
 from tests.engine.memory import allocated
 
+#: Every test of the engine runs on each of them, but for those that are about one device and have the mark
+#: ``cpu_only``. A CUDA device takes part where one answers.
+DEVICES = ("cpu", "gpu:sim", "gpu:0")[: 2 + (mt.device.cuda.device_count() > 0)]
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Every test once for each device, the name of which ends its id; the computer's own memory is not named."""
+    devices = DEVICES[:1] if metafunc.definition.get_closest_marker("cpu_only") else DEVICES
+    ids = [pytest.HIDDEN_PARAM if device == "cpu" else device for device in devices]
+    metafunc.parametrize("device", devices, ids=ids, indirect=True)
+
+
+@pytest.fixture(autouse=True)
+def device(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The device on which the test's tensors are made."""
+    mt.set_device(request.param)
+    yield request.param
+    mt.set_device("cpu")
+
 
 @pytest.fixture(autouse=True)
 def default_modes() -> Iterator[None]:

@@ -1,0 +1,66 @@
+"""Memory of the current GPU, under Paddle's names. All sizes in bytes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minitensor.device.places import current, device_named
+
+
+def _gpu() -> Any:
+    return current.gpu if current.gpu is not None else device_named("device.cuda", "gpu")
+
+
+def memory_allocated(device: Any = None) -> int:
+    """Bytes in use now, as the allocator counts them."""
+    return _gpu().counters().allocated
+
+
+def max_memory_allocated(device: Any = None) -> int:
+    """The most that was in use at once, since the start or the last reset."""
+    return _gpu().counters().max_allocated
+
+
+def memory_reserved(device: Any = None) -> int:
+    """Bytes that the allocator holds: in use, and kept for the next request."""
+    return _gpu().counters().reserved
+
+
+def max_memory_reserved(device: Any = None) -> int:
+    """The most that it held at once, since the start or the last reset."""
+    return _gpu().counters().max_reserved
+
+
+def reset_max_memory_allocated(device: Any = None) -> None:
+    """Begin anew with what is in use now."""
+    counters = _gpu().counters()
+    counters.max_allocated = counters.allocated
+
+
+def reset_max_memory_reserved(device: Any = None) -> None:
+    """Begin anew with what is held now."""
+    counters = _gpu().counters()
+    counters.max_reserved = counters.reserved
+
+
+def reset_peak_memory_stats(device: Any = None) -> None:
+    """Begin both peaks anew."""
+    reset_max_memory_allocated()
+    reset_max_memory_reserved()
+
+
+def empty_cache() -> None:
+    """Give what is held and not in use back to the device."""
+    _gpu().empty_cache()
+
+
+def synchronize(device: Any = None) -> None:
+    """Wait until the device has done all it was asked to."""
+    _gpu().synchronize()
+
+
+def device_count() -> int:
+    """How many CUDA devices there are; the simulated GPU is none."""
+    from minitensor.device.places import _cuda
+
+    return 0 if _cuda() is None else 1
