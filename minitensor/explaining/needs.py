@@ -173,7 +173,7 @@ def kept_by(op: str, node: Node, inputs: tuple[Any, ...]) -> Kept:
     copied: dict[int, int] = {}
     marked = indexed = 0
     for name, saved in zip(node.op.saved_names, node.saved, strict=False):
-        if not (type(saved) is tuple and len(saved) == 3 and type(saved[1]) is Storage):
+        if not (type(saved) is tuple and len(saved) == 3 and isinstance(saved[1], Storage)):
             continue
         storage = saved[1]
         if name in marks:

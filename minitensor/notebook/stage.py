@@ -55,7 +55,7 @@ class Stage:
             "schema": "stage/1",
             "title": title or TITLE,
             "ask": ask,
-            "device": "cpu",
+            "device": next((each.device for each in recordings if each.device != "cpu"), "cpu"),
             "compare": heading,
             "variants": [each.variant for each in recordings],
         }
@@ -216,6 +216,8 @@ def as_text(trace: dict[str, Any]) -> str:
     parts = [f"Stage: {trace['title']}"]
     if trace["ask"]:
         parts.append(trace["ask"])
+    if trace["device"] != "cpu":
+        parts.append(_where(trace["device"]))
     for variant in trace["variants"]:
         if variant["label"]:
             parts.append(f"\n{variant['label']}" + (f" ({variant['verdict']})" if variant["verdict"] else ""))
@@ -251,6 +253,8 @@ def _fallback(trace: dict[str, Any]) -> str:
     parts = ['<div class="stage-fallback">\n', f"<p><strong>{html.escape(trace['title'])}</strong></p>\n"]
     if trace["ask"]:
         parts.append(f"<p>{prose(trace['ask'])}</p>\n")
+    if trace["device"] != "cpu":
+        parts.append(f"<p>{html.escape(_where(trace['device']))}</p>\n")
     for number, variant in enumerate(trace["variants"]):
         if variant["label"]:
             verdict = f": {html.escape(variant['verdict'])}" if variant["verdict"] else ""
@@ -262,6 +266,10 @@ def _fallback(trace: dict[str, Any]) -> str:
         if variant["truncated"]:
             parts.append(f"<p>{html.escape(variant['truncated'])}</p>\n")
     return "".join([*parts, "</div>\n"])
+
+
+def _where(device: str) -> str:
+    return f"Memory of {device}{', a simulated GPU' if device.endswith(':sim') else ''}."
 
 
 def _step(step: dict[str, Any]) -> str:

@@ -54,7 +54,7 @@ function define() {
           <div class="fault" aria-live="polite"></div>
           <div class="time"><button type="button" class="back" ${KEYS}>Back</button><button type="button" class="next" ${KEYS}>Next</button><output></output>
             <input type="range" min="1" step="1" aria-label="Step" ${KEYS}></div>
-          <div class="bytes"><div class="chart"></div><dl class="nums"></dl></div>
+          <div class="bytes"><div class="chart"></div><dl class="nums"></dl>${trace.device === 'cpu' ? '' : `<p class="where">Memory of <code>${esc(trace.device)}</code>${trace.device.endsWith(':sim') ? ', a simulated GPU' : ''}</p>`}</div>
           <div class="space"><div class="pic"></div><button type="button" class="more" aria-pressed="false" ${KEYS} hidden>Show every storage</button></div>
           <div class="words"><details class="all"><summary ${KEYS}>All steps as text</summary><ol></ol></details>
             <details class="legend-box"><summary ${KEYS}>How to read the picture</summary><dl class="legend">${LEGEND.map(([a, b]) => `<dt>${a}</dt><dd>${b}</dd>`).join('')}</dl></details></div>

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from minitensor.device.arrays import host_array
 from minitensor.history import WRITE, Leaf, Node
 from minitensor.notebook.recording import cells, facts
 from minitensor.notebook.recording.entries import NodeEntry, StateEntry
@@ -107,6 +108,7 @@ def _sum(value: NodeEntry | None, part: np.ndarray) -> str:
     """The text of the gradient that has arrived at a node so far, this part included."""
     if value is None or part.size > MOST_SUMMED:
         return cells.gradient_text(part)
+    part = host_array(part)
     total = part if value.arrived is None else np.array(value.arrived) + part
     value.arrived = total.tolist()
-    return cells.gradient_text(np.asarray(total))
+    return cells.gradient_text(total)

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
+from minitensor.device.arrays import host_array, restrided
 from minitensor.patches import Patch
 from minitensor.regions import address
 
@@ -44,11 +45,15 @@ def gradient_text(numbers: np.ndarray) -> str:
         whole = _nested(numbers.tolist())
         if len(whole) <= 24:
             return whole
-    flat = numbers.flat
     if numbers.size <= 3:
-        return f"[{', '.join(text_of(n.item()) for n in flat)}]"
-    first, second, last = (text_of(flat[i].item()) for i in (0, 1, -1))
+        return f"[{', '.join(_element(numbers, i) for i in range(numbers.size))}]"
+    first, second, last = (_element(numbers, i) for i in (0, 1, numbers.size - 1))
     return f"[{first}, {second}, ..., {last}]"
+
+
+def _element(numbers: Any, i: int) -> str:
+    """The element at flat position ``i``, read without an allocation where the numbers lie."""
+    return text_of(numbers[tuple(slice(k, k + 1) for k in np.unravel_index(i, numbers.shape))].item())
 
 
 def _nested(numbers: object) -> str:
@@ -59,8 +64,8 @@ def _nested(numbers: object) -> str:
 
 def read(buffer: np.ndarray, indexes: Iterable[int]) -> dict[str, str]:
     """The texts of some cells of a storage, by index."""
-    flat = as_strided(buffer, (buffer.size,), (buffer.itemsize,), writeable=False)
-    return {str(i): text_of(flat[i].item()) for i in indexes}
+    flat = restrided(buffer, (buffer.size,), (buffer.itemsize,))
+    return {str(i): text_of(host_array(flat[i : i + 1]).item()) for i in indexes}
 
 
 def layout(array: np.ndarray, buffer: np.ndarray) -> tuple[list[int], list[int], int]:

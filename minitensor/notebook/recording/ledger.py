@@ -212,7 +212,7 @@ class Ledger(Savings):
         if node.saved is FREED or not node.saved:
             return value
         for position, (what, saved) in enumerate(zip(node.op.saved_names, node.saved, strict=False)):
-            if type(saved) is tuple and len(saved) == 3 and type(saved[1]) is Storage and saved[1] is not CONSTANT:
+            if type(saved) is tuple and len(saved) == 3 and isinstance(saved[1], Storage) and saved[1] is not CONSTANT:
                 self._save(value, position, what, saved)
             elif what == "index":
                 for index in node.saved[1]:
@@ -306,4 +306,4 @@ def _is_operation(node: Node) -> bool:
 
 
 def _is_shown(x: Any) -> bool:
-    return type(x) is Tensor and x._storage is not CONSTANT
+    return isinstance(x, Tensor) and x._storage is not CONSTANT

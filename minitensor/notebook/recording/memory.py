@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.device.arrays import host_array
 from minitensor.dtypes import BY_NUMPY
 from minitensor.history import Leaf, peek
 from minitensor.notebook.recording import cells, facts
 from minitensor.notebook.recording.entries import Event, Family, StorageEntry, TensorEntry
+from minitensor.notebook.recording.meters import Meters
 from minitensor.storage import Storage
 from minitensor.tensor import Tensor
 
@@ -38,6 +40,7 @@ class Memory:
         self.tensors: dict[int, TensorEntry] = {}
         self.bytes_before = 0
         self.bytes_of_others_freed = 0
+        self.meters = Meters()
         self.step = -1  # -1 while it is noted what was there before
         self.line = 1  # of the running statement
         self.run = 0  # number of its execution
@@ -73,6 +76,7 @@ class Memory:
         }
         if storage.version:
             event["version"] = storage.version
+        event["device"] = self.meters.meet(buffer)
         entry = StorageEntry(event["id"], buffer.size, storage.nbytes, storage.version, event, self.step)
         shown = range(buffer.size) if entry.is_small else (0, buffer.size - 1)
         entry.known.update(shown)
@@ -230,7 +234,7 @@ def _dtype(array: np.ndarray) -> str:
 
 def _written(x: Tensor, buffer: np.ndarray, where: Any) -> tuple[list[cells.Run], int, bool]:
     """The runs of cells that a write through ``x`` covered, rising; how many cells; whether the runs hold no others."""
-    if where is None or isinstance(where, np.ndarray):
+    if where is None or not isinstance(where, tuple):
         array = x._array if where is None else where
         shape, strides, offset = cells.layout(array, buffer)
         runs, total = cells.runs_of(shape, strides, offset, cells.SMALL)
@@ -247,6 +251,7 @@ def _positions(x: Tensor, buffer: np.ndarray, where: Any) -> np.ndarray:
     """The cells that an index array or a mask picks, without an array of the size of ``x``."""
     shape, strides, offset = cells.layout(x._array, buffer)
     found = np.asarray(offset)
+    where = tuple(host_array(each) if hasattr(each, "dtype") else each for each in where)
     for axis, (n, stride) in enumerate(zip(shape, strides, strict=True)):
         along = (np.arange(n) * stride).reshape([-1 if d == axis else 1 for d in range(len(shape))])
         found = found + np.broadcast_to(along, shape)[where]

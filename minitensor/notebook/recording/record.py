@@ -35,10 +35,11 @@ _FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all
 
 @dataclass
 class Recording:
-    """What a run gave: a variant of a trace and the error that ended it."""
+    """What a run gave: a variant of a trace, the error that ended it, and the device whose memory it shows."""
 
     variant: dict[str, Any]
     error: BaseException | None
+    device: str
 
 
 def run(
@@ -89,7 +90,8 @@ def run(
         raise recorder.failure
     recorder.failure = None  # its traceback holds the program's frames
     # No name of this function may hold the error: its traceback leads back here, and the circle would keep tensors.
-    return Recording(recorder.variant(id_, label, recorder.names.verdict(bool(done))), done.pop() if done else None)
+    variant = recorder.variant(id_, label, recorder.names.verdict(bool(done)))
+    return Recording(variant, done.pop() if done else None, recorder.ledger.meters.device)
 
 
 def _run_all(

@@ -57,6 +57,7 @@ class Recorder:
         self.ledger = Ledger()
         self.names = names.Names(namespace, self.ledger, ignore)
         self.steps: list[dict[str, Any]] = []
+        self._on_gpu: list[dict[str, int]] = []  # what the GPU's meter said at the end of each step
         self.truncated: str | None = None
         self.open: Open | None = None
         self.stack = [Activation("", 0)]
@@ -64,8 +65,6 @@ class Recorder:
         self.flight = self.told_flight = 0
         self.text: list[str] = []
         self.runs = 0
-        self.peak = 0
-        self.start = 0
         self.reported: int | None = None  # id of the error last told
         self.active = False
         self._before: tuple[Any, Any] = (None, None)  # who listened to the engine and to hooks before
@@ -84,7 +83,7 @@ class Recorder:
         self.ledger.begin()
         self.active = True
         self._before = watch.listener, hooks.listener
-        self.start = self.peak = cpu_meter.allocated  # only now: what is freed from here on is heard of
+        self.ledger.meters.begin()  # only now: what is freed from here on is heard of
         watch.listener, hooks.listener = self.heard, self.hooked
 
     def stop(self) -> None:
@@ -229,7 +228,7 @@ class Recorder:
         try:
             if kind != "flight" or self.flight:
                 # The first gradient is told of just before backward's own first step, to which it belongs.
-                self.peak = max(self.peak, cpu_meter.allocated + self.ledger.bytes_of_others_freed)
+                self.ledger.meters.heard(self.ledger.bytes_of_others_freed)
             self._locate(sys._getframe(1))
             self._note(kind, *arguments)
         except Exception as failure:
@@ -369,9 +368,11 @@ class Recorder:
             "phase": step.phase,
             "say": sentences.say(done),
             "allocated": cpu_meter.allocated - early + ledger.bytes_of_others_freed,
-            "peak": self.peak,
+            "peak": self.ledger.meters.peak,
+            "reserved": 0,
             "events": events,
         }
+        self._on_gpu.append(self.ledger.meters.reading())
         if text:
             entry["out"] = text
         self.steps.append(entry)
@@ -408,16 +409,23 @@ class Recorder:
 
     def variant(self, id_: str, label: str, verdict: str | None) -> dict[str, Any]:
         """The finished trace of this run."""
-        others = self.start - self.ledger.bytes_before
-        for step in self.steps:
+        others = self.ledger.meters.start - self.ledger.bytes_before
+        for step, on_gpu in zip(self.steps, self._on_gpu, strict=True):
             step["allocated"] = max(0, step["allocated"] - others)
             step["peak"] = max(0, step["peak"] - others)
+            if self.ledger.meters.used:
+                step.update(on_gpu)
+            else:
+                del step["reserved"]
             if len(step.get("out", "")) > MOST_TEXT:
                 left = len(step["out"]) - MOST_TEXT
                 step["out"] = step["out"][:MOST_TEXT] + f"\n... and {left} characters more\n"
         steps = self.steps or [
             {"line": 1, "end": 1, "phase": "forward", "say": sentences.NOTHING, "allocated": 0, "peak": 0, "events": []}
         ]
+        for event in (*self.ledger.before, *(event for step in steps for event in step["events"])):
+            if event.get("device") == self.ledger.meters.device:
+                del event["device"]  # told once, for the whole trace
         variant: dict[str, Any] = {"id": id_, "label": label, "code": self.code}
         if self.ledger.before:
             variant["before"] = self.ledger.before
