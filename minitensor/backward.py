@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.device.arrays import as_array, gpu_of, owner_of
+from minitensor.device.arrays import as_array, gpu_of, host_array, owner_of
 from minitensor.device.counters import cpu_meter
 from minitensor.events import watch
 from minitensor.history import GradientBox, Leaf, Node
@@ -131,7 +131,8 @@ def propagate(
                         continue
                     pg = _ready_for(parent, pg)
                     if sent is not None:
-                        sent.append((parent, pg.copy()))  # the original may be added to
+                        # A copy, since the original may be added to; on the host, where a GPU would count it.
+                        sent.append((parent, pg.copy() if type(pg) is np.ndarray else host_array(pg)))
                     before = gradients.get(parent)
                     if before is None:
                         gradients[parent] = pg

@@ -122,7 +122,10 @@ def _line_at(code: CodeType, instruction: int) -> int:
 
 
 #: The packages whose frames are not the caller's.
-_ENGINE = frozenset(("minitensor", "minitensor.autograd", "minitensor.nn"))
+_ENGINE = frozenset(
+    f"minitensor{part}"
+    for part in ("", ".autograd", ".nn", ".optimizer", ".vocabulary", ".torch", ".torch.autograd", ".torch.nn")
+)
 
 
 def caller() -> tuple[CodeType, int]:
