@@ -1,16 +1,17 @@
-"""What tests of several folders share: one browser for each test process."""
+"""What tests of several folders share: a built book, one browser for each process, pages in it that are used again."""
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, ConsoleMessage, Error, Page
 
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 CHROMIUM_FLAGS = [
@@ -22,6 +23,50 @@ CHROMIUM_FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+
+
+# ---- the garbage collector -------------------------------------------------------------------------------------------
+
+
+def settle() -> None:
+    """Collect what is garbage, and leave the rest alone from now on.
+
+    Hundreds of tests call the collector for what they dropped themselves. Each call would look at all that was
+    collected, imported and reported so far, which takes a quarter of a second.
+    """
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_collection_finish() -> None:
+    settle()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    if nextitem is not None and nextitem.path != item.path:
+        settle()
+
+
+# ---- the book and the browser ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def building(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Builds the book once for all test processes of a run: "done" or "failed"; or "kept", where it is fresh."""
+    from filelock import FileLock  # here, so that the engine's tests run without what the book needs
+
+    from tools import build
+
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+    outcome = shared / "building"
+    with FileLock(shared / "building.lock"):
+        if not outcome.exists():
+            fresh = build.is_fresh(build.ROOT)
+            outcome.write_text("kept" if fresh else "failed" if build.build(build.ROOT, quiet=True) else "done")
+    return outcome.read_text()
 
 
 @pytest.fixture(scope="session")
@@ -36,3 +81,46 @@ def browser() -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=found, args=CHROMIUM_FLAGS)
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="session")
+def idle_pages() -> dict[bool, list[Page]]:
+    """Empty pages, by whether scripts run in them."""
+    return {True: [], False: []}
+
+
+@pytest.fixture
+def open_page(browser: Browser, idle_pages: dict[bool, list[Page]]) -> Iterator[Callable[..., Page]]:
+    """open_page(width=..., ...) gives an empty page. An error on it, or one it writes to the console, fails the test.
+
+    A new page takes a process of its own and most of a second, so pages go from test to test. What was on a page and
+    in its window is gone by then; cookies and what an address stored are not: ``visit`` gives pages without a past.
+    """
+    taken: list[tuple[Page, bool]] = []
+    errors: list[str] = []
+
+    def note_error(error: Error) -> None:
+        errors.append(str(error))
+
+    def note_message(message: ConsoleMessage) -> None:
+        if message.type == "error":
+            errors.append(message.text)
+
+    def take(
+        *, width: int = 760, height: int = 900, scheme: str = "light", motion: str = "no-preference", js: bool = True
+    ) -> Page:
+        page = idle_pages[js].pop() if idle_pages[js] else browser.new_context(java_script_enabled=js).new_page()
+        taken.append((page, js))
+        page.set_viewport_size({"width": width, "height": height})
+        page.emulate_media(media="null", color_scheme=scheme, reduced_motion=motion)
+        page.on("pageerror", note_error)
+        page.on("console", note_message)
+        return page
+
+    yield take
+    for page, js in taken:
+        page.goto("about:blank")  # a new document in a new window
+        page.remove_listener("pageerror", note_error)
+        page.remove_listener("console", note_message)
+        idle_pages[js].append(page)
+    assert errors == []

@@ -1,19 +1,25 @@
-"""Every chapter and appendix runs from top to bottom, in the environment that runs the tests."""
+"""Every chapter and appendix runs from top to bottom, in the environment that runs the tests.
+
+Building the book runs them all. Where it is built in the same run, each counts as it ran there.
+"""
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 import warnings
 
+import nbformat
 import pytest
 from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 
-from tests.chapters.chapter import FOLDER, Chapter, appendices, in_order
+from tests.chapters.chapter import FOLDER, ROOT, Chapter, appendices, in_order
 
 LONGEST = 15  # seconds for a chapter on two cores; longer is told, not refused
+BUILT = ROOT / "_build"
 CELL_LIMIT = 120  # seconds after which a cell is taken to hang
 
 
@@ -25,19 +31,39 @@ class ThisInterpreter(KernelSpecManager):
         return KernelSpec(argv=command, display_name="Python 3", language="python")
 
 
+@pytest.fixture
+def runs_in_the_book(request: pytest.FixtureRequest) -> bool:
+    """Whether the book was built in this run. It is not built for the chapters' sake: one of them runs sooner alone."""
+    needed = any("book" in item.fixturenames for item in request.session.items)
+    return needed and request.getfixturevalue("building") == "done"
+
+
 @pytest.mark.parametrize("name", [*in_order(), *appendices()])
-def test_a_chapter_runs(name, tmp_path, monkeypatch):
+def test_a_chapter_runs(name, runs_in_the_book, tmp_path, monkeypatch):
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))  # none of the user's start-up scripts
-    chapter = Chapter.read(name)
+    seconds = seconds_in_the_book(name) if runs_in_the_book else run(name)
+    if seconds > LONGEST:
+        warnings.warn(f"{name} took {seconds:.0f} s, more than {LONGEST} s", stacklevel=1)
+
+
+def run(name: str) -> float:
+    """Runs a chapter; how many seconds that took."""
     manager = AsyncKernelManager(kernel_spec_manager=ThisInterpreter())
     client = NotebookClient(
-        chapter.notebook,
+        Chapter.read(name).notebook,
         km=manager,
         timeout=CELL_LIMIT,
         resources={"metadata": {"path": str(FOLDER)}},
     )
     start = time.perf_counter()
     client.execute()
-    seconds = time.perf_counter() - start
-    if seconds > LONGEST:
-        warnings.warn(f"{name} took {seconds:.0f} s, more than {LONGEST} s", stacklevel=1)
+    return time.perf_counter() - start
+
+
+def seconds_in_the_book(name: str) -> float:
+    """How long the chapter took when the book was built; every cell of it has to have run, in order."""
+    ran = nbformat.read(BUILT / "html" / "_sources" / "chapters" / f"{name}.ipynb", as_version=4)
+    counts = [cell.execution_count for cell in ran.cells if cell.cell_type == "code"]
+    assert counts == list(range(1, len(Chapter.read(name).code) + 1))
+    log = (BUILT / "build.log").read_text(encoding="utf-8")
+    return float(re.search(rf"chapters/{name}\.md: Executed notebook in ([\d.]+) seconds", log).group(1))

@@ -128,6 +128,23 @@ sample("fill", lambda x: np.full(x.shape, -1.0), ANY[0, 0], value=-1)
 
 # ---------- two operands, of equal shape and broadcast ----------
 
+
+def pairs(x: np.ndarray, y: np.ndarray) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
+    """Two operands of 2x3 in every way in which their shapes and memory may differ."""
+    return (
+        (x, y),
+        (x, y[0]),
+        (x[0], y),
+        (x[:, :1], y[:1]),
+        (x, y[0, 1]),
+        (x[1, 1], y),
+        (x[1, 1], y[1, 1]),
+        (x, y.T.copy().T),
+        (x[:, :0], y[:, :1]),
+        (x[None], y[:, None, :]),
+    )
+
+
 BINARY: dict[str, tuple[Callable[[np.ndarray, np.ndarray], np.ndarray], np.ndarray, np.ndarray]] = {
     "add": (lambda x, y: x + y, ANY, OTHER),
     "subtract": (lambda x, y: x - y, ANY, OTHER),
@@ -144,18 +161,7 @@ BINARY: dict[str, tuple[Callable[[np.ndarray, np.ndarray], np.ndarray], np.ndarr
     "greater_equal": (lambda x, y: x >= y, ANY, OTHER),
 }
 for _name, (_both, _x, _y) in BINARY.items():
-    for _left, _right in (
-        (_x, _y),
-        (_x, _y[0]),
-        (_x[0], _y),
-        (_x[:, :1], _y[:1]),
-        (_x, _y[0, 0]),
-        (_x[1, 1], _y),
-        (_x[1, 1], _y[1, 1]),
-        (_x, _y.T.copy().T),
-        (_x[:, :0], _y[:, :1]),
-        (_x[None], _y[:, None, :]),
-    ):
+    for _left, _right in pairs(_x, _y):
         sample(_name, _both, _left, _right)
 for _power in (2.0, 1.0, 3.0, 0.0, -1.0, -0.5):
     sample("pow", lambda x, y: np.exp(y * np.log(x)), POSITIVE, _power)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tests.engine.samples import ANY, OTHER, POSITIVE, each, sample
+from tests.engine.samples import ANY, OTHER, POSITIVE, each, pairs, sample
 
 INSIDE = np.array([[-0.9, -0.35, 0.1], [0.2, 0.55, 0.8]])  # between -1 and 1
 SHARE = np.array([[0.05, 0.2, 0.35], [0.5, 0.7, 0.9]])  # between 0 and 1
@@ -83,16 +83,7 @@ BINARY: dict[str, tuple[Callable[[np.ndarray, np.ndarray], np.ndarray], np.ndarr
     "remainder": (lambda x, y: x - y * np.floor(x / y), ANY, OTHER),
 }
 for _name, (_both, _x, _y) in BINARY.items():
-    for _left, _right in (
-        (_x, _y),
-        (_x, _y[0]),
-        (_x[0], _y),
-        (_x[:, :1], _y[:1]),
-        (_x, _y[0, 1]),
-        (_x[1, 1], _y),
-        (_x, _y.T.copy().T),
-        (_x[:, :0], _y[:, :1]),
-    ):
+    for _left, _right in pairs(_x, _y):
         sample(_name, _both, _left, _right)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import random
 import weakref
 from collections.abc import Callable
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 
 import minitensor as mt
+from tests.engine.collector import cycles
 from tests.engine.memory import allocated, leaf
 
 # ---------- no cycles ----------
@@ -137,14 +137,7 @@ def test_random_programs_leave_nothing_for_the_garbage_collector(no_collector):
     with np.errstate(all="ignore"):
         for _ in range(300):
             random_program(rng)
-    gc.set_debug(gc.DEBUG_SAVEALL)
-    try:
-        gc.collect()
-        kept = {type(o).__name__ for o in gc.garbage if type(o).__module__.startswith("minitensor")}
-    finally:
-        gc.set_debug(0)
-        gc.garbage.clear()
-    assert not kept
+    assert cycles() == set()
 
 
 def test_a_loop_of_updates_holds_no_more_at_the_end_than_after_the_first_round(base: int):

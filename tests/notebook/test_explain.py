@@ -182,17 +182,16 @@ def test_json_is_what_the_schema_says():
 
 
 @pytest.fixture
-def page(browser) -> Page:
+def page(open_page) -> Page:
     """A page with the report twice, and one without a row."""
     report = mt.explain(program, catch=True)
     tables = as_html(report) * 2 + as_html(mt.explain(lambda: None))
-    page = browser.new_page()
+    page = open_page(width=1280)
     page.set_content(
         f"<!doctype html><html lang='en'><head><title>Reports</title><style>{asset('quiz.css')}{asset('explain.css')}"
         f"</style></head><body><main><h1>Reports</h1>{tables}</main></body></html>"
     )
-    yield page
-    page.close()
+    return page
 
 
 @pytest.mark.parametrize("width", [1100, 320])

@@ -113,11 +113,11 @@ def test_an_import_needs_no_ipython_and_the_engine_no_notebook():
 
 
 @pytest.fixture
-def show(browser, tmp_path):
+def show(open_page, tmp_path):
     """Opens a page that holds two questions as a notebook would hold them; gives the page."""
-    contexts = []
+    listening = []
 
-    def show(theme: str = "", body: str = "", **context):
+    def show(theme: str = "", body: str = "", *, width: int = 1280, **look):
         outputs = "".join(predict(**QUESTION)._repr_mimebundle_()["text/html"] for _ in range(2))
         page_file = tmp_path / "page.html"
         page_file.write_text(
@@ -126,20 +126,20 @@ def show(browser, tmp_path):
             f"<body {body}><main><h1>t</h1>{outputs}</main>",
             encoding="utf-8",
         )
-        contexts.append(browser.new_context(**context))
-        page = contexts[-1].new_page()
-        page.errors = []
-        page.on("pageerror", lambda error: page.errors.append(str(error)))
-        page.on(
-            "request",
-            lambda request: page.errors.append(request.url) if "page.html" not in request.url else None,
-        )
+        page = open_page(width=width, **look)
+        page.requested = []
+
+        def note(request):
+            page.requested.append(request.url)
+
+        page.on("request", note)
+        listening.append((page, note))
         page.goto(page_file.as_uri())
         return page
 
     yield show
-    for context in contexts:
-        context.close()
+    for page, note in listening:
+        page.remove_listener("request", note)
 
 
 def test_it_is_answered_by_keyboard_alone_and_the_verdict_is_spoken(show):
@@ -162,7 +162,7 @@ def test_it_is_answered_by_keyboard_alone_and_the_verdict_is_spoken(show):
     page.keyboard.press("Enter")  # the summary folds the answer away again
     assert not first.get_by_text("One tensor, two names").is_visible()
     assert page.locator("predict-first").nth(1).get_by_role("status").inner_text() == ""
-    assert page.errors == []
+    assert [address for address in page.requested if "page.html" not in address] == []
 
 
 def test_check_without_a_choice_asks_for_one_and_reveals_nothing(show):
@@ -189,7 +189,7 @@ def test_no_text_becomes_markup(show):
 
 
 def test_without_javascript_everything_can_be_read(show):
-    page = show(java_script_enabled=False)
+    page = show(js=False)
     first = page.locator("predict-first").first
     assert first.get_by_role("listitem").count() == 3
     assert first.locator("form").count() == 0
@@ -233,7 +233,7 @@ LIGHT, DARK = "rgb(255, 255, 255)", "rgb(20, 24, 30)"
     ],
 )
 def test_the_page_overrules_the_system_in_light_and_dark(show, system, theme, body, ground):
-    page = show(theme, body, color_scheme=system)
+    page = show(theme, body, scheme=system)
     assert page.locator("predict-first").first.evaluate("e => getComputedStyle(e).backgroundColor") == ground
 
 
@@ -242,7 +242,7 @@ def test_the_page_overrules_the_system_in_light_and_dark(show, system, theme, bo
 def test_axe_finds_nothing_and_nothing_is_wider_than_a_phone(show, scheme, answered):
     from axe_playwright_python.sync_playwright import Axe
 
-    page = show(color_scheme=scheme, viewport={"width": 360, "height": 700})
+    page = show(scheme=scheme, width=360, height=700)
     if answered:
         page.locator("predict-first").first.get_by_role("radio").nth(0).check()
         page.locator("predict-first").first.get_by_role("button").click()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Browser, BrowserContext
 
 from tests.site.visit import Visit
 from tools import build, serve
@@ -18,16 +17,9 @@ ROOT = build.ROOT
 
 
 @pytest.fixture(scope="session")
-def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of built pages; built once, for all test processes of a run, unless it is fresh."""
-    shared = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        shared = shared.parent
-    failed = shared / "book-failed"
-    with FileLock(shared / "book.lock"):
-        if not failed.exists() and not build.is_fresh(ROOT) and (status := build.build(ROOT, quiet=True)):
-            failed.write_text(str(status))
-    if failed.exists():
+def book(building: str) -> Path:
+    """The folder of built pages."""
+    if building == "failed":
         log = (ROOT / "_build" / "build.log").read_text(encoding="utf-8", errors="replace")
         pytest.fail(f"The book does not build.\n{log[-6000:]}", pytrace=False)
     return ROOT / "_build" / "html"
@@ -56,12 +48,12 @@ def site(book: Path, serve_folder: Callable[[Path], str]) -> str:
     return serve_folder(book)
 
 
-@pytest.fixture
-def visit(browser: Browser) -> Iterator[Callable[..., Visit]]:
+@contextmanager
+def visits(browser: Browser) -> Iterator[Callable[..., Visit]]:
     """Opens an address in a fresh profile; notes what it asks for, and cuts off every other host."""
     contexts: list[BrowserContext] = []
 
-    def open_page(address: str, *, width: int = 1280, scheme: str = "light", scripts: bool = True) -> Visit:
+    def open_address(address: str, *, width: int = 1280, scheme: str = "light", scripts: bool = True) -> Visit:
         context = browser.new_context(
             viewport={"width": width, "height": 900},
             color_scheme=scheme,
@@ -70,11 +62,24 @@ def visit(browser: Browser) -> Iterator[Callable[..., Visit]]:
             service_workers="block",
         )
         contexts.append(context)
-        page: Page = context.new_page()
-        seen = Visit(page, address)
+        seen = Visit(context.new_page(), address)
         seen.open()
         return seen
 
-    yield open_page
+    yield open_address
     for context in contexts:
         context.close()
+
+
+@pytest.fixture
+def visit(browser: Browser) -> Iterator[Callable[..., Visit]]:
+    """Visits of one test."""
+    with visits(browser) as open_address:
+        yield open_address
+
+
+@pytest.fixture(scope="module")
+def opened(request: pytest.FixtureRequest, browser: Browser, site: str) -> Iterator[Visit]:
+    """One visit of a page, named by the parameter, for all tests that leave the page as they found it."""
+    with visits(browser) as open_address:
+        yield open_address(f"{site}{request.param}.html")

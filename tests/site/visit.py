@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -22,6 +23,12 @@ class Visit:
     failed: list[str] = field(default_factory=list)  # answers that are errors
     complaints: list[str] = field(default_factory=list)  # console errors and uncaught exceptions
     finished: list[Request] = field(default_factory=list)
+    opening: list[Request] = field(default_factory=list)  # those of `finished` that it took to open the page
+
+    @property
+    def name(self) -> str:
+        """The page's file without a suffix."""
+        return PurePosixPath(urlsplit(self.address).path).stem
 
     def open(self) -> None:
         self.page.route("**/*", self._pass_own_host_only)
@@ -30,6 +37,7 @@ class Visit:
         self.page.on("console", lambda message: message.type == "error" and self.complain(message.text))
         self.page.on("pageerror", lambda error: self.complain(str(error)))
         self.page.goto(self.address, wait_until="networkidle")
+        self.opening = list(self.finished)
 
     def complain(self, text: str) -> None:
         self.complaints.append(text)
@@ -57,8 +65,8 @@ class Visit:
         return self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
 
     def weight(self) -> int:
-        """Bytes of all answers' bodies as they came over the wire, compressed."""
-        return sum(request.sizes()["responseBodySize"] for request in self.finished)
+        """Bytes of the bodies that it took to open the page, as they came over the wire, compressed."""
+        return sum(request.sizes()["responseBodySize"] for request in self.opening)
 
     def _pass_own_host_only(self, route: Route, request: Request) -> None:
         own = urlsplit(self.address)

@@ -40,10 +40,12 @@ function faultsOf(svg) {
     const covered = el.style.fill !== 'none' && texts.find(t => meet(t, b, 3) && t.el.compareDocumentPosition(el) & Node.DOCUMENT_POSITION_FOLLOWING);
     if (covered) found.push(`a ${el.tagName} covers "${covered.said}"`);
     if (el.tagName !== 'path' || el.style.fill !== 'none') continue;
+    const near = texts.filter(t => meet(t, { left: b.left - 1, right: b.right + 1, top: b.top - 1, bottom: b.bottom + 1 }, 0));
+    if (!near.length) continue;
     const length = el.getTotalLength(), matrix = el.getScreenCTM();
     for (let l = 0; l <= length; l += 4) {
       const p = el.getPointAtLength(l).matrixTransform(matrix);
-      const hit = texts.find(t => p.x > t.left + 2 && p.x < t.right - 2 && p.y > t.top + 2 && p.y < t.bottom - 2);
+      const hit = near.find(t => p.x > t.left + 2 && p.x < t.right - 2 && p.y > t.top + 2 && p.y < t.bottom - 2);
       if (hit) { found.push(`a line runs through "${hit.said}"`); break; }
     }
   }

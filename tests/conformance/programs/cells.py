@@ -134,7 +134,7 @@ def read(storage: Storage, family: Family, cells: np.ndarray) -> Dual:
 
 
 def overlaps_itself(cells: np.ndarray) -> bool:
-    return cells.size > 1 and np.unique(cells).size < cells.size
+    return cells.size > 1 and len(set(cells.ravel().tolist())) < cells.size
 
 
 def overlap(a: np.ndarray, b: np.ndarray) -> bool:

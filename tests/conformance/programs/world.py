@@ -17,6 +17,7 @@ from .needs import NEEDS_OWN_INPUT, OUT, needed
 from .tensor import CellTensor
 
 OPERAND = (CellTensor, int, float, np.ndarray)
+WIDER = {np.dtype(name): width for width, name in enumerate(("bool", "int64", "float32", "float64"))}
 KEEPS_INTEGERS = {"neg", "round", "abs", "square", "relu", "scale", "clip", "fill", "zero", "clone", "expand", "where"}
 KEEPS_INTEGERS |= {*BINARY, *REDUCTIONS, "matmul", "concat", "stack"} - {"divide", "mean"}
 
@@ -173,7 +174,7 @@ class World:
     def result_dtype(self, name: str, operands: list, params: dict) -> np.dtype:
         kinds = [o.dtype for o in operands if isinstance(o, (CellTensor, np.ndarray))]
         kinds = kinds[1:] if name == "where" else kinds
-        dtype = max(kinds, key=lambda d: ("bool", "int64", "float32", "float64").index(d.name))
+        dtype = max(kinds, key=WIDER.__getitem__)
         numbers = [n for n in (*operands, *params.values()) if isinstance(n, float)]
         integers_stay = name in KEEPS_INTEGERS and (not numbers or name in ("fill", "zero"))
         return dtype if dtype.kind == "f" or integers_stay else np.dtype("float32")
