@@ -2,6 +2,9 @@
 
 There is no cache on the host: what a tensor gives back goes to the C library at once. So what is reserved is what is
 allocated; their peaks are reset one by one.
+
+What a tensor has is counted when it is made. The operating system may count it later: a page of zeros that nobody has
+written yet takes no memory.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Snapshots of an allocator: its blocks and what led to them, as JSON of ours or as the file that PyTorch's viewer opens.
+"""Snapshots of an allocator: its blocks and what led to them, as JSON of ours or as a file for PyTorch's viewer.
 
 :mod:`minitensor.memory` takes snapshots of a whole program with these.
 
@@ -89,10 +89,15 @@ def dump_snapshot(
 
     Events of kinds that the viewer does not know are left out. Nothing is written if there is anything to raise.
     """
+    write_for_viewer(path, torch_snapshot(allocator, events, live))
+
+
+def write_for_viewer(path: str | os.PathLike[str], content: dict[str, Any]) -> None:
+    """Write what :func:`torch_snapshot` returned. Nothing is written if that can not be done."""
     # Protocol 4 is the newest that the viewer reads, and not the default of every Python.
-    content = pickle.dumps(torch_snapshot(allocator, events, live), protocol=4)
+    data = pickle.dumps(content, protocol=4)
     with open(path, "wb") as file:
-        file.write(content)
+        file.write(data)
 
 
 def torch_snapshot(

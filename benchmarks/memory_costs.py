@@ -1,0 +1,191 @@
+"""What devices, counters and events add to an operation while nobody looks, and what looking costs.
+
+``python -m benchmarks.memory_costs`` times the cases of :mod:`benchmarks.programs` in three engines, in turns, in fresh
+processes: the one of this folder; a copy of it without the lines that ask for the device (``DEVICES`` lists them); and
+one that is also without those that count and tell (``COUNTERS_AND_EVENTS``). Then it times the first again, in this
+process, while somebody looks. ``--against REVISION`` also times the engine of an older revision, where there is a git
+history to take it from: 1b8f645 is the last one before there were devices. It counted and told what the engine does
+now, so that the bars are for what has come since; but it knew nothing of who saved what, which costs, too.
+
+Each figure is the fastest burst of all rounds: what a busy machine adds is never negative.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import io
+import json
+import platform
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from pathlib import Path
+
+from benchmarks.programs import CASES
+
+ROOT = Path(__file__).parents[1]
+RESULT = Path("_build/bench/memory_costs.json")
+
+#: Nanoseconds that devices, and what is counted and told of them, may add to an operation: one that allocates; one that
+#: works in place, or gives a view.
+BARS = {"allocates": 60, "in place or a view": 20}
+#: The cases that make a storage: the result, or the copy that ``sin_`` keeps for its backward.
+ALLOCATING = ("add", "add, recording", "sin_, recording")
+
+_EVENTS = """
+    if watch.listener is not None:
+        watch.listener("{}", {})
+"""
+
+#: File -> texts that are taken out of it, and what takes their place.
+Cuts = dict[str, list[tuple[str, str]]]
+
+DEVICES: Cuts = {
+    "minitensor/templates.py": [
+        (
+            """
+    if type({a}) is not ndarray:
+        check_on_device({name!r}, {a}, ({as_},))
+""",
+            "\n",
+        ),
+    ],
+}
+
+COUNTERS_AND_EVENTS: Cuts = {
+    "minitensor/templates.py": [
+        (
+            """
+        meter.allocated = now = meter.allocated + nbytes
+        if now > meter.peak:
+            meter.peak = now
+""",
+            "\n",
+        ),
+        (
+            """
+    if watch.listener is not None:
+        watch.listener("alloc", storage)
+        watch.listener("make", result, {name!r}, ({xs}))
+""",
+            "\n",
+        ),
+        (_EVENTS.format("write", "{x}, {name!r}, ({xs}), {where}"), "\n"),
+    ],
+    "minitensor/storage.py": [
+        (
+            """
+    def __del__(self, _meter: Meter = cpu_meter, _watch: Watch = watch) -> None:
+        _meter.allocated -= self.nbytes
+        if _watch.listener is not None:
+            _watch.listener("free", self)
+""",
+            "\n",
+        ),
+        ("\n    if plain:\n        cpu_meter.take(storage.nbytes)\n", "\n"),
+        (_EVENTS.format("alloc", "storage"), "\n"),
+    ],
+    "minitensor/views.py": [(_EVENTS.format("view", "out, op.name, (x,)"), "\n")],
+}
+
+
+def engines(folder: Path, revision: str | None) -> dict[str, Path]:
+    """Folders with an engine and these benchmarks, by what they are."""
+    made = {"with": folder / "with", "no devices": folder / "no_devices", "bare": folder / "bare"}
+    for path in made.values():
+        shutil.copytree(ROOT / "minitensor", path / "minitensor", ignore=shutil.ignore_patterns("__pycache__"))
+    for name, cuts in (("no devices", DEVICES), ("bare", DEVICES), ("bare", COUNTERS_AND_EVENTS)):
+        cut_out(made[name], cuts)
+    if revision is not None:
+        made[revision] = folder / "older"
+        command = ["git", "archive", revision, "minitensor"]
+        archive = subprocess.run(command, cwd=ROOT, check=True, capture_output=True).stdout
+        with tarfile.open(fileobj=io.BytesIO(archive)) as files:
+            files.extractall(made[revision], filter="data")
+    for path in made.values():
+        shutil.copytree(ROOT / "benchmarks", path / "benchmarks", ignore=shutil.ignore_patterns("__pycache__"))
+    return made
+
+
+def cut_out(folder: Path, cuts: Cuts) -> None:
+    """Take texts out of the engine in ``folder``."""
+    for file, texts in cuts.items():
+        source = (folder / file).read_text()
+        for text, instead in texts:
+            if source.count(text) != 1:
+                raise SystemExit(f"{file} has changed: this is not there once, as it was when the list was made:{text}")
+            source = source.replace(text, instead)
+        (folder / file).write_text(source)
+
+
+def fastest(folders: dict[str, Path], rounds: int) -> dict[str, dict[str, float]]:
+    """Engine -> case -> seconds."""
+    found: dict[str, dict[str, float]] = {name: {} for name in folders}
+    for done in range(rounds):
+        for name, path in folders.items():
+            print(f"\rround {done + 1} of {rounds}: {name:12}", end="", file=sys.stderr, flush=True)
+            command = [sys.executable, "-m", "benchmarks.dispatch", "minitensor"]
+            answer = subprocess.run(command, cwd=path, check=True, capture_output=True, text=True)
+            for case, seconds in json.loads(answer.stdout).items():
+                found[name][case] = min(seconds, found[name].get(case, seconds))
+    print("\r" + " " * 40, end="\r", file=sys.stderr)
+    return found
+
+
+def looking() -> dict[str, dict[str, float]]:
+    """How -> case -> seconds, in this process, while somebody looks."""
+    from benchmarks.dispatch import seconds
+    from minitensor import memory
+
+    profiled = memory.profile(lambda: seconds("minitensor"), show=False)
+    with memory.measure():
+        measured = seconds("minitensor")
+    with memory.record(limit=1000):
+        recorded = seconds("minitensor")
+    return {"measure": measured, "profile": profiled(), "record": recorded}
+
+
+def table(found: dict[str, dict[str, float]], watched: dict[str, dict[str, float]]) -> str:
+    """The figures as text, in nanoseconds."""
+    older = [name for name in found if name not in ("with", "no devices", "bare")]
+    heads = ["now", "devices", "bar", "counters", *(f"over {name}" for name in older), *watched]
+    lines = [" " * 22 + "".join(f"{head:>14}" for head in heads)]
+    for case in CASES:
+        ours, undevised, bare = (found[name][case.name] * 1e9 for name in ("with", "no devices", "bare"))
+        bar = BARS["allocates" if case.name in ALLOCATING else "in place or a view"]
+        line = f"{case.name:22}{ours:14.0f}{ours - undevised:+14.0f}{bar:14}{undevised - bare:+14.0f}"
+        line += "".join(f"{ours - found[name][case.name] * 1e9:+14.0f}" for name in older)
+        lines.append(line + "".join(f"{each[case.name] * 1e9:14.0f}" for each in watched.values()))
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Measure, print, and keep the figures."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--against", metavar="REVISION", help="an older engine, from the history of this repository")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        found = fastest(engines(Path(folder), options.against), options.rounds)
+    watched = looking()
+    print("3x4 float32, nanoseconds: an operation now; what devices add to it, and may add; what counters and events")
+    print("add; what it costs while a measure, a profile, a recording is open")
+    print(table(found, watched))
+    RESULT.parent.mkdir(parents=True, exist_ok=True)
+    record = {
+        "date": datetime.date.today().isoformat(),
+        "machine": platform.machine(),
+        "python": platform.python_version(),
+        "rounds": options.rounds,
+        "seconds": found,
+        "seconds while somebody looks": watched,
+    }
+    RESULT.write_text(json.dumps(record, indent=1) + "\n")
+    print(f"written to {RESULT}")
+
+
+if __name__ == "__main__":
+    main()

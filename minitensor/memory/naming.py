@@ -1,0 +1,173 @@
+"""What the program calls its tensors, found out while somebody looks.
+
+A name that was asked for (``x.name = "weights"``) comes first. Otherwise it is read from the source text: from
+``h = x @ w`` that the result is called ``h``, from ``h.add_(1.0)`` that what was written is. Local variables of running
+functions are asked for only at a snapshot: before Python 3.13 the interpreter then keeps a copy of them, which is
+emptied at once, so that it keeps no tensor alive.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+import sys
+from collections.abc import Iterator
+from types import CodeType, FrameType
+from typing import Any
+
+from minitensor.explaining.sharing import tensors_in
+from minitensor.explaining.sources import Site, Sources, is_engines
+from minitensor.storage import Place
+from minitensor.tensor import Tensor
+
+#: What :attr:`Tensor.name` makes up when nobody gave a name.
+_MADE_UP = "generated_tensor_"
+
+
+def asked_name(x: Tensor) -> str:
+    """The name that the program gave ``x``; empty when it gave none. None is made up."""
+    extra = getattr(x, "_extra", None)
+    name = extra.name if extra is not None else None
+    return name if name and not name.startswith(_MADE_UP) else ""
+
+
+class Naming:
+    """Reads names from source text; each place in the code is read once."""
+
+    def __init__(self) -> None:
+        self._sources = Sources()
+        self._assigned: dict[str, _Assignments] = {}
+        self._known: dict[tuple[str, CodeType, int, str], str] = {}
+
+    def written(self, site: Site, op: str) -> str:
+        """The tensor that in-place ``op``, called at ``site``, writes; empty when that is unclear."""
+        return self._once("write", site, op)
+
+    def viewed(self, site: Site, op: str) -> str:
+        """The tensor that the view ``op``, taken at ``site``, looks at; empty when that is unclear."""
+        return self._once("view", site, op)
+
+    def _once(self, what: str, site: Site, op: str) -> str:
+        key = what, site.code, site.instruction, op
+        name = self._known.get(key)
+        if name is None:
+            name = self._sources.written(site, op) if what == "write" else self._sources.viewed(site, op)
+            # What a call returns has no name of its own.
+            name = self._known[key] = "" if "(" in name else name
+        return name
+
+    def made(self, frame: FrameType | None) -> str:
+        """The name to which the value that is computed in ``frame`` is assigned; empty when there is none.
+
+        A value that a function returns is looked for where the function was called.
+        """
+        while frame is not None:
+            while is_engines(frame) and frame.f_back is not None:
+                frame = frame.f_back
+            code, instruction = frame.f_code, frame.f_lasti
+            key = "made", code, instruction, ""
+            found = self._known.get(key)
+            if found is None:
+                found = self._known[key] = self._in_file(frame).target(code, instruction)
+            if found != _RETURNED:
+                return found
+            frame = frame.f_back
+        return ""
+
+    def _in_file(self, frame: FrameType) -> _Assignments:
+        file = frame.f_code.co_filename
+        if file not in self._assigned:
+            self._assigned[file] = _Assignments(linecache.getlines(file, frame.f_globals))
+        return self._assigned[file]
+
+
+#: In place of a name: the value is what a function returns.
+_RETURNED = "\0returned"
+
+_Span = tuple[int, int, int, int]
+
+
+class _Assignments:
+    """Which expressions of a file are assigned to what, by their position; on Python 3.10 by their line alone."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self._at: dict[_Span, str] = {}
+        self._on_line: dict[int, tuple[int, str]] = {}  # the identity of the value in the tree, its name
+        try:
+            tree = ast.parse("".join(lines))
+        except (SyntaxError, ValueError):
+            return
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Assign):
+                for target in node.targets:
+                    self._note(target, node.value, node)
+            elif isinstance(node, (ast.AnnAssign, ast.NamedExpr)) and node.value is not None:
+                self._note(node.target, node.value, node)
+            elif isinstance(node, ast.AugAssign):
+                self._note(node.target, node, node)
+            elif isinstance(node, ast.Return) and node.value is not None:
+                self._at[_span(node.value)] = _RETURNED
+                self._on_line[node.lineno] = id(node.value), _RETURNED
+
+    def _note(self, target: ast.expr, value: ast.AST, statement: ast.AST) -> None:
+        if isinstance(target, (ast.Tuple, ast.List)):
+            if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts):
+                for each, part in zip(target.elts, value.elts, strict=True):
+                    self._note(each, part, part)
+            return
+        if isinstance(target, (ast.Name, ast.Attribute)):
+            self._at[_span(value)] = name = ast.unparse(target)
+            if isinstance(value, (ast.List, ast.Tuple, ast.Dict, ast.ListComp, ast.DictComp, ast.Lambda)):
+                return
+            last = statement.end_lineno or statement.lineno  # type: ignore[attr-defined]
+            for line in range(statement.lineno, last + 1):  # type: ignore[attr-defined]
+                other, _ = self._on_line.get(line, (id(value), ""))
+                # Of two values on a line nobody can say which is which.
+                self._on_line[line] = id(value), name if other == id(value) else ""
+
+    def target(self, code: CodeType, instruction: int) -> str:
+        """To what the value of the expression at this instruction is assigned; or ``_RETURNED``, or empty."""
+        positions = getattr(code, "co_positions", None)
+        if positions is None:
+            return self._on_line.get(Place(code, instruction).line, (0, ""))[1]
+        for i, (first, last, column, end) in enumerate(positions()):
+            if i == instruction // 2:
+                return self._at.get((first, column, last, end), "") if None not in (first, last, column, end) else ""
+        return ""
+
+
+def _span(node: Any) -> _Span:
+    return node.lineno, node.col_offset, node.end_lineno, node.end_col_offset
+
+
+# ---------- the variables of what is running ----------
+
+
+def names_in_reach(frame: FrameType | None) -> Iterator[tuple[str, Tensor]]:
+    """The tensors that running functions have variables for, with their names: innermost first, one level deep."""
+    seen: set[int] = set()
+    while frame is not None:
+        if not is_engines(frame):
+            if frame.f_code.co_flags & inspect.CO_OPTIMIZED:
+                yield from _locals_of(frame)
+            if id(frame.f_globals) not in seen:
+                seen.add(id(frame.f_globals))
+                yield from _named(frame.f_globals)
+        frame = frame.f_back
+
+
+def _locals_of(frame: FrameType) -> list[tuple[str, Tensor]]:
+    values = frame.f_locals
+    found = list(_named(values))
+    # Before Python 3.13 this is a copy that the frame keeps, with all that it holds, until it ends: it is emptied,
+    # unless the program has it, too (`d = locals()`). Others hold it three times: the frame, `values`, getrefcount.
+    if isinstance(values, dict) and sys.getrefcount(values) <= 3:
+        values.clear()
+    return found
+
+
+def _named(values: Any) -> Iterator[tuple[str, Tensor]]:
+    for name, value in list(values.items()):
+        if not name.startswith("_"):
+            yield from tensors_in(name, value)

@@ -1,0 +1,338 @@
+"""What happened to memory, in order: ``with memory.record() as recording: ...``.
+
+* Each event is a :class:`~minitensor.device.memory_log.MemoryEvent`: what happened to which bytes, which operation did
+  it at which line, and what the program calls the tensor.
+* The last ``limit`` events are kept; ``dropped`` says how many there were before.
+* No tensor is kept alive: a recording holds numbers, words and weak references. Values, versions, lifetimes, bytes and
+  peak are those of the unwatched run.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import weakref
+from collections.abc import Iterable
+from types import CodeType, FrameType, TracebackType
+from typing import Any
+
+from minitensor.device.arrays import address_of
+from minitensor.device.memory_log import EventLog, MemoryEvent, now_us
+from minitensor.events import Hearing
+from minitensor.explaining.sources import Site, is_engines
+from minitensor.history import Leaf, Node
+from minitensor.memory.changes import NewNodes, address_in, bytes_written, device_of, kept_by
+from minitensor.memory.entries import ASSIGNED, SHOWN, Entry, Memory, told
+from minitensor.memory.naming import Naming, names_in_reach
+from minitensor.storage import Storage
+from minitensor.tensor import Tensor
+
+#: Gradients on their way have no storage. In a recording of the host they get addresses of their own, from here on:
+#: above all that a process can have.
+IN_FLIGHT = 1 << 48
+
+
+class Recording(Hearing):
+    """A context manager that records; made by :func:`record`."""
+
+    def __init__(self, limit: int) -> None:
+        self._log = EventLog(limit)
+        self._live: dict[int, Memory] = {}  # by identity of the storage
+        self._blocks: dict[tuple[str, int], Memory] = {}  # of GPUs
+        self._flight: dict[int, list[Memory]] = {}  # gradients on their way, by size
+        self._in_flight = IN_FLIGHT
+        self._storages = 0
+        self._nodes = NewNodes()
+        self._naming = Naming()
+        self._files: dict[str, str] = {}
+        self._leaves: weakref.WeakKeyDictionary[Node, Memory] = weakref.WeakKeyDictionary()
+        self._last: tuple[tuple[CodeType, int, str], int, Memory] | None = None  # the last name read on Python 3.10
+
+    # ---------- what a reader sees ----------
+
+    @property
+    def events(self) -> list[MemoryEvent]:
+        """The last events, the oldest first, with all that is known by now: a name may be learnt after the event."""
+        self._saved(self._nodes.late())
+        return [told(entry) for entry in self._log.events]
+
+    @property
+    def dropped(self) -> int:
+        """How many events are no longer there."""
+        return self._log.dropped
+
+    @property
+    def recorded(self) -> int:
+        """How many events there have been."""
+        return self._log.recorded
+
+    def live(self, device: str) -> dict[int, MemoryEvent]:
+        """By address: what made each piece of memory of ``device`` that is in use, as far as the recording knows it."""
+        held = [
+            *self._live.values(),
+            *self._blocks.values(),
+            *(each for group in self._flight.values() for each in group),
+        ]
+        return {memory.address: memory.as_event() for memory in held if memory.device == device}
+
+    def memory_of(self, storage: Storage) -> Memory | None:
+        """What is known of ``storage``; None when no event spoke of it."""
+        return self._live.get(id(storage))
+
+    def __enter__(self) -> Recording:
+        self.meet(names_in_reach(sys._getframe(1)))
+        self.open()
+        _open.append(self)
+        return self
+
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: TracebackType | None) -> None:
+        self.close()
+        self._saved(self._nodes.late())
+        if self in _open:
+            _open.remove(self)
+
+    def meet(self, known: Iterable[tuple[str, Tensor]]) -> None:
+        """Note tensors that are there already, and what the program calls them."""
+        for name, x in known:
+            memory = self._of(x._storage)
+            memory.call(name, ASSIGNED)
+            self._seen(memory, x)
+
+    # ---------- what happens ----------
+
+    def hear(self, kind: str, *arguments: Any) -> None:
+        """What has happened."""
+        frame = sys._getframe(2)
+        self._saved(self._nodes.late(kind, arguments))
+        tell = getattr(self, f"_on_{kind}", None)
+        if tell is not None:
+            tell(frame, *arguments)
+        self._saved(self._nodes.told(kind, arguments, None))
+
+    def _on_alloc(self, frame: FrameType, storage: Storage) -> None:
+        self._storages += 1
+        if type(storage) is not Storage:
+            block = self._block_of(storage)
+            block.storage = self._storages
+            self._live[id(storage)] = block
+            return
+        address = address_in(storage)
+        memory = Memory("cpu", address, storage.nbytes, storage.nbytes, self._storages)
+        self._live[id(storage)] = memory
+        self._made(frame, memory)
+
+    def _on_free(self, frame: FrameType, storage: Storage) -> None:
+        memory = self._of(storage)
+        del self._live[id(storage)]
+        if memory.device == "cpu" and memory.size:
+            self._add("free", frame, memory)
+
+    def _on_block(self, frame: FrameType, event: MemoryEvent) -> None:
+        key = event.device, event.address
+        if event.kind == "alloc":
+            self._blocks[key] = memory = Memory(event.device, event.address, event.size, event.requested)
+            self._made(frame, memory)
+        elif event.kind == "free":
+            memory = self._blocks.pop(key, None) or Memory(event.device, event.address, event.size, event.requested)
+            self._add("free", frame, memory)
+        else:
+            self._add(event.kind, frame, None, event)
+
+    def _on_flight(self, frame: FrameType, nbytes: int) -> None:
+        if nbytes > 0:
+            memory = Memory("cpu", self._in_flight, nbytes, nbytes)
+            self._in_flight += nbytes
+            memory.category = "gradient"
+            self._flight.setdefault(nbytes, []).append(memory)
+            self._made(frame, memory)
+        elif nbytes < 0:
+            there = self._flight.get(-nbytes)
+            memory = there.pop() if there else Memory("cpu", self._in_flight, -nbytes, -nbytes)
+            self._add("free", frame, memory)
+
+    def _on_make(self, frame: FrameType, x: Tensor, op: str, inputs: tuple[Any, ...]) -> None:
+        memory = self._of(x._storage)
+        memory.op = op or memory.op
+        self._assigned(frame, memory)
+        for each in (x, *inputs):
+            if isinstance(each, Tensor):
+                self._seen(self._of(each._storage), each)
+
+    def _on_view(self, frame: FrameType, x: Tensor, op: str, inputs: tuple[Any, ...]) -> None:
+        memory = self._of(x._storage)
+        memory.call(self._naming.viewed(Site.of(frame), op), SHOWN)
+        self._seen(memory, inputs[0])
+
+    def _on_write(self, frame: FrameType, x: Tensor, op: str, inputs: tuple[Any, ...], where: Any) -> None:
+        memory = self._of(x._storage)
+        memory.call(self._naming.written(Site.of(frame), op), SHOWN)
+        self._seen(memory, x)
+        memory.version = x._storage.version
+        nbytes = bytes_written(x, where)
+        self._add("write", frame, memory, address=address_of(x._array), size=nbytes, op=op)
+
+    def _on_meta(self, frame: FrameType, x: Tensor, op: str, inputs: tuple[Any, ...]) -> None:
+        memory = self._of(x._storage)
+        memory.call(self._naming.written(Site.of(frame), op), SHOWN)
+        self._seen(memory, x)
+        if memory.version != x._storage.version:
+            memory.version = x._storage.version
+            self._add("version", frame, memory, op=op)
+
+    def _on_leaf(self, frame: FrameType, leaf: Node, gradient: Tensor) -> None:
+        memory = self._of(gradient._storage)
+        memory.category = "gradient"
+        of = self._leaves.get(leaf)
+        if of is not None and of.name:
+            memory.call(f"{of.name}.grad", ASSIGNED)
+
+    # ---------- entries ----------
+
+    def _made(self, frame: FrameType, memory: Memory) -> None:
+        memory.op = _operation(frame)
+        if memory.size:
+            self._add("alloc", frame, memory)
+
+    def _saved(self, found: list[tuple[Node, Any]]) -> None:
+        for node, _ in found:
+            place = node.place
+            for kept in kept_by(node):
+                memory = self._of(kept.storage)
+                if not memory.seen and not memory.category:
+                    memory.category = "saved"  # a copy or marks that the operation made for its backward
+                self._log.add(
+                    Entry(
+                        "save",
+                        memory,
+                        address_of(kept.array),
+                        kept.array.nbytes,
+                        kept.array.nbytes,
+                        kept.version,
+                        node.name,
+                        place.file or "",
+                        place.line,
+                        now_us(),
+                        0,
+                        memory.device,
+                    )
+                )
+
+    def _add(
+        self,
+        kind: str,
+        frame: FrameType,
+        memory: Memory | None,
+        event: MemoryEvent | None = None,
+        address: int | None = None,
+        size: int | None = None,
+        op: str = "",
+    ) -> None:
+        """Keep an event that happens at ``frame``: of ``memory``, or what a GPU's allocator told in ``event``."""
+        of: Any = memory if event is None else event
+        requested = of.requested if size is None else size
+        if kind != "alloc":
+            op = op or _operation(frame)
+        while is_engines(frame) and frame.f_back is not None:
+            frame = frame.f_back
+        entry = Entry(
+            kind,
+            memory,
+            of.address if address is None else address,
+            of.size if size is None else size,
+            requested,
+            0 if memory is None else memory.version,
+            op,
+            self._file(frame.f_code.co_filename),
+            frame.f_lineno or 0,
+            now_us(),
+            0 if event is None else event.device_free,
+            of.device,
+        )
+        self._log.add(entry)
+
+    def _file(self, path: str) -> str:
+        """The name of a file; empty for code that was typed in."""
+        name = self._files.get(path)
+        if name is None:
+            name = self._files[path] = os.path.basename(path) if os.path.exists(path) else ""
+        return name
+
+    # ---------- who is who ----------
+
+    def _of(self, storage: Storage) -> Memory:
+        """What is known of ``storage``; one that was there before the recording is met here."""
+        memory = self._live.get(id(storage))
+        if memory is None:
+            self._storages += 1
+            if type(storage) is Storage:
+                memory = Memory("cpu", address_in(storage), storage.nbytes, storage.nbytes, self._storages)
+            else:
+                memory = self._block_of(storage)
+                memory.storage = self._storages
+            memory.version = storage.version
+            self._live[id(storage)] = memory
+        return memory
+
+    def _block_of(self, storage: Storage) -> Memory:
+        """The block of a GPU that ``storage`` lies in."""
+        device, address = device_of(storage), address_in(storage)
+        memory = self._blocks.get((device, address))
+        if memory is None:
+            memory = self._blocks[device, address] = Memory(device, address, storage.nbytes, storage.nbytes)
+        return memory
+
+    def _seen(self, memory: Memory, x: Tensor) -> None:
+        memory.shown_by(x)
+        if type(x._node) is Leaf:
+            self._leaves[x._node] = memory
+
+    def _assigned(self, frame: FrameType, memory: Memory) -> None:
+        """Read from the running line what the value just made is called."""
+        name = self._naming.made(frame)
+        if not name:
+            return
+        if not hasattr(frame.f_code, "co_positions"):
+            # Python 3.10 knows no columns, so that every value on the line has the name: the last one keeps it.
+            code, instruction, _ = site = Site.of(frame)
+            here = code, site.spot.line, name
+            if self._last is not None and self._last[0] == here and self._last[1] < instruction:
+                self._last[2].uncall(name)
+            self._last = here, instruction, memory
+        memory.call(name, ASSIGNED)
+
+
+def _operation(frame: FrameType | None) -> str:
+    """The engine's function that the program called; empty when the program itself runs."""
+    name = ""
+    while frame is not None and is_engines(frame):
+        if not _is_watcher(frame):
+            name = frame.f_code.co_name
+        frame = frame.f_back
+    return name.removeprefix("reflected_").strip("<>")
+
+
+def _is_watcher(frame: FrameType) -> bool:
+    return frame.f_globals.get("__package__") in ("minitensor.memory", "minitensor.explaining") or (
+        frame.f_code.co_name in ("_heard", "__del__")
+    )
+
+
+#: The recordings that are open, the last opened last.
+_open: list[Recording] = []
+
+
+def running() -> Recording | None:
+    """The recording that was opened last and is open still."""
+    return _open[-1] if _open else None
+
+
+def record(limit: int = 100_000) -> Recording:
+    """Record the events of a ``with`` block; ``recording.events`` and ``recording.dropped`` can be read any time.
+
+    Args:
+        limit: how many events are kept, the last ones. One takes some 300 bytes.
+
+    Raises:
+        TypeError, ValueError: ``limit`` is no integer, or less than 1.
+    """
+    return Recording(limit)

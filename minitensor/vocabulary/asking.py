@@ -1,0 +1,133 @@
+"""What programs ask tensors, under Paddle's names. Answers that are truth values or positions have no gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minitensor.kernels.reducing import axes, reduce_arguments
+from minitensor.operands import as_operands
+from minitensor.storage import log_write
+from minitensor.tensor import Tensor
+from minitensor.views import as_axis, need_tensor
+
+
+def is_tensor(x: Any) -> bool:
+    """Whether ``x`` is a tensor."""
+    return isinstance(x, Tensor)
+
+
+def numel(x: Tensor) -> Tensor:
+    """How many elements ``x`` has, as a tensor without dimensions; ``x.size`` is the plain number."""
+    need_tensor("numel", x)
+    return _answer("numel", x, np.full((), x.size, np.int64, like=x._array))
+
+
+def dim(x: Tensor) -> int:
+    """How many dimensions ``x`` has."""
+    return x.ndim
+
+
+def _answer(op: str, x: Tensor, array: Any) -> Tensor:
+    return Tensor._made(np.asarray(array) if isinstance(array, np.generic) else array, op, (x,))
+
+
+def all_(x: Tensor, axis: Any = None, keepdim: bool = False) -> Tensor:
+    """Whether every element along ``axis`` (all of them by default) is true, or other than 0."""
+    need_tensor("all", x)
+    axis, keepdim = reduce_arguments(axis, keepdim)
+    return _answer("all", x, x._array.all(axis=axes(x._array.shape, axis), keepdims=keepdim))
+
+
+def any_(x: Tensor, axis: Any = None, keepdim: bool = False) -> Tensor:
+    """Whether some element along ``axis`` (all of them by default) is true, or other than 0."""
+    need_tensor("any", x)
+    axis, keepdim = reduce_arguments(axis, keepdim)
+    return _answer("any", x, x._array.any(axis=axes(x._array.shape, axis), keepdims=keepdim))
+
+
+def argmax(x: Tensor, axis: int | None = None, keepdim: bool = False) -> Tensor:
+    """Where the largest element along ``axis`` is, the first of equal ones; by default in all elements in order."""
+    return _extreme("argmax", x, axis, keepdim)
+
+
+def argmin(x: Tensor, axis: int | None = None, keepdim: bool = False) -> Tensor:
+    """Where the smallest element along ``axis`` is, the first of equal ones; by default in all elements in order."""
+    return _extreme("argmin", x, axis, keepdim)
+
+
+def _extreme(op: str, x: Tensor, axis: int | None, keepdim: bool) -> Tensor:
+    need_tensor(op, x)
+    where = None if axis is None else as_axis(op, axis, x.ndim)
+    if x.size == 0:
+        raise ValueError(
+            f"{op}: a tensor without elements has none that is largest or smallest; its shape is {x.shape}"
+        )
+    found = getattr(x._array, op)(axis=where)
+    shape = [1 if where is None or d == where else n for d, n in enumerate(x.shape)] if keepdim else None
+    found = np.asarray(found) if isinstance(found, np.generic) else found
+    return _answer(op, x, (found if shape is None else found.reshape(shape)).astype(np.int64))
+
+
+def equal_all(x: Tensor, y: Any) -> Tensor:
+    """Whether ``x`` and ``y`` have one shape and equal elements: one truth value."""
+    x, y = as_operands("equal_all", x, y)
+    a, b = x._array, y._array
+    if a.shape != b.shape:
+        return _answer("equal_all", x, np.zeros((), np.bool_, like=a))
+    return _answer("equal_all", x, np.equal(a, b).all())
+
+
+def allclose(x: Tensor, y: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
+    """Whether ``abs(x - y) <= atol + rtol * abs(y)`` everywhere: one truth value."""
+    x, y = as_operands("allclose", x, y)
+    with np.errstate(all="ignore"):
+        return _answer("allclose", x, np.isclose(x._array, y._array, rtol, atol, equal_nan).all())
+
+
+def gradient(x: Tensor) -> np.ndarray | None:
+    """A copy of ``x.grad`` as a numpy array; None when there is none."""
+    return None if x.grad is None else x.grad.numpy()
+
+
+def inplace_version_of(x: Tensor) -> int:
+    """``x.inplace_version``, as a call."""
+    return x.inplace_version
+
+
+def bump_inplace_version(x: Tensor) -> None:
+    """Count a write that the engine did not see: who saved ``x`` before learns in backward that it may have changed."""
+    log_write(x._storage, "_bump_inplace_version")
+
+
+def shares_buffer_with(x: Tensor, other: Tensor) -> bool:
+    """Whether both look at one storage."""
+    need_tensor("_is_shared_buffer_with", other)
+    return x._storage is other._storage
+
+
+#: As functions.
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "all": all_,
+    "allclose": allclose,
+    "any": any_,
+    "argmax": argmax,
+    "argmin": argmin,
+    "equal_all": equal_all,
+    "is_tensor": is_tensor,
+    "numel": numel,
+}
+#: As methods of tensors.
+METHODS: dict[str, Callable[..., Any]] = {
+    **{name: function for name, function in FUNCTIONS.items() if name != "is_tensor"},
+    "dim": dim,
+    "gradient": gradient,
+    "_bump_inplace_version": bump_inplace_version,
+    "_inplace_version": inplace_version_of,
+    "_is_shared_buffer_with": shares_buffer_with,
+}
+
+for _name, _function in METHODS.items():
+    setattr(Tensor, _name, _function)

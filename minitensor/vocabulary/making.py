@@ -1,0 +1,86 @@
+"""More ways to make tensors, under Paddle's names."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from minitensor import creation
+from minitensor.creation import as_shape, made_here, to_tensor, zeros, zeros_like
+from minitensor.dtypes import dtype_of, float32
+from minitensor.indexing import store_at
+from minitensor.kernels.numbers import stored_array
+from minitensor.tensor import Tensor
+from minitensor.views import need_tensor, whole
+
+
+def assign(x: Any, output: Tensor | None = None) -> Tensor:
+    """A copy of ``x``, on a storage of its own, or in the storage of ``output``, which is returned then.
+
+    A gradient passes to ``x`` either way. Into ``output`` it is one counted write.
+
+    Args:
+        x: a tensor, an array, a list or a number.
+        output: a tensor of the same shape and dtype. Paddle gives it those of ``x``; here neither changes in place.
+
+    Raises:
+        ValueError: when the shapes differ, or ``output`` is a leaf that wants a gradient.
+        TypeError: when the dtypes differ.
+    """
+    if output is None:
+        return x.clone() if isinstance(x, Tensor) else to_tensor(x)  # type: ignore[attr-defined]
+    need_tensor("assign: output", output)
+    given = x if isinstance(x, Tensor) else to_tensor(x, output.dtype)
+    if given.shape != output.shape:
+        raise ValueError(f"assign: x has shape {given.shape} and output {output.shape}; they must be equal")
+    if given.dtype != output.dtype:
+        raise TypeError(f"assign: x has dtype {given.dtype.name} and output {output.dtype.name}; they must be equal")
+    store_at(output, (), given, "assign")
+    return output
+
+
+def empty(shape: Any, dtype: Any = None) -> Tensor:
+    """A tensor to be filled. It holds zeros: what memory happens to hold would differ from run to run."""
+    return zeros(shape, dtype)
+
+
+def empty_like(x: Tensor, dtype: Any = None) -> Tensor:
+    """A tensor to be filled, in the shape and dtype of ``x``. It holds zeros."""
+    return zeros_like(x, dtype)
+
+
+def eye(num_rows: int, num_columns: int | None = None, dtype: Any = None) -> Tensor:
+    """1 on the diagonal, 0 elsewhere; float32 unless ``dtype`` says otherwise."""
+    shape = as_shape("eye", [num_rows, num_rows if num_columns is None else num_columns])
+    return made_here("eye", np.eye(*shape, dtype=(float32 if dtype is None else dtype_of(dtype)).numpy))
+
+
+def linspace(start: float, stop: float, num: int, dtype: Any = None) -> Tensor:
+    """``num`` numbers at equal distances from ``start`` to ``stop``, both included; float32 unless told otherwise."""
+    for bound in (start, stop):
+        if not isinstance(bound, (int, float, np.number)) or not math.isfinite(bound):
+            raise TypeError(f"linspace: a bound is a finite number, not {bound!r}")
+    count = whole("linspace: num", num)
+    if count < 1:
+        raise ValueError(f"linspace: num is at least 1, not {count}")
+    wanted = (float32 if dtype is None else dtype_of(dtype)).numpy
+    return made_here("linspace", stored_array("linspace", np.linspace(start, stop, count), wanted))
+
+
+def randint(low: int = 0, high: int | None = None, shape: Any = (1,), dtype: Any = None) -> Tensor:
+    """Whole numbers drawn evenly from ``low`` up to, not including, ``high``; with one bound, from 0 up to it."""
+    start, stop = (0, low) if high is None else (low, high)
+    if not whole("randint: low", start) < whole("randint: high", stop):
+        raise ValueError(f"randint: low must be below high; they are {start} and {stop}")
+    wanted = np.dtype(np.int64) if dtype is None else dtype_of(dtype).numpy
+    drawn = creation._random.integers(start, stop, as_shape("randint", shape), np.int64)
+    return made_here("randint", stored_array("randint", np.asarray(drawn), wanted))
+
+
+def randperm(n: int, dtype: Any = None) -> Tensor:
+    """The numbers from 0 up to, not including, ``n``, in random order."""
+    count = as_shape("randperm", [n])[0]
+    wanted = np.dtype(np.int64) if dtype is None else dtype_of(dtype).numpy
+    return made_here("randperm", stored_array("randperm", creation._random.permutation(count), wanted))

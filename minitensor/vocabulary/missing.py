@@ -1,0 +1,45 @@
+"""What a name that is not there says: that it is missing, and which name is nearest.
+
+Asked for only when a look-up has failed, so it costs nothing before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+#: Names of Paddle for what does not exist here on purpose, and why, or what to do instead.
+NOT_HERE: dict[str, str] = {
+    "distributed": "one process has one device here",
+    "fluid": "it was Paddle's first interface, and is gone from Paddle, too",
+    "io": "write a loop over slices of the data",
+    "jit": "nothing is compiled: every operation runs when it is called",
+    "static": "there is no static graph: every operation runs when it is called",
+    "vision": "data sets and ready models are not part of minitensor",
+}
+
+
+def missing(module: str, name: str, known: Iterable[str]) -> AttributeError:
+    """The error for ``name``, which ``module`` does not have; ``known`` are the names that it has."""
+    text = f"module {module!r} has no attribute {name!r}"
+    if name.startswith("__"):  # Python itself asks
+        return AttributeError(text, name=name)
+    hint = _hint(name, [each for each in known if not each.startswith("_")])
+    return AttributeError(text + hint, name=name)
+
+
+def _hint(name: str, public: list[str]) -> str:
+    from difflib import get_close_matches
+
+    from minitensor.tensor import Tensor
+
+    if name in NOT_HERE:
+        return f": {NOT_HERE[name]}"
+    # In place or not is nearer than any spelling.
+    twin = name[:-1] if name.endswith("_") else f"{name}_"
+    for each in (name, twin):
+        if each in public:
+            return f"; the nearest name is {each!r}"
+        if hasattr(Tensor, each):
+            return f"; tensors have it, as `x.{each}`"
+    near = get_close_matches(name, public, 1)
+    return f"; the nearest name is {near[0]!r}" if near else ""

@@ -1,0 +1,86 @@
+"""What the counters say of the host is what the process really uses, and a long training holds no more and more of it.
+
+Each program runs in a process of its own (``tests/engine/experiments.py``). Ours count tensors; the others count all
+that there is, so a little more.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.engine.experiments import PROGRAMS
+
+pytestmark = pytest.mark.cpu_only
+
+MIB = 1 << 20
+
+#: So that the C library asks the system for each large piece and gives it back at once, as it would by default for the
+#: largest; that the system counts in small pages; and that BLAS has the buffers of one thread.
+FIXED = {
+    "MALLOC_MMAP_THRESHOLD_": "131072",
+    "MALLOC_TRIM_THRESHOLD_": "131072",
+    "NUMPY_MADVISE_HUGEPAGE": "0",
+    "OPENBLAS_NUM_THREADS": "1",
+}
+
+
+@functools.cache
+def printed(*arguments: str) -> list[list]:
+    """What the program prints in a fresh process."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.engine.experiments", *arguments],
+        cwd=Path(__file__).parents[2],
+        env={**os.environ, **FIXED},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def expect_close(ours: int, theirs: int, most: int, what: str) -> None:
+    """The two differ by 2 % at most; where little is left, by 2 % of the most that there was."""
+    assert abs(theirs - ours) <= 0.02 * (ours if ours > MIB else most), f"{what}: {ours} counted, {theirs} used"
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_the_counters_agree_with_tracemalloc(program: str):
+    moments = printed(program)
+    most = max(ours for _, ours, *_ in moments)
+    assert most > 20 * MIB
+    for moment, ours, traced, _ in moments:
+        expect_close(ours, traced, most, moment)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the memory of a process is read from /proc, which is Linux's")
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_the_counters_agree_with_the_memory_of_the_process(program: str):
+    moments = printed(program)
+    most = max(ours for _, ours, *_ in moments)
+    for moment, ours, _, rss in moments:
+        expect_close(ours, rss, most, moment)
+
+
+def test_the_articles_figures_are_what_is_counted():
+    """10000 x 10000 float32 are 400,000,000 bytes, [1, 64, 512, 512] 67,108,864; in place takes nothing."""
+    told = {moment: ours for moment, ours, *_ in printed("relu") + printed("block")}
+    assert told["y = relu(x)"] - 400_000_000 == told["relu_(x)"] == 400_000_000
+    assert (told["h = relu(h)"], told["the same in place"]) == (134_217_728, 67_108_864)
+
+
+@pytest.mark.parametrize("place", ["cpu", "gpu:sim"])
+def test_a_thousand_steps_without_the_garbage_collector_hold_as_much_as_the_first(place: str):
+    steps = printed("steps", place)
+    assert [step for step, *_ in steps] == [1, 10, 100, 500, 1000]
+    assert len({allocated for _, allocated, _ in steps}) == 1
+    processes = {step: rss for step, _, rss in steps}
+    # The write log fills up; a leak of 300 bytes a step would be more.
+    assert processes[1000] - processes[100] < MIB // 4
