@@ -13,12 +13,14 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from minitensor.notebook import element
 from minitensor.notebook.embed import asset
 from minitensor.notebook.picture import script_source
 
 # A page whose text contains the mark gets the file.
 MARKS = {
     "<memory-stage": "stage.js",
+    "<memory-figure": "figures.js",
     "<predict-first": "quiz.js",
     'class="mt-note': "quiz.css",
     'class="mt-note mt-report': "explain.css",
@@ -38,6 +40,7 @@ def offer_package_assets(app: Sphinx) -> None:
     folder = Path(app.doctreedir) / "page_assets"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "stage.js").write_text(script_source(), encoding="utf-8")
+    (folder / "figures.js").write_text(element.script_source(), encoding="utf-8")
     for name in ("quiz.js", "quiz.css", "explain.css"):
         (folder / name).write_text(asset(name), encoding="utf-8")
     app.config.html_static_path.append(str(folder))

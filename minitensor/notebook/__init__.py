@@ -1,7 +1,8 @@
-"""What the book's notebooks use: the stage, reports as tables, questions, checked exercises and cell magics.
+"""What the book's notebooks use: the stage and the figures beside it, reports, questions, exercises and cell magics.
 
     %load_ext minitensor.notebook
     from minitensor.notebook import check, predict, require, stage
+    from minitensor.notebook import allocator_map, meter, stride_explorer, timeline, what_fits
 
 Nothing in the engine imports this package, and it needs IPython only when the extension is loaded.
 """

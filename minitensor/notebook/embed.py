@@ -9,11 +9,13 @@
 from __future__ import annotations
 
 import html
+import json
 import os
 import re
 import sys
 from collections.abc import Callable
 from importlib.resources import files
+from typing import Any
 
 _CODE_SPAN = re.compile(r"`([^`]+)`")
 
@@ -92,3 +94,11 @@ def _element(name: str) -> str:
 def _script(source: str) -> str:
     # "</" would end the element early if it stood in a string of the script; "<\/" means the same there.
     return "<script>\n" + source.replace("</", "<\\/") + "</script>\n"
+
+
+def as_data(data: dict[str, Any]) -> str:
+    """The data of an element as JSON that may stand in an HTML page: nothing in it ends the script element early."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    # Inside JSON, < and > and & occur in strings only, where their escapes mean the same.
+    text = text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")

@@ -17,14 +17,12 @@ programs of ten steps, 50 to 100 ms for eighty steps.
 
 from __future__ import annotations
 
-import atexit
 import json
 import re
-import threading
 from functools import cache
-from typing import Any
 
 from minitensor.notebook.embed import asset
+from minitensor.notebook.v8 import Script
 
 __all__ = ["available", "script_source", "svg", "text", "widget_source"]
 
@@ -64,33 +62,9 @@ def available() -> bool:
     return True
 
 
-class _V8:
-    """One V8 for the process, with the stage's script loaded; calls are made one at a time."""
-
-    def __init__(self) -> None:
-        try:
-            from py_mini_racer import MiniRacer
-        except ImportError as error:
-            raise ImportError(
-                "pictures outside a browser need the package mini-racer: pip install mini-racer"
-            ) from error
-        self._lock = threading.Lock()
-        self._context = MiniRacer()
-        # left to the interpreter's end, V8 and its thread wait for each other
-        atexit.register(self._context.close)
-        self._context.eval(script_source())
-        self._context.eval("const call = (name, args) => memoryStage[name](...JSON.parse(args));")
-
-    def call(self, function: str, *args: Any) -> Any:
-        with self._lock:
-            # JSON twice: the arguments as text, and that text as a JavaScript string
-            result = self._context.eval(f"JSON.stringify(call({json.dumps(function)}, {json.dumps(json.dumps(args))}))")
-        return json.loads(result)
-
-
 @cache
-def _v8() -> _V8:
-    return _V8()
+def _v8() -> Script:
+    return Script(script_source(), "memoryStage")
 
 
 def svg(trace: dict, variant: int = 0, step: int | None = None, width: int = 760) -> str:

@@ -16,14 +16,13 @@ from __future__ import annotations
 import html
 import inspect
 import itertools
-import json
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from minitensor.notebook import picture
-from minitensor.notebook.embed import page_script, prose
+from minitensor.notebook.embed import as_data, page_script, prose
 from minitensor.notebook.recording import record as recording
 
 TITLE = "What the program does to memory"
@@ -239,14 +238,6 @@ def as_html(trace: dict[str, Any]) -> str:
         f'<script type="application/json">{as_data(trace)}</script>\n'
         f"{_fallback(trace)}</memory-stage>"
     )
-
-
-def as_data(trace: dict[str, Any]) -> str:
-    """The trace as JSON that may stand in an HTML page: nothing in it ends the script element early."""
-    text = json.dumps(trace, ensure_ascii=False, separators=(",", ":"))
-    # Inside JSON, < and > and & occur in strings only, where their escapes mean the same.
-    text = text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-    return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
 def _fallback(trace: dict[str, Any]) -> str:

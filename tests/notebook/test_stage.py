@@ -303,7 +303,7 @@ def test_text_of_the_program_never_becomes_markup():
     outside = [tag for tag, _ in page.tags]
     assert outside.count("script") == 1 and "img" not in outside
     assert json.loads(page.data) == json.loads(json.dumps(shown.data))
-    assert "<" not in stage.as_data(shown.data) and "\u2028" not in stage.as_data(shown.data)
+    assert "<" not in embed.as_data(shown.data) and "\u2028" not in embed.as_data(shown.data)
 
 
 def test_everything_can_be_read_without_javascript():

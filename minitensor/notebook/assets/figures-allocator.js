@@ -1,0 +1,170 @@
+/* The allocator's map: segments as bars of bytes, blocks in use and free space in them, along the same events as the timeline. */
+
+const SHELF_GAP = 14, BLOCK_H = 34, MOST_LINES_TALL = 7, CHART_INSET = 8;
+
+/** Segments and blocks after every event. A frame shares what its event did not touch with the frame before. */
+function framesOf(data) {
+  let segments = new Map(data.before.map(s => [s.segment, { ...s, blocks: s.blocks, born: -1 }]));
+  const frames = [], slots = [];
+  const settle = (id, size, k) => {                    // a segment's place: the first that is empty, so that none moves
+    let slot = slots.find(s => s.until < k);
+    if (!slot) slots.push(slot = { size: 0, line: slots.length });
+    slot.until = Infinity;
+    slot.size = Math.max(slot.size, size);
+    return slot;
+  };
+  for (const s of segments.values()) s.slot = settle(s.segment, s.bytes, -1);
+  data.events.forEach((e, k) => {
+    segments = new Map(segments);
+    const s = segments.get(e.segment);
+    if (e.do === 'segment_alloc') segments.set(e.segment, { segment: e.segment, bytes: e.bytes, pool: e.pool, blocks: [], born: k, slot: settle(e.segment, e.bytes, k) });
+    if (e.do === 'segment_free') { segments.delete(e.segment); s.slot.until = k; }
+    if (e.do === 'alloc') segments.set(e.segment, { ...s, blocks: [...s.blocks, { offset: e.offset, bytes: e.bytes, asked: e.asked, name: e.name, at: k }].sort((a, b) => a.offset - b.offset) });
+    if (e.do === 'free') segments.set(e.segment, { ...s, blocks: s.blocks.filter(b => b.offset !== e.offset) });
+    const all = [...segments.values()], gaps = all.flatMap(gapsOf), sum = (list, f) => list.reduce((t, it) => t + f(it), 0);
+    frames.push({ segments, gone: e.do === 'segment_free' ? { ...s, gone: true } : null, reserved: sum(all, x => x.bytes), allocated: sum(all, x => sum(x.blocks, b => b.bytes)), asked: sum(all, x => sum(x.blocks, b => b.asked)), longest: Math.max(0, ...gaps.map(g => g.bytes)) });
+  });
+  const most = data.names.map(() => 0);
+  for (const f of frames) {
+    const now = data.names.map(() => 0);
+    for (const s of f.segments.values()) for (const b of s.blocks) now[b.name] += b.bytes;
+    now.forEach((b, i) => { most[i] = Math.max(most[i], b); });
+  }
+  return { frames, slots, hues: huesOfNames(most), widest: Math.max(1, ...slots.map(s => s.size)), top: Math.max(1, ...frames.map(f => f.reserved)) };
+}
+
+/** Free pieces of a segment: what its blocks leave. Neighbours are one piece, as in the allocator. */
+function gapsOf({ blocks, bytes }) {
+  const gaps = [];
+  let next = 0;
+  for (const b of [...blocks, { offset: bytes, bytes: 0 }]) { if (b.offset > next) gaps.push({ offset: next, bytes: b.offset - next }); next = b.offset + b.bytes; }
+  return gaps;
+}
+
+const allocatorMap = {
+  start: data => ({ step: data.opens }),
+  steps: data => data.events.length,
+  label: (data, at) => `event ${at.step + 1} of ${data.events.length}`,
+  say: (data, at) => data.events[at.step].say,
+  list: data => data.events.map(e => e.say),
+  legend: [['bar', 'a segment: memory that the allocator holds on the device. All have one scale, unless "drawn wider" is said.'], ['tinted box', 'a block in use. The strip under it is what was asked for; what is missing at its end is rounding.'],
+    ['dashed box', 'free for the next request that fits; with a heavy line: freed at this event.'], ['scattered', '0 % when all free bytes lie in one piece; the longest piece has the rest of 100 %.'], ['red box', 'a request that fits nowhere, at the scale of the segments.']],
+  jumps(data) {
+    const { frames } = once(data, framesOf), most = Math.max(...frames.map(f => f.reserved)), scattered = frames.map(scatter);
+    return [['Most reserved', frames.findIndex(f => f.reserved === most)], ['Most scattered', scattered.indexOf(Math.max(...scattered))]];
+  },
+  tables(data, at) {
+    const f = once(data, framesOf).frames[at.step], rows = [];
+    for (const s of f.segments.values()) {
+      const pieces = [...s.blocks, ...gapsOf(s)].sort((a, b) => a.offset - b.offset);
+      for (const b of pieces) rows.push([`${s.segment}`, countText(b.offset), bytesText(b.bytes), b.asked === undefined ? '–' : bytesText(b.asked), b.asked === undefined ? 'free' : data.names[b.name]]);
+    }
+    return [{ caption: `Segments and blocks after event ${at.step + 1}`, head: ['segment', 'from byte', 'bytes', 'asked for', 'held by'], rows }];
+  },
+  point: (data, at, x, y, W) => y < 62 ? { step: Math.floor((x - CHART_INSET) / (W - 2 * CHART_INSET) * data.events.length) } : null,
+  slider(data, at, W) { const pitch = (W - 2 * CHART_INSET) / data.events.length; return [CHART_INSET + pitch / 2, pitch * (data.events.length - 1)]; },
+  draw: drawAllocator,
+};
+
+/** How scattered the free space is: 1 minus the share of its longest piece. */
+const scatter = f => f.reserved > f.allocated ? 1 - f.longest / (f.reserved - f.allocated) : 0;
+
+function drawAllocator(data, { step: k }, W) {
+  const { frames, slots, hues, widest, top } = once(data, framesOf), f = frames[k], e = data.events[k], uid = uidOf(data.title, k, W);
+  const used = new Set(), n = frames.length, pitch = (W - 2 * CHART_INSET) / n, mid = i => CHART_INSET + (i + .5) * pitch, base = 44;
+  const y = b => base - b / top * 38, barW = Math.max(1, Math.min(36, pitch - Math.min(4, pitch / 4)));
+  let out = P(`M0 ${base}H${W}`, stroke('line', 1));
+  const bar = i => `M${px(mid(i) - barW / 2)} ${base}V${px(y(frames[i].allocated))}h${px(barW)}V${base}z`;
+  out += `<path d="${frames.map((_, i) => i === k ? '' : bar(i)).join('')}" style="fill:${C('line')}"/><path d="${bar(k)}" style="fill:${C('ink')}"/>`;
+  out += P(stairs(frames.map(g => g.reserved), i => CHART_INSET + i * pitch, y), stroke('ink', 1.5, '2 3')) + numbersUnder(n, k, mid, base + 16);
+  data.events.forEach((x, i) => { if (x.do === 'oom') out += cross(mid(i), Math.max(9, y(frames[i].allocated) - 12)); });
+
+  // figures, and the device as one bar
+  const cached = f.reserved - f.allocated, figures = [['allocated', bytesText(f.allocated), R(.5, .5, 11, 11, `fill:${C('ink')}`)], ['reserved', bytesText(f.reserved), P('M0 6H12', stroke('ink', 1.5, '2 3'))],
+    ['longest free piece', bytesText(f.longest)], ['scattered', `${Math.round(100 * scatter(f))} %`]];
+  const least = W < 500 ? Math.min(W, (W - SHELF_GAP) / 2) : 196, columns = W < 500 ? 2 : 4, colW = W / columns;
+  let Y = 78;
+  figures.forEach(([word, value, mark], i) => {
+    const x = i % columns * colW, yy = Y + Math.floor(i / columns) * 40, shift = mark ? 18 : 0;
+    out += (mark ? `<g transform="translate(${px(x)} ${px(yy)})">${mark}</g>` : '') + T(x + shift, yy + 10, word, { size: 12, color: 'muted' }) + T(x + shift, yy + 27, value, { bold: true, size: 15 });
+  });
+  Y += 40 * Math.ceil(4 / columns) + 4;
+  const near = data.capacity && data.capacity <= 4 * top, whole = near ? data.capacity : top, scale = W / whole;
+  out += R(.5, Y + .5, W - 1, 13, `fill:${C('paper')};${stroke('line', 1)}`, 2) + R(1, Y + 1, Math.max(0, f.reserved * scale - 2), 12, area(uid, 0)) + R(1, Y + 1, Math.max(0, f.allocated * scale - 2), 12, `fill:${C('ink')}`);
+  if (f.reserved * scale < W - 2) out += P(`M${px(f.reserved * scale)} ${px(Y)}v14`, stroke('ink', 1.5));
+  used.add(0);
+  const left = data.capacity ? `${bytesText(data.capacity - f.reserved)} of the device not reserved${near ? '' : ' (not drawn)'}` : '';
+  out += T(0, Y + 29, `in use ${bytesText(f.allocated)}, free in segments ${bytesText(cached)}`, { size: 12, color: 'muted', max: W < 500 ? W : W * .6 }) + (left ? T(W < 500 ? 0 : W, Y + (W < 500 ? 45 : 29), left, { size: 12, color: 'muted', anchor: W < 500 ? undefined : 'end', max: W < 500 ? W : W * .4 }) : '');
+  Y += W < 500 && left ? 66 : 50;
+
+  // the segments, each at its place on the shelves
+  const tall = slots.length <= MOST_LINES_TALL || slots.reduce((w, s) => w + s.size / widest, 0) <= MOST_LINES_TALL, rowH = tall ? 72 : 44;
+  const here = new Map([...f.segments.values(), ...(f.gone ? [f.gone] : [])].map(s => [s.slot, s]));
+  let x = 0, shelf = 0, drawn = false;
+  for (const slot of slots) {
+    const w = Math.max(least, slot.size / widest * W);
+    if (drawn && x + w > W + .5) { x = 0; shelf += 1; }
+    const s = here.get(slot), sy = Y + shelf * rowH;
+    drawn = true;
+    if (s) out += drawSegment(data, s, e, k, { x, y: sy, w: Math.max(least, s.bytes / widest * W), h: tall ? BLOCK_H : 16, stretched: s.bytes / widest * W < least - 1 }, hues, uid, used);
+    x += w + SHELF_GAP;
+  }
+  let H = Y + (shelf + 1) * rowH;
+  if (e.do === 'oom') {                                // what was asked for, at the scale of the segments
+    const w = Math.min(W, e.asked / widest * W), word = `${data.names[e.name] ?? ''} asks for ${bytesText(e.asked)}`.trim();
+    out += R(1, H + 1, Math.max(3, w - 2), BLOCK_H - 2, `fill:${C('redwash')};${stroke('red', 2, '5 3')}`, 2);
+    const inside = widthOf(word, { bold: true }) + 40 < w;
+    out += cross(inside ? 16 : Math.min(W - 10, w + 16), H + 17) + T(inside ? 32 : 0, inside ? H + 21.5 : H + 52, word, { bold: true, color: 'red', max: inside ? w - 40 : W });
+    H += inside ? BLOCK_H + 6 : BLOCK_H + 26;
+  }
+  if (!tall) {                                         // bars without room for names: who has which colour
+    let kx = 0;
+    H += 8;
+    for (const [text, hue] of [...[...hues].map(([name, hue]) => [data.names[name], hue]), ...(hues.size < data.names.length ? [['others', 0]] : [])]) {
+      const w = Math.min(W, widthOf(text, { mono: true }) + 40);
+      if (kx + w > W + 18 && kx) { kx = 0; H += 20; }
+      used.add(hue);
+      out += `<g transform="translate(${px(kx)} ${px(H)})">${swatch(uid, hue)}</g>` + T(kx + 20, H + 11.5, text, { mono: hue > 0, max: w - 24 });
+      kx += w;
+    }
+    H += 20;
+  }
+  const defs = [...used].map(h => areaDef(uid, h) + (h ? patternDef(uid, h) : '')).join('');
+  return svgOf(W, H, allocatorMap.say(data, { step: k }), defs, out);
+}
+
+function drawSegment(data, s, e, k, { x, y, w, h, stretched }, hues, uid, used) {
+  const scale = w / s.bytes, fresh = s.born === k, small = h < BLOCK_H;
+  if (s.gone) return R(x + .5, y + .5, w - 1, h - 1, `fill:none;${stroke('ink', 1.75, '5 3')}`, 2) + T(x + 8, y + h / 2 + 4.5, `segment ${s.segment} given back`, { size: 12, color: 'muted', max: w - 12 });
+  let out = R(x + .5, y + .5, w - 1, h - 1, `fill:${C('paper')};${stroke(fresh ? 'ink' : 'line', fresh ? 1.75 : 1)}`, 2), marks = '';
+  for (const g of gapsOf(s)) {
+    const gx = x + g.offset * scale, gw = g.bytes * scale, freed = e.do === 'free' && e.segment === s.segment && e.offset >= g.offset && e.offset < g.offset + g.bytes;
+    out += R(gx + 1.5, y + 1.5, Math.max(.5, gw - 3), h - 3, `fill:none;${stroke('line', 1, '3 3')}`);
+    if (freed) marks += R(x + e.offset * scale + 1, y + 1, Math.max(2, e.bytes * scale - 2), h - 2, `fill:none;${stroke('ink', 2, '5 3')}`);
+    const word = `free ${bytesText(g.bytes)}`, was = freed ? data.names[e.name] : '';
+    if (small || gw < 20) continue;
+    if (was && widthOf(was, { mono: true }) + 8 < gw) out += T(gx + gw / 2, y + 14, was, { mono: true, anchor: 'middle', color: 'muted', strike: true, max: gw - 8 });
+    if (widthOf(word, { size: 12 }) + 6 < gw) out += T(gx + gw / 2, y + (was ? 29 : 21.5), word, { size: 12, color: 'muted', anchor: 'middle' });
+  }
+  for (const b of s.blocks) {
+    const bx = x + b.offset * scale, bw = Math.max(1, b.bytes * scale), hue = hues.get(b.name) ?? 0, name = data.names[b.name];
+    used.add(hue);
+    out += R(bx, y, bw, h, `fill:${hue && !small ? C(`t${colorOf(hue)}`) : `url(#${uid}a${hue})`};${stroke(bw > 3 ? 'line' : edge(hue), bw > 3 ? 1 : .5)}`);
+    if (!small) {
+      out += R(bx + 1, y + h + 4, Math.max(1, (bw - 2) * b.asked / b.bytes), 8, `${hue ? `fill:url(#${uid}p${hue})` : area(uid, 0)};${stroke(edge(hue), 1)}`, 1);
+      const two = widthOf(bytesText(b.bytes), { size: 12 }) + 6 < bw;
+      const plate = Math.min(bw - 4, Math.max(widthOf(name, { mono: true }), two ? widthOf(bytesText(b.bytes), { size: 12 }) : 0) + 6);
+      if (!hue && bw >= 20) out += R(bx + bw / 2 - plate / 2, y + 2.5, plate, h - 5, `fill:${C('paper')}`, 2);
+      if (bw >= 20) out += T(bx + bw / 2, y + (two ? 14.5 : 21.5), name, { mono: true, bold: true, anchor: 'middle', max: bw - 6 });
+      if (two) out += T(bx + bw / 2, y + 29, bytesText(b.bytes), { size: 12, anchor: 'middle' });
+    }
+    if (b.at === k || (e.do === 'write' && e.segment === s.segment && e.offset >= b.offset && e.offset < b.offset + b.bytes)) marks += R(bx, y, bw, h, `fill:none;${stroke('ink', 3)}`);
+  }
+  const inUse = s.blocks.reduce((t, b) => t + b.bytes, 0), cy = y + h + (small ? 13 : 27), word = `segment ${s.segment}`, font = { size: 12, bold: true };
+  const whole = bytesText(s.bytes), scaled = stretched ? ', drawn wider' : '', wordW = widthOf(word, font) + 8;
+  const size = [[whole, s.pool && `, ${s.pool}`, scaled], [whole, scaled], [whole]].map(parts => parts.join('')).find(t => widthOf(t, { size: 12 }) < w - wordW) ?? '', sizeW = widthOf(size, { size: 12 });
+  out += T(x, cy, word, font) + T(x + wordW, cy, size, { size: 12, color: 'muted' });
+  const share = `${bytesText(inUse)} in use`;
+  if (w > wordW + sizeW + widthOf(share, { size: 12 }) + 16) out += T(x + w, cy, share, { size: 12, color: 'muted', anchor: 'end' });
+  return out + marks;
+}
