@@ -75,12 +75,13 @@ class Preserved:
         version: the version at which it was saved.
         patches: what holds them. The oldest comes first, and is right where two have a cell in common.
         left: how many of its cells are not preserved, because no write has taken them.
+        noted: how all of it was, under ``check_foreign_writes``; there may be no patches then.
     """
 
-    __slots__ = ("version", "patches", "left")
+    __slots__ = ("version", "patches", "left", "noted")
 
-    def __init__(self, version: int, patches: tuple[Patch, ...], left: int) -> None:
-        self.version, self.patches, self.left = version, patches, left
+    def __init__(self, version: int, patches: tuple[Patch, ...], left: int, noted: Any = None) -> None:
+        self.version, self.patches, self.left, self.noted = version, patches, left, noted
 
 
 class Lost:
@@ -118,12 +119,18 @@ def recovered(node: Node, what: str, saved: Saved) -> np.ndarray:
     """The saved array as it was when ``node`` saved it, although its storage has been written since.
 
     Raises:
-        RuntimeError: when it is lost, or may be.
+        RuntimeError: when it is lost, or may be; or, under ``check_foreign_writes``, was written from outside.
     """
     if not is_right(saved):
         raise stale(node, what, saved)
     array, _, version = saved
-    return array if type(version) is int else as_it_was(array, version.patches)
+    if type(version) is int:
+        return array
+    if version.patches:
+        array = as_it_was(array, version.patches)
+    if version.noted is not None:
+        version.noted.check(node, what, saved, array)
+    return array
 
 
 # ---------- around a write ----------
@@ -205,7 +212,10 @@ def _touched(storage: Storage, array: np.ndarray) -> tuple[list[Member], list[Me
                     found.append((node, k))
         if stays:
             living[link] = None
-    storage.savers = list(living) or None
+    if type(storage.savers) is list:
+        storage.savers = list(living) or None
+    else:
+        storage.savers[:] = living  # type: ignore[index]  # it notes what is saved
     return found, patched
 
 
@@ -259,8 +269,9 @@ def _settle(group: Group) -> None:
     for node, k in group.members:
         array, storage, _ = saved = node.saved[k]
         shown = group.patches[0].shown(array) if left == 0 and len(group.patches) == 1 else None
-        if shown is None:
-            _replace(node, k, (array, storage, Preserved(version_saved(saved), group.patches, left)))
+        noted = getattr(saved[2], "noted", None)
+        if shown is None or (noted is not None and noted.changed(shown).any()):
+            _replace(node, k, (array, storage, Preserved(version_saved(saved), group.patches, left, noted)))
         else:
             kept = group.patches[0].storages[0]
             _replace(node, k, (shown, kept, kept.version))

@@ -17,13 +17,13 @@ from __future__ import annotations
 import weakref
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from minitensor.device.arrays import gpu_of, host_array
 from minitensor.device.places import place_of
-from minitensor.device.simulated import SimulatedGpu
 from minitensor.dtypes import BY_NUMPY, DTYPES
 from minitensor.events import watch
 from minitensor.regions import address, overlaps_itself
@@ -48,10 +48,10 @@ class Window:
         }
         self.keeps = keeps
 
-
-def _window(array: np.ndarray, keeps: Any) -> Window:
-    """One through which the elements of ``array`` are seen."""
-    return Window(address(array), array.shape, array.strides, array.dtype, array.flags.writeable, keeps)
+    @classmethod
+    def on(cls, array: np.ndarray, writeable: bool, keeps: Any) -> Window:
+        """A window that shows the elements of ``array``."""
+        return cls(address(array), array.shape, array.strides, array.dtype, writeable, keeps)
 
 
 # ---------- which storages the outside knows ----------
@@ -90,7 +90,7 @@ def _begin(shared: _Shared) -> int:
     return shared.begin
 
 
-def _known(storage: Storage) -> _Shared:
+def entry_of(storage: Storage) -> _Shared:
     """The entry of ``storage``, which is about to be shared."""
     shared = _by_id.get(id(storage))
     if shared is None:
@@ -148,10 +148,10 @@ def from_numpy(array: np.ndarray) -> Tensor:
         ValueError: where elements do not lie at multiples of their size, or memory is shared already and this goes
             beyond it, or sees it in another dtype.
     """
-    return _borrowed("from_numpy", _plain("from_numpy", array))
+    return borrowed("from_numpy", plain("from_numpy", array))
 
 
-def _plain(op: str, array: Any) -> np.ndarray:
+def plain(op: str, array: Any) -> np.ndarray:
     """``array`` as a plain array in a dtype of tensors, on the same memory."""
     if not isinstance(array, np.ndarray):
         raise TypeError(f"{op} shares the memory of a numpy array, not of {type(array).__name__}; to_tensor copies")
@@ -183,7 +183,7 @@ def _plain(op: str, array: Any) -> np.ndarray:
     return array.view(BY_NUMPY[array.dtype].numpy, np.ndarray)
 
 
-def _borrowed(op: str, array: np.ndarray) -> Tensor:
+def borrowed(op: str, array: np.ndarray) -> Tensor:
     """A tensor on the memory of ``array``."""
     storage = _storage_at(op, array)
     new = storage is None
@@ -193,10 +193,9 @@ def _borrowed(op: str, array: np.ndarray) -> Tensor:
         storage.nbytes = 0  # as counted: the memory is another's
         storage.version = 0
         storage.savers = None
-        _known(storage).for_good = True
-    seen = array if array.flags.writeable and not overlaps_itself(array) else array.view()
-    seen.flags.writeable = seen is array
-    tensor = Tensor._alias(np.asarray(_window(seen, storage.buffer)), storage)
+        entry_of(storage).for_good = True  # whose memory it is, keeps it
+    writeable = array.flags.writeable and not overlaps_itself(array)
+    tensor = Tensor._alias(np.asarray(Window.on(array, writeable, storage.buffer)), storage)
     if new:
         _tell(storage)
     if watch.listener is not None:
@@ -252,20 +251,18 @@ def _around(array: np.ndarray) -> np.ndarray:
 
 def _owned(array: np.ndarray) -> tuple[int, int]:
     """From which address to which the memory goes that the owner of ``array`` has."""
-    owner: Any = array
-    while True:
-        base = owner.obj if isinstance(owner, memoryview) else getattr(owner, "base", None)
-        if base is None:
-            break
-        if not isinstance(base, (np.ndarray, memoryview)) and not isinstance(getattr(base, "base", None), np.ndarray):
-            try:
+    owner, base = array, array.base
+    while base is not None:
+        if isinstance(base, np.ndarray):
+            owner, base = base, base.base
+        elif isinstance(base, memoryview):
+            base = base.obj
+        elif isinstance(getattr(base, "base", None), np.ndarray):
+            base = base.base  # a helper of numpy's own
+        else:
+            with suppress(TypeError, ValueError, BufferError):  # what does not say how much it has
                 owner = np.frombuffer(base, np.uint8)  # bytes, a bytearray, a mapped file
-            except (TypeError, ValueError, BufferError):
-                pass  # it does not say how much it has
             break
-        owner = base
-    if not isinstance(owner, np.ndarray):
-        owner = array
     return np.lib.array_utils.byte_bounds(owner.view(np.ndarray))
 
 
@@ -296,156 +293,18 @@ def numpy(x: Tensor, share: bool = False) -> np.ndarray:
             "numpy(share=True): this tensor wants a gradient, which would not know of what numpy writes. "
             "Use `x.detach().numpy(share=True)`, or `x.numpy()` for a copy."
         )
-    return _lent(x)
+    return lent(x)
 
 
-def _lent(x: Tensor) -> np.ndarray:
+def lent(x: Tensor) -> np.ndarray:
     """An array on the memory of ``x`` that keeps its storage alive."""
     storage = x._storage
     was = is_shared(storage)
-    window = _window(x._array, storage)
-    _known(storage).windows.add(window)
+    window = Window.on(x._array, x._array.flags.writeable, storage)
+    entry_of(storage).windows.add(window)
     if not was:
         _tell(storage)
     return np.asarray(window)
 
 
-# ---------- DLPack ----------
-
-#: Device types of the protocol.
-CPU, CUDA = 1, 2
-
-#: numpy 2.0 speaks the first form of the protocol only, which can not tell that memory is read-only.
-_SPEAKS_VERSIONS = np.lib.NumpyVersion(np.__version__) >= "2.1.0"
-
-
-def _refuse_gradient(x: Tensor, what: str) -> None:
-    if not x.stop_gradient:
-        raise BufferError(
-            f"{what}: this tensor wants a gradient, which would not know of what others write. Use `x.detach()`."
-        )
-
-
-def _refuse_simulated(x: Tensor, what: str) -> None:
-    if isinstance(gpu_of(x._array), SimulatedGpu):
-        raise BufferError(
-            f"{what}: this tensor lies on a simulated GPU ({place_of(gpu_of(x._array))}), which no other library knows. "
-            f"Use `x.cpu()`."
-        )
-
-
-def dlpack_device(x: Tensor) -> tuple[int, int]:
-    """The type and the number of the device, as DLPack has them: (1, 0) for the host.
-
-    Raises:
-        BufferError: for a simulated GPU.
-    """
-    _refuse_simulated(x, "__dlpack_device__")
-    return (CPU, 0) if gpu_of(x._array) is None else x._array.__dlpack_device__()  # type: ignore[attr-defined]
-
-
-def dlpack(
-    x: Tensor,
-    *,
-    stream: Any = None,
-    max_version: tuple[int, int] | None = None,
-    dl_device: tuple[int, int] | None = None,
-    copy: bool | None = None,
-) -> Any:
-    """A DLPack capsule of the memory of ``x``: with a version and flags where ``max_version`` allows, else without.
-
-    Not called by hand: ``np.from_dlpack(x)`` and ``torch.from_dlpack(x)`` do. The storage lives as long as the capsule
-    and what was made of it.
-
-    Args:
-        stream: None for the host; what CuPy makes of it on a CUDA device.
-        dl_device: the device that the consumer wants; only the one where the tensor lies.
-        copy: True for a copy, which shares nothing.
-
-    Raises:
-        BufferError: when the tensor wants a gradient, lies on a simulated GPU, or is read-only where the capsule can
-            not say so.
-    """
-    _refuse_gradient(x, "__dlpack__")
-    _refuse_simulated(x, "__dlpack__")
-    if gpu_of(x._array) is not None:
-        _known(x._storage).for_good = True
-        return x._array.__dlpack__(stream=stream)  # type: ignore[attr-defined]
-    if dl_device is not None and tuple(dl_device) != (CPU, 0):
-        raise BufferError(f"__dlpack__: the tensor lies on the host, device ({CPU}, 0), not on {tuple(dl_device)}")
-    array = x._array.copy() if copy else _lent(x)
-    told = _SPEAKS_VERSIONS and max_version is not None and max_version[0] >= 1
-    if not told and not array.flags.writeable:
-        raise BufferError(
-            "__dlpack__: this tensor is read-only, and a capsule without a version can not say so. Use `x.clone()`, or "
-            "a consumer that asks for max_version (1, 0)."
-        )
-    return array.__dlpack__(stream=stream, max_version=max_version) if told else array.__dlpack__(stream=stream)
-
-
-class _Capsule:
-    """What gives a capsule that was made before."""
-
-    def __init__(self, capsule: Any) -> None:
-        self.capsule = capsule
-
-    def __dlpack__(self, **_: Any) -> Any:
-        return self.capsule
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return CPU, 0  # numpy reads the true one in the capsule
-
-
-def from_dlpack(source: Any) -> Tensor:
-    """A tensor that shares the memory of ``source``: anything with ``__dlpack__``, or such a capsule. Nothing is copied.
-
-    The tensor wants no gradient. It is read-only where the producer says so, or can not say: a capsule without a
-    version has no place for it, and is taken as numpy takes it.
-
-    Raises:
-        TypeError: for anything else, and for dtypes that tensors do not have.
-        BufferError: when the memory is not the host's, or the producer refuses.
-        ValueError: as :func:`from_numpy`.
-    """
-    if isinstance(source, np.ndarray):
-        return _borrowed("from_dlpack", _plain("from_dlpack", source))
-    if type(source).__name__ == "PyCapsule":
-        source = _Capsule(source)
-    if not hasattr(source, "__dlpack__") or not hasattr(source, "__dlpack_device__"):
-        raise TypeError(
-            f"from_dlpack takes an object with __dlpack__ and __dlpack_device__, or a DLPack capsule, not "
-            f"{type(source).__name__}"
-        )
-    device = int(source.__dlpack_device__()[0])
-    if device == CUDA:
-        raise BufferError("from_dlpack: this memory lies on a CUDA device. Bring it to the host first, as by `.cpu()`.")
-    try:
-        array = np.from_dlpack(source)
-    except (BufferError, RuntimeError) as error:
-        raise BufferError(f"from_dlpack: {error}") from error
-    return _borrowed("from_dlpack", _plain("from_dlpack", array))
-
-
-# ---------- CUDA ----------
-
-
-def cuda_array_interface(x: Tensor) -> dict[str, Any]:
-    """Where the elements lie in the memory of a CUDA device, for CuPy, Numba and torch. Other tensors have no such thing.
-
-    Raises:
-        AttributeError: unless the tensor lies on a CUDA device.
-        RuntimeError: when it wants a gradient.
-    """
-    found = getattr(x._array, "__cuda_array_interface__", None)
-    if found is None:
-        raise AttributeError(f"only a tensor on a CUDA device has __cuda_array_interface__; this one is on {x.place}")
-    if not x.stop_gradient:
-        raise RuntimeError("__cuda_array_interface__: this tensor wants a gradient; use `x.detach()`")
-    _known(x._storage).for_good = True  # whoever reads the address does not say when it is done
-    return dict(found)
-
-
 Tensor.numpy = numpy  # type: ignore[method-assign]
-Tensor.__dlpack__ = dlpack  # type: ignore[attr-defined]
-Tensor.__dlpack_device__ = dlpack_device  # type: ignore[attr-defined]
-Tensor.__cuda_array_interface__ = property(cuda_array_interface)  # type: ignore[attr-defined]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from minitensor.device.arrays import gpu_of, host_array
-from minitensor.device.places import place_of
+from minitensor.device.places import Place, place_of
 from minitensor.dtypes import BY_NUMPY, FLOATS, DType
 from minitensor.events import watch
 from minitensor.history import GradientBox, Leaf, Node, become_leaf, current, family_of, new_leaf
@@ -142,8 +142,8 @@ class Tensor:
         return BY_NUMPY[self._array.dtype]
 
     @property
-    def place(self) -> str:
-        """The device of the storage."""
+    def place(self) -> Place:
+        """The device of the storage; equal to its name, as in ``x.place == "cpu"``."""
         return place_of(gpu_of(self._array))
 
     def element_size(self) -> int:
@@ -245,6 +245,8 @@ class Tensor:
                     f"grad of a tensor of shape {self.shape} and dtype {self.dtype.name} has the same shape and "
                     f"dtype, not {gradient.shape} and {gradient.dtype.name}"
                 )
+            if gpu_of(gradient._array) is not gpu_of(self._array):
+                raise ValueError(f"grad of a tensor on {self.place} lies there, too, not on {gradient.place}")
             if not gradient.stop_gradient:
                 gradient = gradient.detach()  # its history may lead back to this leaf
         node.saved = gradient
@@ -373,13 +375,12 @@ class Tensor:
         """The elements as nested lists of Python numbers."""
         return self._array.tolist()
 
-    def numpy(self) -> np.ndarray:
-        """The elements in a new array: a copy, as Paddle's. Writing into it changes no tensor."""
-        return host_array(self._array) if type(self._array) is not np.ndarray else self._array.copy()
-
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         if copy is False:
-            raise ValueError("np.asarray(tensor, copy=False): a tensor gives numpy copies of its numbers only")
+            raise ValueError(
+                "np.asarray(tensor, copy=False): a tensor gives numpy copies of its numbers only, unless memory is "
+                "asked for by name: x.numpy(share=True)"
+            )
         return host_array(self._array).astype(self._array.dtype if dtype is None else dtype, copy=True)
 
     def __copy__(self) -> Tensor:
@@ -405,6 +406,7 @@ class Tensor:
         return other
 
     def __reduce__(self) -> tuple[Any, ...]:
+        # A pickle is read where there may be no such device: it comes back on the host.
         self._require_leaf("pickled")
         return _rebuilt, (np.array(host_array(self._array), order="C"), self.stop_gradient)
 
