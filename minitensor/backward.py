@@ -149,13 +149,19 @@ def propagate(
                 if sent is not None:
                     watch.listener("visit", node, g, sent)  # type: ignore[misc]
                 flight.let_go(g)
-                if not retain_graph and node.op.saved_names and node.saved:
+                if not retain_graph and node.op.saved_names and holds_something(node):
                     node.saved = FREED
                 if sent is not None:
                     watch.listener("left", node)  # type: ignore[misc]
         return finish(arrived, boxes, flight)
     finally:
         flight.clear()
+
+
+def holds_something(node: Node) -> bool:
+    """Whether a node saved anything: what nobody needed was left out, and is not missed in a second backward."""
+    saved = node.saved
+    return bool(saved) and (saved[0] is not None or any(each is not None for each in saved))
 
 
 def _ready_for(parent: Node, g: Any) -> np.ndarray:
@@ -194,6 +200,8 @@ def answer_of(hook: Hook, g: Tensor) -> Tensor | None:
             f"a gradient hook returns None or a Tensor of shape {g.shape}, not "
             f"{answer.shape if isinstance(answer, Tensor) else type(answer).__name__}"
         )
+    if answer is not None and gpu_of(answer._array) is not gpu_of(g._array):
+        raise TypeError(f"a gradient hook returned a Tensor on {answer.place}; the gradient lies on {g.place}")
     return answer
 
 
@@ -211,6 +219,11 @@ def start_of(x: Tensor, given: Any, what: str) -> Start:
         return node, np.ones_like(x._array, order="C")
     if not isinstance(given, Tensor):
         raise TypeError(f"{what}: the gradient to begin with is a Tensor or None, not {type(given).__name__}")
+    if gpu_of(given._array) is not gpu_of(x._array):
+        raise TypeError(
+            f"{what}: the gradient to begin with lies on {given.place} and the tensor on {x.place}. Move it with "
+            f"`g.cuda()` or `g.cpu()`."
+        )
     if given._array.shape != x._array.shape:
         raise ValueError(f"{what}: the gradient to begin with has shape {given.shape}; the tensor has shape {x.shape}")
     return node, given._array.astype(x._array.dtype)

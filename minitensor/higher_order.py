@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from minitensor.backward import answer_of
+from minitensor.backward import answer_of, holds_something
 from minitensor.device.arrays import as_array
 from minitensor.history import Leaf, Node, Operation, new_node
 from minitensor.modes import modes
@@ -121,7 +121,7 @@ def propagate(
                     waits[parent] -= 1
                     if waits[parent] == 0:
                         ready.append(parent)
-                if not retain_graph and node.op.saved_names and node.saved:
+                if not retain_graph and node.op.saved_names and holds_something(node):
                     node.saved = FREED
     finally:
         modes.grad = before

@@ -11,7 +11,7 @@ from minitensor.vocabulary.missing import missing
 _DEFINED = {
     "batch_norm": "normalization",
     "conv2d": "convolution",
-    "cross_entropy": "losses",
+    "cross_entropy": "cross_entropy",
     "l1_loss": "losses",
     "linear": "linear",
     "mse_loss": "losses",

@@ -284,6 +284,8 @@ _row(_S, "a part", "x[0] = 7.0", "x[0] = 7.0", "x[0] = 7.0", "x = x.at[0].set(7.
 _row(_S, "one number everywhere", "x.fill_(7.0)", "x.fill_(7.0)", "x.fill(7.0)", "", "x")
 _row(_S, "zeros", "x.zero_()", "x.zero_()", "x.fill(0.0)", "", "x")
 _row(_S, "the numbers of another", "mt.assign(y, x)", "x.copy_(y)", "np.copyto(x, y)", "", "x")
+_row(_S, "a result into another tensor", "mt.assign(x + y, y)", "torch.add(x, y, out=y)", "np.add(x, y, out=y)", "",
+     "numbers")
 _row(_S, "random numbers", "x.uniform_(0.0, 1.0)", "x.uniform_(0.0, 1.0)", "", "", "same")
 _row(_S, "another shape", "x.reshape_([3, 2])", "", "x.shape = (3, 2)", "", "x")
 _row(_S, "transposed", "x.transpose_([1, 0])", "x.transpose_(0, 1)", "", "", "x, same")
@@ -304,6 +306,8 @@ _row(_S, "without recording", "mt.no_grad", "torch.no_grad", "", "", "is there")
 _row(_S, "whether it records", "mt.is_grad_enabled()", "torch.is_grad_enabled()", "", "", "value")
 _row(_S, "keep the gradient of a value in between", "(w * 1.0).retain_grads", "(w * 1.0).retain_grad", "", "",
      "is there")
+_row(_S, "see a gradient on its way", "w.register_hook", "w.register_hook", "", "", "is there")
+_row(_S, "stop wanting a gradient", "(w * 1.0).detach_()", "(w * 1.0).detach_()", "", "", "numbers")
 _row(_S, "clear the gradient", "w.clear_gradient()", "w.grad = None", "", "", "gradient",
      "`clear_gradient()` and an optimizer's `clear_grad()` fill with zeros, which keeps the memory; PyTorch's "
      "`zero_grad()` sets to None. In minitensor and Paddle `clear_gradient(False)` does that.",
@@ -340,6 +344,8 @@ _row(_S, "running variance after a batch", "norm(batch); z = norm._variance", "n
      "PyTorch divides by one less than the number of elements. What stays of the running values is called "
      "momentum=0.9 in minitensor and Paddle; PyTorch's momentum=0.1 is the part of the new ones.", given=_BATCH)
 _row(_S, "ReLU as a layer", "mt.nn.ReLU()(x)", "torch.nn.ReLU()(x)", "", "", "numbers, same")
+_row(_S, "ReLU in place, as a layer", "mt.nn.functional.relu_(x)", "torch.nn.ReLU(inplace=True)(x)", "", "",
+     "x, same")
 _row(_S, "one after another", "mt.nn.Sequential", "torch.nn.Sequential", "", "", "is there")
 _row(_S, "a list of layers", "mt.nn.LayerList", "torch.nn.ModuleList", "", "", "is there")
 _row(_S, "paths of parameters", "[name for name, _ in mt.nn.Linear(2, 1).named_parameters()]",

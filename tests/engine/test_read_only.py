@@ -26,7 +26,7 @@ def test_no_operation_writes_read_only_memory(given):
         tensors[given.target] = x
         mt.seed(3)
         moment = Moment(x=x)
-        with pytest.raises(RuntimeError, match=rf"`{given.name}_`.*Nothing was written"):
+        with pytest.raises(RuntimeError, match=rf"`{given.name}_`.* whose memory is read-only.*Nothing was written"):
             given.run_in_place(tensors)
         moment.expect_unchanged()
         drawn = mt.rand([2]).tolist()
@@ -47,7 +47,9 @@ WRITES = {
     "a detached alias": lambda x: x.detach().add_(1.0),
     "apply_": lambda x: x.apply_(lambda y: y + 1),
     "what it was set to": lambda x: mt.zeros([1], "float64").set_(x).add_(1.0),
-    "resized": lambda x: x.detach().resize_([2]).add_(1.0),
+    "resize_": lambda x: x.detach().resize_([2]),
+    "cast_": lambda x: x.detach().cast_("float32"),
+    "set_": lambda x: x.detach().set_(mt.zeros([1])),
 }
 
 
@@ -55,12 +57,12 @@ WRITES = {
 def test_nothing_else_writes_read_only_memory(write: str):
     array = read_only([[1.0, 2.0], [3.0, 4.0]])
     x = mt.from_numpy(array)
-    with pytest.raises(RuntimeError, match="Nothing was written"):
+    with pytest.raises(RuntimeError, match="whose memory is read-only.*Nothing was written"):
         WRITES[write](x)
     assert array.tolist() == [[1, 2], [3, 4]] and x.inplace_version == 0
     if write != "apply_":
         x.stop_gradient = False
-        with mt.no_grad(), pytest.raises(RuntimeError, match="Nothing was written"):
+        with mt.no_grad(), pytest.raises(RuntimeError, match="whose memory is read-only.*Nothing was written"):
             WRITES[write](x)
     assert array.tolist() == [[1, 2], [3, 4]]
 
@@ -70,7 +72,7 @@ def test_no_optimizer_writes_read_only_memory(make):
     w = mt.from_numpy(read_only([1.0, 2.0]))
     w.stop_gradient = False
     (w * w).sum().backward()
-    with pytest.raises(RuntimeError, match="Nothing was written"):
+    with pytest.raises(RuntimeError, match="whose memory is read-only.*Nothing was written"):
         make(learning_rate=0.1, parameters=[w]).step()
     assert w.tolist() == [1, 2] and w.grad.tolist() == [2, 4]
 
@@ -96,3 +98,22 @@ def test_read_only_memory_can_be_read_by_everything():
     ((w.T @ w).exp().sum() * w.reshape([-1])[0]).backward()
     assert x.grad.tolist() == w.grad.tolist() and x.clone().numpy().flags.writeable
     assert mt.from_numpy(read_only([1.0])).t_().reshape_([1, 1]).shape == [1, 1], "nothing is written"
+
+
+def test_memory_that_is_read_only_and_elements_that_share_memory_are_told_apart():
+    x = mt.from_numpy(read_only([1.0, 2.0, 3.0, 4.0]))
+    own = mt.to_tensor([1.0, 2.0, 3.0, 4.0])
+    sharing = "more than one element lies in the same memory cell"
+    for target, says in (
+        (x, "read-only"),
+        (x.as_strided([2], [2]), "read-only"),
+        (x.as_strided([3, 2], [1, 1]), sharing),
+        (own.as_strided([3, 2], [1, 1]), sharing),
+        (own.as_strided([3, 2], [1, 1])[0], sharing),
+        (mt.from_numpy(np.broadcast_to(np.ones(1), (3,))), sharing),
+    ):
+        with pytest.raises(RuntimeError, match=says):
+            target.add_(1.0)
+        with pytest.raises(RuntimeError, match=says):
+            target[0] = 1.0
+    assert own.add_(1.0).tolist() == [2, 3, 4, 5]

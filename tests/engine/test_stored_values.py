@@ -67,3 +67,10 @@ def test_operands_that_meet_in_another_dtype_get_gradients_in_their_own(operatio
     for x, same, dtype in zip((narrow, wide), other, ("float32", "float64"), strict=True):
         assert x.grad.dtype == dtype
         np.testing.assert_allclose(x.grad.numpy(), same.grad.numpy(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int32", "int64", "float32", "float64"])
+def test_zero_fits_into_every_dtype(dtype):
+    x = mt.to_tensor([1, 0, 1], dtype)
+    assert x.zero_().tolist() == [0, 0, 0]
+    assert x.dtype == dtype and x.inplace_version == 1

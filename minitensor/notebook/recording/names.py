@@ -119,7 +119,7 @@ class Names:
         values = frame.f_locals
         own = {*frame.f_code.co_varnames, *frame.f_code.co_cellvars}
         found = {
-            name: self.ledger.meet(value) for name, value in values.items() if name in own and type(value) is Tensor
+            name: self.ledger.meet(value) for name, value in values.items() if name in own and isinstance(value, Tensor)
         }
         # Before Python 3.13 the frame keeps this copy of its variables until it is asked again.
         if isinstance(values, dict) and frame.f_code.co_flags & inspect.CO_OPTIMIZED and sys.getrefcount(values) == 3:
@@ -200,7 +200,7 @@ class Names:
 
 def _tensors_in(name: str, value: Any) -> list[tuple[str, Tensor]]:
     """The tensors that a variable names: itself, or what it holds one level deep."""
-    if type(value) is Tensor:
+    if isinstance(value, Tensor):
         return [(name, value)]
     if isinstance(value, _SEARCHED_NO_FURTHER):
         return []
@@ -213,7 +213,7 @@ def _tensors_in(name: str, value: Any) -> list[tuple[str, Tensor]]:
         if type(attributes) is not dict:
             return []
         entries = [(f"{name}.{key}", item) for key, item in list(attributes.items())]
-    return [(path, item) for path, item in entries if type(item) is Tensor][:MOST_ENTRIES]
+    return [(path, item) for path, item in entries if isinstance(item, Tensor)][:MOST_ENTRIES]
 
 
 def _is_plain(key: Any) -> bool:
@@ -223,9 +223,9 @@ def _is_plain(key: Any) -> bool:
 def _gradient_of(x: Tensor) -> Tensor | None:
     node = peek(x)
     if type(node) is Leaf:
-        return node.saved if type(node.saved) is Tensor else None
+        return node.saved if isinstance(node.saved, Tensor) else None
     box = getattr(getattr(x, "_extra", None), "box", None)
-    return box.gradient if box is not None and type(box.gradient) is Tensor else None
+    return box.gradient if box is not None and isinstance(box.gradient, Tensor) else None
 
 
 def _global_names(code: CodeType) -> set[str]:

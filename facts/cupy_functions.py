@@ -1,0 +1,75 @@
+"""Records in cupy-functions.json what CuPy offers in place of NumPy's functions, with which parameters and dtypes.
+
+python facts/cupy_functions.py      in an environment that has cupy, scipy and numpy; no GPU is needed
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import cupy
+import numpy as np
+from cupyx.scipy import special
+
+#: What tensors hold, and what is made of it on the way.
+KINDS = "?ilefdB"
+
+
+def _parameters(function: Any) -> list[str] | None:
+    """The names of a function's parameters; None where it does not tell."""
+    try:
+        return [name for name in inspect.signature(function).parameters if name != "self"]
+    except (TypeError, ValueError):
+        # Compiled methods tell in the first line of their documentation.
+        first = (getattr(function, "__doc__", None) or "").partition("\n")[0]
+        found = re.match(r"[\w.]+\((?:self(?:, )?)?(.*?)\)(?: ->.*)?$", first)
+        return None if found is None else re.findall(r"(\w+)(?==|,|$)", re.sub(r"=[^,]*", "=", found[1]))
+
+
+def _loops(ufunc: Any) -> list[str]:
+    """The dtypes that a ufunc computes with, in the order in which it tries them."""
+    return [loop for loop in ufunc.types if set(loop.replace("->", "")) <= set(KINDS + "q")]
+
+
+def main() -> None:
+    """Look at everything that NumPy has, too."""
+    ufuncs, functions = {}, {}
+    for name in sorted(dir(np)):
+        ours = getattr(cupy, name, None)
+        if name.startswith("_") or ours is None:
+            continue
+        if isinstance(getattr(np, name), np.ufunc):
+            ufuncs[name] = _loops(ours) if hasattr(ours, "types") else []
+        elif inspect.isroutine(getattr(np, name)) and not isinstance(getattr(np, name), type):
+            functions[name] = _parameters(ours)
+    of_scipy = {
+        name: _loops(getattr(special, name))
+        for name in sorted(dir(special))
+        if not name.startswith("_") and hasattr(getattr(special, name), "types")
+    }
+    methods = {
+        name: _parameters(getattr(cupy.ndarray, name))
+        for name in sorted(dir(cupy.ndarray))
+        if not name.startswith("_") and callable(getattr(cupy.ndarray, name))
+    }
+    record = {
+        "cupy": cupy.__version__,
+        "numpy": np.__version__,
+        "command": "python facts/cupy_functions.py",
+        "ufuncs": ufuncs,
+        "scipy.special": of_scipy,
+        "functions": functions,
+        "methods": methods,
+    }
+    path = Path(__file__).with_name("cupy-functions.json")
+    path.write_text(
+        re.sub(r"\[\s+([^\[\]]*?)\s+\]", lambda m: f"[{' '.join(m[1].split())}]", json.dumps(record, indent=1)) + "\n"
+    )
+
+
+if __name__ == "__main__":
+    main()

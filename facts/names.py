@@ -1,0 +1,42 @@
+"""Records in names.json what the names of appendix C do in Paddle, PyTorch, NumPy and JAX.
+
+python facts/names.py paddle        in an environment that has it
+python facts/names.py torch
+python facts/names.py numpy
+python facts/names.py jax
+
+The programs are the cells of `minitensor/vocabulary/names.py`, which is read as a file: minitensor need not be there.
+"""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+from typing import Any
+
+from recording import Questions, ask, write
+
+TABLE = runpy.run_path(str(Path(__file__).parents[1] / "minitensor" / "vocabulary" / "names.py"))
+
+STARTS = TABLE["STARTS"]
+QUESTIONS: Questions = {
+    "the start": ({library: STARTS[library] for library in STARTS if library != "minitensor"}, []),
+    **{
+        f"{row.section}: {row.what}": (
+            {library: row.program(library) for library in row.cells if library != "minitensor"},
+            row.expressions,
+        )
+        for row in TABLE["ROWS"]
+    },
+}
+
+
+def short(library: str, program: str, expressions: list[str]) -> dict[str, Any]:
+    """The answer, with the program less the start that all have."""
+    answer = ask(library, program, expressions)
+    answer["program"] = program.removeprefix(STARTS[library]) or program
+    return answer
+
+
+if __name__ == "__main__":
+    write(Path(__file__).with_name("names.json"), QUESTIONS, short)

@@ -1,0 +1,78 @@
+"""Layers that are lists of layers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from minitensor.nn.layer import Layer
+from minitensor.views import whole
+
+
+class _Listed(Layer):
+    """Its layers are named by their positions."""
+
+    def __len__(self) -> int:
+        return len(self._sub_layers)
+
+    def __iter__(self) -> Iterator[Layer]:
+        return iter(list(self._sub_layers.values()))  # type: ignore[arg-type]
+
+    def __getitem__(self, index: Any) -> Any:
+        layers = list(self._sub_layers.values())
+        if isinstance(index, slice):
+            return type(self)._of(layers[index])
+        return layers[self._position(index)]
+
+    def _position(self, index: Any) -> int:
+        number, length = whole(type(self).__name__, index), len(self)
+        if not -length <= number < length:
+            raise IndexError(f"{type(self).__name__}: there is no layer {number}; there are {length}")
+        return number % length
+
+    def append(self, sublayer: Layer) -> _Listed:
+        """One layer more at the end."""
+        self.add_sublayer(str(len(self)), sublayer)
+        return self
+
+    @classmethod
+    def _of(cls, layers: Any) -> Any:
+        raise NotImplementedError
+
+
+class Sequential(_Listed):
+    """Each layer gets what the one before it returned. Layers are given in order, or as pairs (name, layer)."""
+
+    def __init__(self, *layers: Any) -> None:
+        super().__init__()
+        for position, layer in enumerate(layers):
+            name, layer = layer if isinstance(layer, (tuple, list)) else (str(position), layer)
+            self.add_sublayer(name, layer)
+
+    @classmethod
+    def _of(cls, layers: Any) -> Any:
+        return cls(*layers)
+
+    def forward(self, x: Any) -> Any:
+        for layer in self._sub_layers.values():
+            x = layer(x)  # type: ignore[misc]
+        return x
+
+
+class LayerList(_Listed):
+    """A list of layers that are registered. It has no forward: a loop over it says what happens."""
+
+    def __init__(self, sublayers: Iterable[Layer] | None = None) -> None:
+        super().__init__()
+        for layer in sublayers or ():
+            self.append(layer)
+
+    @classmethod
+    def _of(cls, layers: Any) -> Any:
+        return cls(layers)
+
+    def extend(self, sublayers: Iterable[Layer]) -> LayerList:
+        """More layers at the end."""
+        for layer in sublayers:
+            self.append(layer)
+        return self

@@ -1,0 +1,185 @@
+"""Cross entropy of a softmax, as one operation: no array of probabilities is kept between forward and backward."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from minitensor.device.arrays import gpu_of, like
+from minitensor.errors import devices_differ
+from minitensor.history import Node
+from minitensor.nn.recording import arguments_of, floats_of, operation, recorded
+from minitensor.operations import FUNCTIONS
+from minitensor.tensor import Tensor
+from minitensor.views import as_axis, need_tensor, whole
+
+Array = Any
+
+REDUCTIONS = ("mean", "sum", "none")
+
+
+class Settings(NamedTuple):
+    """How labels are read. ``ignored`` is None where no row is; ``rows`` is how many count, at least 1."""
+
+    ignored: int | None
+    rows: int
+    soft: bool
+    axis: int
+    reduction: str
+
+
+def _beside(label: Array, input: Array, axis: int) -> Array:
+    """Labels with as many dimensions as the input: of classes, with length 1 along ``axis``."""
+    return label if label.ndim == input.ndim else label.reshape((*label.shape[:axis], 1, *label.shape[axis:]))
+
+
+def _one_hot(label: Array, input: Array, axis: int) -> Array:
+    """Where the class of ``label`` (length 1 along ``axis``) is, along ``axis``."""
+    numbers = np.arange(input.shape[axis], dtype=label.dtype)
+    return np.equal(label, like(numbers.reshape([-1 if d == axis else 1 for d in range(input.ndim)]), label))
+
+
+def _losses(a: Array, label: Array, settings: Settings) -> Array:
+    """The loss of each row, with length 1 along the axis."""
+    ignored, _, soft, axis, _ = settings
+    losses = np.subtract(a, a.max(axis=axis, keepdims=True))
+    if soft:
+        right = np.multiply(label, losses).sum(axis=axis, keepdims=True)
+    else:
+        classes = label if ignored is None else np.where(np.not_equal(label, ignored), label, 0)
+        right = np.take_along_axis(losses, classes, axis)
+    np.exp(losses, out=losses)
+    losses = np.log(losses.sum(axis=axis, keepdims=True))
+    if soft:
+        losses = np.multiply(losses, label.sum(axis=axis, keepdims=True), out=losses)
+    losses = np.subtract(losses, right, out=losses)
+    return losses if ignored is None else np.where(np.not_equal(label, ignored), losses, 0)
+
+
+def _share(g: Any, label: Array, settings: Settings, ndim: int) -> Any:
+    """The gradient of each row's loss, with length 1 along the axis: its part of the mean, and 0 where ignored."""
+    ignored, rows, soft, axis, reduction = settings
+    if g.ndim not in (0, ndim):
+        g = g.reshape((*g.shape[:axis], 1, *g.shape[axis:]))
+    if reduction == "mean":
+        g = g / rows
+    return g if ignored is None else g * np.not_equal(label, ignored)
+
+
+def _on_arrays(node: Node, g: Array, input: Array, label: Array) -> Any:
+    (settings,) = arguments_of(node)
+    label, axis = _beside(label, input, settings.axis), settings.axis
+    share = _share(g, label, settings, input.ndim)
+    p = np.subtract(input, input.max(axis=axis, keepdims=True))
+    np.exp(p, out=p)
+    np.divide(p, p.sum(axis=axis, keepdims=True), out=p)
+    if settings.soft:
+        np.multiply(p, label.sum(axis=axis, keepdims=True), out=p)
+        np.subtract(p, label, out=p)
+    else:
+        np.subtract(p, _one_hot(label, input, axis), out=p)
+    return np.multiply(p, share, out=p), None
+
+
+def _on_tensors(node: Node, g: Any, input: Any, label: Tensor) -> Any:
+    (settings,) = arguments_of(node)
+    a, axis = input._array, settings.axis
+    given = _beside(label._array, a, axis)
+    p = FUNCTIONS["softmax"](input, axis)
+    if settings.soft:
+        p = p * Tensor._made(given.sum(axis=axis, keepdims=True))
+    target = given if settings.soft else _one_hot(given, a, axis)
+    counts = np.ones((), a.dtype, like=a) if settings.ignored is None else np.not_equal(given, settings.ignored)
+    share = _share(g, given, settings._replace(ignored=None), input.ndim) * Tensor._made(counts.astype(a.dtype))
+    return (p - Tensor._made(target.astype(a.dtype))) * share, None
+
+
+CROSS_ENTROPY = operation("cross_entropy", ("input", "label"), _on_arrays, _on_tensors)
+
+
+def cross_entropy(
+    input: Tensor,
+    label: Tensor,
+    *,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+    soft_label: bool = False,
+    axis: int = -1,
+    name: str | None = None,
+) -> Tensor:
+    """Minus the logarithm of the probability that a softmax of ``input`` gives to the right class.
+
+    For backward it keeps ``input`` and ``label`` by reference; the probabilities are computed again. The gradient is
+    the probabilities, less 1 at the right class.
+
+    Args:
+        input: scores, of shape [rows, classes], or with more dimensions and the classes along ``axis``.
+        label: the right class of each row (integers, in the shape of ``input`` without ``axis``, or with length 1
+            there); with ``soft_label``, a probability for each class, in the shape of ``input``.
+        ignore_index: rows with this label do not count.
+        reduction: ``"mean"`` over the rows that count, ``"sum"``, or ``"none"``: one number for each row, in
+            the shape of the labels (with length 1 along ``axis`` for soft ones).
+
+    Raises:
+        ValueError: when the shapes do not fit.
+        IndexError: when a label is no class.
+        TypeError: when the input holds no floats, or the labels no integers.
+    """
+    need_tensor("cross_entropy: label", label)
+    if soft_label:
+        scores, label = floats_of("cross_entropy", input=input, label=label)  # type: ignore[assignment]
+    else:
+        (scores,) = floats_of("cross_entropy", input=input)
+    a, given = scores._array, label._array  # type: ignore[union-attr]
+    if a.ndim == 0:
+        raise ValueError("cross_entropy: input has a dimension for the classes; it has shape []")
+    axis = as_axis("cross_entropy", axis, a.ndim)
+    ignored = whole("cross_entropy: ignore_index", ignore_index)
+    if reduction not in REDUCTIONS:
+        raise ValueError(f"cross_entropy: reduction is 'mean', 'sum' or 'none', not {reduction!r}")
+    read = (_soft_labels if soft_label else _classes)(scores, label, ignored, axis)  # type: ignore[arg-type]
+    settings = Settings(*read, bool(soft_label), axis, reduction)
+    with np.errstate(all="ignore"):
+        out = _losses(a, _beside(given, a, axis), settings)
+        if reduction == "none":
+            out = out if given.ndim == a.ndim else out.reshape(given.shape)
+        else:
+            out = out.sum() if reduction == "sum" else out.sum() / a.dtype.type(settings.rows)
+    return recorded(out, CROSS_ENTROPY, (scores, label), ((0,), (0,)), settings)
+
+
+def _soft_labels(input: Tensor, label: Tensor, ignored: int, axis: int) -> tuple[None, int]:
+    if not label.stop_gradient:
+        raise TypeError("cross_entropy: no gradient is computed for soft labels; pass `label.detach()`")
+    if label.shape != input.shape:
+        raise ValueError(f"cross_entropy: soft labels have the shape {input.shape} of the input, not {label.shape}")
+    return None, max(input.size // max(input.shape[axis], 1), 1)
+
+
+def _classes(input: Tensor, label: Tensor, ignored: int, axis: int) -> tuple[int | None, int]:
+    a, given = input._array, label._array
+    if gpu_of(a) is not gpu_of(given):
+        raise devices_differ("cross_entropy", (a, given))
+    if given.dtype.kind != "i":
+        raise TypeError(
+            f"cross_entropy: labels are classes (int32 or int64), not {label.dtype.name}; probabilities are given with "
+            f"soft_label=True"
+        )
+    before, after = a.shape[:axis], a.shape[axis + 1 :]
+    if given.shape not in ((*before, *after), (*before, 1, *after)):
+        raise ValueError(
+            f"cross_entropy: input of shape {input.shape} has one label for each row, in the shape "
+            f"{[*before, *after]}; the labels have shape {label.shape}"
+        )
+    classes = a.shape[axis]
+    if given.size == 0 or (given.min() >= 0 and given.max() < classes and not 0 <= ignored < classes):
+        return None, max(given.size, 1)
+    counts = np.not_equal(given, ignored)
+    wrong = counts & ((given < 0) | (given >= classes))
+    if wrong.any():
+        raise IndexError(
+            f"cross_entropy: label {int(given[wrong][0].item())} is no class; with an input of shape {input.shape} "
+            f"they go from 0 to {classes - 1} (ignore_index is {ignored})"
+        )
+    return ignored, max(int(counts.sum().item()), 1)

@@ -1,0 +1,130 @@
+"""The numbers that weights begin with, under Paddle's names.
+
+An initializer draws on the host, from the generator that ``minitensor.seed`` begins anew. Called with a tensor, it
+loads what it draws into it with ``set_value``: one counted write.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from minitensor.kernels import random
+from minitensor.tensor import Tensor
+from minitensor.views import need_tensor
+
+
+class Initializer:
+    """Draws an array of a shape. Subclasses say how."""
+
+    def drawn(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+        """A new host array."""
+        raise NotImplementedError
+
+    def __call__(self, param: Tensor) -> Tensor:
+        need_tensor(type(self).__name__, param)
+        param.set_value(self.drawn(param._array.shape, param._array.dtype))  # type: ignore[attr-defined]
+        return param
+
+
+class Constant(Initializer):
+    """``value`` everywhere."""
+
+    def __init__(self, value: float = 0.0) -> None:
+        self.value = value
+
+    def drawn(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+        return np.full(shape, self.value, dtype)
+
+
+class Assign(Initializer):
+    """The numbers of an array, a list or a tensor, of the same shape."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = np.asarray(value)
+
+    def drawn(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+        if self.value.shape != shape:
+            raise ValueError(f"Assign: the value has shape {list(self.value.shape)}; the parameter has {list(shape)}")
+        return self.value.astype(dtype)
+
+
+class Uniform(Initializer):
+    """Drawn evenly between ``low`` and ``high``."""
+
+    def __init__(self, low: float = -1.0, high: float = 1.0) -> None:
+        self.low, self.high, _ = random.uniform_arguments(low, high, 0)
+
+    def drawn(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+        out = np.empty(shape, dtype)
+        return random.uniform(out, self.low, self.high, 0, out)
+
+
+class Normal(Initializer):
+    """From the normal distribution of that mean and standard deviation."""
+
+    def __init__(self, mean: float = 0.0, std: float = 1.0) -> None:
+        self.mean, self.std = random.normal_arguments(mean, std)
+
+    def drawn(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+        out = np.empty(shape, dtype)
+        return random.normal(out, self.mean, self.std, out)
+
+
+def fans(shape: tuple[int, ...]) -> tuple[int, int]:
+    """How many inputs an output has, and how many outputs an input: of a weight [in, out] or kernels [out, in, ...]."""
+    if len(shape) < 2:
+        return (shape or (1,)) * 2  # type: ignore[return-value]
+    if len(shape) == 2:
+        return shape  # type: ignore[return-value]
+    window = math.prod(shape[2:])
+    return shape[1] * window, shape[0] * window
+
+
+class XavierUniform(Initializer):
+    """Evenly between plus and minus ``gain * sqrt(6 / (fan_in + fan_out))`` (Glorot and Bengio, 2010)."""
+
+    def __init__(self, fan_in: float | None = None, fan_out: float | None = None, gain: float = 1.0) -> None:
+        self.fan_in, self.fan_out, self.gain = fan_in, fan_out, gain
+
+    def _both(self, shape: tuple[int, ...]) -> float:
+        fan_in, fan_out = fans(shape)
+        both = (fan_in if self.fan_in is None else self.fan_in) + (fan_out if self.fan_out is None else self.fan_out)
+        return max(both, 1)
+
+    def drawn(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+        limit = self.gain * math.sqrt(6 / self._both(shape))
+        return Uniform(-limit, limit).drawn(shape, dtype)
+
+
+class XavierNormal(XavierUniform):
+    """From the normal distribution of standard deviation ``gain * sqrt(2 / (fan_in + fan_out))``."""
+
+    def drawn(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+        return Normal(0.0, self.gain * math.sqrt(2 / self._both(shape))).drawn(shape, dtype)
+
+
+class KaimingUniform(Initializer):
+    """Evenly between plus and minus ``gain * sqrt(3 / fan_in)`` (He and others, 2015).
+
+    The gain is ``sqrt(2 / (1 + negative_slope ** 2))``, for layers that a ReLU follows.
+    """
+
+    def __init__(self, fan_in: float | None = None, negative_slope: float = 0.0) -> None:
+        self.fan_in, self.gain = fan_in, math.sqrt(2 / (1 + negative_slope**2))
+
+    def _one(self, shape: tuple[int, ...]) -> float:
+        return max(fans(shape)[0] if self.fan_in is None else self.fan_in, 1)
+
+    def drawn(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+        limit = self.gain * math.sqrt(3 / self._one(shape))
+        return Uniform(-limit, limit).drawn(shape, dtype)
+
+
+class KaimingNormal(KaimingUniform):
+    """From the normal distribution of standard deviation ``gain / sqrt(fan_in)``."""
+
+    def drawn(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+        return Normal(0.0, self.gain / math.sqrt(self._one(shape))).drawn(shape, dtype)

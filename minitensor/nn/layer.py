@@ -1,0 +1,286 @@
+"""Layer: parameters, buffers and layers inside layers, found by their attribute names."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from minitensor.nn.initializer import Initializer
+from minitensor.nn.parameter import Parameter, as_attr, create_parameter
+from minitensor.tensor import Hook, Tensor
+
+_made: Counter[str] = Counter()
+
+
+class Layer:
+    """A part of a network: its parameters, the layers inside it, and ``forward``.
+
+    A :class:`Parameter` or a layer that becomes an attribute is registered under the attribute's name. Any other tensor
+    is a plain attribute: ``register_buffer`` registers one that is saved and not trained.
+    """
+
+    training: bool
+    _parameters: dict[str, Parameter | None]
+    _buffers: dict[str, Tensor | None]
+    _sub_layers: dict[str, Layer | None]
+
+    def __init__(self, name_scope: str | None = None, dtype: Any = "float32") -> None:
+        kind = name_scope or re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", "_", type(self).__name__).lower()
+        registered: dict[str, dict[str, Any]] = {"_parameters": {}, "_buffers": {}, "_sub_layers": {}}
+        self.__dict__.update(registered)
+        self._not_saved: set[str] = set()
+        self._pre_hooks: list[Hook] = []
+        self._post_hooks: list[Hook] = []
+        self._full_name, self._dtype, self.training = f"{kind}_{_made[kind]}", dtype, True
+        _made[kind] += 1
+
+    def forward(self, *inputs: Any, **named: Any) -> Any:
+        """What the layer computes. A subclass says."""
+        raise NotImplementedError(f"{type(self).__name__} has no forward; define `def forward(self, x):`")
+
+    def __call__(self, *inputs: Any, **named: Any) -> Any:
+        for hook in self._pre_hooks:
+            if hook.function is not None:
+                changed = hook.function(self, inputs)
+                if changed is not None:
+                    inputs = changed if isinstance(changed, tuple) else (changed,)
+        result = self.forward(*inputs, **named)
+        for hook in self._post_hooks:
+            if hook.function is not None:
+                changed = hook.function(self, inputs, result)
+                result = result if changed is None else changed
+        return result
+
+    def register_forward_pre_hook(self, hook: Callable[..., Any]) -> Hook:
+        """Call ``hook(layer, inputs)`` before forward; what it returns, unless None, are the inputs then."""
+        self._pre_hooks.append(Hook(hook))
+        return self._pre_hooks[-1]
+
+    def register_forward_post_hook(self, hook: Callable[..., Any]) -> Hook:
+        """Call ``hook(layer, inputs, output)`` after forward; what it returns, unless None, is the output then."""
+        self._post_hooks.append(Hook(hook))
+        return self._post_hooks[-1]
+
+    # ---------- attributes that are registered ----------
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        kind = {Parameter: "_parameters", Layer: "_sub_layers"}.get(_kind_of(value))
+        places = [place for place in ("_parameters", "_buffers", "_sub_layers") if place in self.__dict__]
+        if kind is not None:
+            if not places:
+                raise ValueError(f"super().__init__() should be called first in {type(self).__name__}.__init__")
+            for place in places:
+                self.__dict__[place].pop(name, None)
+            self.__dict__.pop(name, None)
+            self.__dict__[kind][name] = value
+            return
+        for place in places:
+            if name in self.__dict__[place]:
+                if value is not None and not (place == "_buffers" and isinstance(value, Tensor)):
+                    what = {"_parameters": "Parameter", "_buffers": "Tensor", "_sub_layers": "Layer"}[place]
+                    raise TypeError(
+                        f"{type(self).__name__}.{name} is a registered {what}: it can be set to another or None, not "
+                        f"to {type(value).__name__}. Load numbers into it with `set_value`."
+                    )
+                self.__dict__[place][name] = value
+                return
+        object.__setattr__(self, name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        for place in ("_parameters", "_sub_layers", "_buffers"):
+            registered = self.__dict__.get(place, {})
+            if name in registered:
+                return registered[name]
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+
+    def __delattr__(self, name: str) -> None:
+        for place in ("_parameters", "_sub_layers", "_buffers"):
+            if name in self.__dict__[place]:
+                del self.__dict__[place][name]
+                return
+        object.__delattr__(self, name)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *self._parameters, *self._buffers, *self._sub_layers})
+
+    def create_parameter(
+        self,
+        shape: Any,
+        attr: Any = None,
+        dtype: Any = None,
+        is_bias: bool = False,
+        default_initializer: Initializer | None = None,
+    ) -> Parameter | None:
+        """A parameter for this layer; None for ``attr=False``. It is registered when it becomes an attribute."""
+        if attr is False:
+            return None
+        made = create_parameter(shape, dtype or self._dtype, None, attr, is_bias, default_initializer)
+        if as_attr(attr).name is None:
+            letter = "b" if is_bias else "w"
+            number = sum(1 for each in self.parameters(False) if f".{letter}_" in each.name)
+            made.name = f"{self._full_name}.{letter}_{number}"
+        return made
+
+    def add_parameter(self, name: str, parameter: Parameter | None) -> Parameter | None:
+        """Register ``parameter`` under a name; None registers that there is none."""
+        if parameter is not None and not isinstance(parameter, Parameter):
+            raise TypeError(
+                f"add_parameter: {name!r} must be a Parameter, as create_parameter makes it, not "
+                f"{type(parameter).__name__}"
+            )
+        self._parameters[name] = parameter
+        return parameter
+
+    def add_sublayer(self, name: str, sublayer: Layer) -> Layer:
+        """Register a layer under a name."""
+        if not isinstance(sublayer, Layer):
+            raise TypeError(f"add_sublayer: {name!r} must be a Layer, not {type(sublayer).__name__}")
+        self._sub_layers[name] = sublayer
+        return sublayer
+
+    def register_buffer(self, name: str, tensor: Tensor | None, persistable: bool = True) -> None:
+        """Register a tensor that is no parameter; saved in ``state_dict`` unless ``persistable`` is False."""
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise TypeError(f"register_buffer: {name!r} must be a Tensor, not {type(tensor).__name__}")
+        self._buffers[name] = tensor
+        (self._not_saved.discard if persistable else self._not_saved.add)(name)
+
+    # ---------- everything inside ----------
+
+    def named_sublayers(self, prefix: str = "", include_self: bool = False) -> Iterator[tuple[str, Layer]]:
+        """Every layer inside, once, with its path: ``("block.fc", layer)``."""
+        waiting, seen = [(prefix, self)], set()
+        while waiting:
+            path, layer = waiting.pop()
+            if id(layer) in seen:
+                continue
+            seen.add(id(layer))
+            if layer is not self or include_self:
+                yield path, layer
+            inside = [(f"{path}.{name}" if path else name, each) for name, each in layer.named_children()]
+            waiting.extend(reversed(inside))
+
+    def named_children(self) -> Iterator[tuple[str, Layer]]:
+        """The layers that are attributes of this one."""
+        yield from ((name, each) for name, each in self._sub_layers.items() if each is not None)
+
+    def children(self) -> Iterator[Layer]:
+        """The layers that are attributes of this one."""
+        yield from (each for _, each in self.named_children())
+
+    def sublayers(self, include_self: bool = False) -> list[Layer]:
+        """Every layer inside, once."""
+        return [each for _, each in self.named_sublayers(include_self=include_self)]
+
+    def _named(self, place: str, prefix: str, include_sublayers: bool) -> Iterator[tuple[str, Any]]:
+        layers = self.named_sublayers(prefix, include_self=True) if include_sublayers else [(prefix, self)]
+        seen = set()
+        for path, layer in layers:
+            for name, each in layer.__dict__[place].items():
+                if each is not None and id(each) not in seen:
+                    seen.add(id(each))
+                    yield (f"{path}.{name}" if path else name), each
+
+    def named_parameters(self, prefix: str = "", include_sublayers: bool = True) -> Iterator[tuple[str, Parameter]]:
+        """Every parameter, once, with its path: ``("fc.weight", parameter)``."""
+        return self._named("_parameters", prefix, include_sublayers)
+
+    def parameters(self, include_sublayers: bool = True) -> list[Parameter]:
+        """Every parameter, once."""
+        return [each for _, each in self.named_parameters(include_sublayers=include_sublayers)]
+
+    def named_buffers(self, prefix: str = "", include_sublayers: bool = True) -> Iterator[tuple[str, Tensor]]:
+        """Every buffer, once, with its path."""
+        return self._named("_buffers", prefix, include_sublayers)
+
+    def buffers(self, include_sublayers: bool = True) -> list[Tensor]:
+        """Every buffer, once."""
+        return [each for _, each in self.named_buffers(include_sublayers=include_sublayers)]
+
+    def train(self) -> Layer:
+        """Set ``training`` to True, here and inside."""
+        return self._switched(True)
+
+    def eval(self) -> Layer:
+        """Set ``training`` to False, here and inside."""
+        return self._switched(False)
+
+    def _switched(self, training: bool) -> Layer:
+        for layer in self.sublayers(include_self=True):
+            layer.training = training
+        return self
+
+    def apply(self, function: Callable[[Layer], Any]) -> Layer:
+        """Call ``function`` with every layer inside, then with this one."""
+        for layer in self.children():
+            layer.apply(function)
+        function(self)
+        return self
+
+    def clear_gradients(self) -> None:
+        """Fill the gradient of every parameter with zeros."""
+        for each in self.parameters():
+            each.clear_gradient()
+
+    # ---------- saving and loading ----------
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Parameters and persistable buffers by path. They are the tensors themselves, no copies."""
+        found: dict[str, Tensor] = {}
+        for path, layer in self.named_sublayers(include_self=True):
+            saved = {name: each for name, each in layer._buffers.items() if name not in layer._not_saved}
+            for name, each in {**layer._parameters, **saved}.items():
+                if each is not None:
+                    found[f"{path}.{name}" if path else name] = each
+        return found
+
+    def set_state_dict(self, state_dict: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+        """Load numbers by path with ``set_value``: one counted write each. Nothing is written when one does not fit.
+
+        Returns:
+            The paths that were not given, and those that were given and are not here.
+
+        Raises:
+            ValueError, TypeError: when a shape or a dtype differs.
+        """
+        here = self.state_dict()
+        fitting = {path: _fitting(path, here[path], value) for path, value in state_dict.items() if path in here}
+        for path, value in fitting.items():
+            here[path].set_value(value)  # type: ignore[attr-defined]
+        return [path for path in here if path not in state_dict], [path for path in state_dict if path not in here]
+
+    load_dict = set_dict = set_state_dict
+
+    def full_name(self) -> str:
+        """A name that no other layer has: ``linear_0``."""
+        return self._full_name
+
+    def extra_repr(self) -> str:
+        """What stands between the brackets of the text of this layer."""
+        return ""
+
+    def __repr__(self) -> str:
+        inside = [f"({name}): {each!r}".replace("\n", "\n  ") for name, each in self._sub_layers.items()]
+        extra = self.extra_repr()
+        if not inside:
+            return f"{type(self).__name__}({extra})"
+        return f"{type(self).__name__}({extra}\n  " + "\n  ".join(inside) + "\n)"
+
+
+def _kind_of(value: Any) -> type | None:
+    return Parameter if isinstance(value, Parameter) else Layer if isinstance(value, Layer) else None
+
+
+def _fitting(path: str, target: Tensor, value: Any) -> Any:
+    """``value`` if it can be loaded into ``target``."""
+    value = value if isinstance(value, Tensor) else np.asarray(value)
+    if list(value.shape) != target.shape or target.dtype != str(getattr(value.dtype, "name", value.dtype)):
+        raise (ValueError if list(value.shape) != target.shape else TypeError)(
+            f"set_state_dict: {path!r} has shape {target.shape} and dtype {target.dtype.name}; the value has shape "
+            f"{list(value.shape)} and dtype {getattr(value.dtype, 'name', value.dtype)}. Nothing was loaded."
+        )
+    return value

@@ -1,0 +1,72 @@
+"""The linear map of a layer: ``x @ weight + bias`` as one operation, with no array between the product and the sum."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minitensor.history import Node
+from minitensor.nn.recording import floats_of, ones_that_want, operation, recorded
+from minitensor.operations import FUNCTIONS
+from minitensor.tensor import Tensor
+
+
+def _on_arrays(node: Node, g: np.ndarray, x: np.ndarray | None, weight: np.ndarray | None) -> Any:
+    rows = g.reshape(-1, g.shape[-1])
+    return ones_that_want(
+        node,
+        (
+            lambda: np.matmul(rows, weight.T).reshape(node.inputs[0].shape),  # type: ignore[union-attr]
+            lambda: np.matmul(x.reshape(-1, x.shape[-1]).T, rows),  # type: ignore[union-attr]
+            lambda: rows.sum(axis=0),
+        ),
+    )
+
+
+def _on_tensors(node: Node, g: Tensor, x: Tensor | None, weight: Tensor | None) -> Any:
+    matmul, total = FUNCTIONS["matmul"], FUNCTIONS["sum"]
+    rows: Any = g.reshape([-1, g.shape[-1]])  # type: ignore[attr-defined]
+    return ones_that_want(
+        node,
+        (
+            lambda: matmul(g, weight, False, True),
+            lambda: matmul(x.reshape([-1, x.shape[-1]]), rows, True, False),  # type: ignore[union-attr]
+            lambda: total(rows, 0),
+        ),
+    )
+
+
+LINEAR = operation("linear", ("x", "weight"), _on_arrays, _on_tensors)
+
+
+def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None, name: str | None = None) -> Tensor:
+    """``x @ weight + bias``: for each row of ``x`` (..., in) a row of the result (..., out).
+
+    For backward it keeps ``x`` and ``weight`` by reference, each only when the other wants a gradient.
+
+    Args:
+        x: shape [..., in].
+        weight: shape [in, out], as in Paddle; PyTorch has it the other way round.
+        bias: shape [out].
+
+    Raises:
+        ValueError: when the shapes do not fit.
+        TypeError: for anything but tensors of floats on one device.
+    """
+    x, weight, bias = floats_of("linear", x=x, weight=weight, bias=bias)  # type: ignore[assignment]
+    a, b = x._array, weight._array
+    if a.ndim < 1 or b.ndim != 2 or a.shape[-1] != b.shape[0]:
+        raise ValueError(
+            f"linear: x of shape {x.shape} and weight of shape {weight.shape} do not fit; weight has the shape "
+            f"[in, out], and in is the last dimension of x"
+        )
+    if bias is not None and bias._array.shape != b.shape[1:]:
+        raise ValueError(
+            f"linear: bias has shape {bias.shape}; with a weight of shape {weight.shape} it is [{b.shape[1]}]"
+        )
+    with np.errstate(all="ignore"):
+        out = np.matmul(a.reshape(-1, a.shape[-1]) if a.ndim > 2 else a, b)
+        if bias is not None:
+            np.add(out, bias._array, out=out)
+    return recorded(out.reshape((*a.shape[:-1], b.shape[1])), LINEAR, (x, weight, bias), ((1,), (0,)))

@@ -1,0 +1,110 @@
+"""Parameter: a leaf that a layer owns and an optimizer updates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from minitensor.creation import as_shape, float_dtype
+from minitensor.device.arrays import host_array
+from minitensor.device.places import current
+from minitensor.nn.initializer import Constant, Initializer, XavierUniform
+from minitensor.tensor import Tensor
+
+
+class Parameter(Tensor):
+    """A tensor that a :class:`~minitensor.nn.Layer` registers when it becomes its attribute.
+
+    Operations take it for the tensor that it is; what they return are plain tensors. Made by ``create_parameter``.
+    """
+
+    __slots__ = ()
+
+    @property
+    def trainable(self) -> bool:
+        """Whether it wants a gradient: the opposite of ``stop_gradient``."""
+        return not self.stop_gradient
+
+    @trainable.setter
+    def trainable(self, wanted: bool) -> None:
+        self.stop_gradient = not wanted
+
+    def __repr__(self) -> str:
+        return f"Parameter containing:\n{super().__repr__()}"
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
+        plain = super().__deepcopy__(memo)
+        memo[id(self)] = other = _made_of(plain._array, self.stop_gradient)
+        if plain.grad is not None:
+            other.grad = plain.grad
+        return other
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        self._require_leaf("pickled")
+        return _made_of, (np.array(host_array(self._array), order="C"), self.stop_gradient)
+
+
+def _made_of(array: np.ndarray, stop_gradient: bool) -> Parameter:
+    """A parameter of ``array``, which is taken over."""
+    made: Any = Parameter._made(array, "create_parameter")
+    made.stop_gradient = stop_gradient
+    return made
+
+
+@dataclass(frozen=True)
+class ParamAttr:
+    """What a layer is told of a parameter that it is to make.
+
+    Attributes:
+        name: for error messages.
+        initializer: draws the numbers that it begins with.
+        trainable: whether it wants a gradient.
+    """
+
+    name: str | None = None
+    initializer: Initializer | None = None
+    trainable: bool = True
+
+
+def create_parameter(
+    shape: Any,
+    dtype: Any = None,
+    name: str | None = None,
+    attr: Any = None,
+    is_bias: bool = False,
+    default_initializer: Initializer | None = None,
+) -> Parameter:
+    """A parameter on the device that ``set_device`` chose.
+
+    Args:
+        dtype: float32 (the default) or float64.
+        name: for error messages.
+        attr: a :class:`ParamAttr`, an initializer, a name, or None.
+        is_bias: without an initializer it begins with zeros, else drawn by ``XavierUniform``, as in Paddle.
+        default_initializer: draws where ``attr`` has no initializer.
+
+    Raises:
+        TypeError: for another ``attr`` or dtype.
+    """
+    asked = as_attr(attr)
+    initializer = asked.initializer or default_initializer or (Constant() if is_bias else XavierUniform())
+    array = initializer.drawn(as_shape("create_parameter", shape), float_dtype("create_parameter", dtype))
+    made = _made_of(array if current.gpu is None else current.gpu.put(array), not asked.trainable)
+    if asked.name or name:
+        made.name = asked.name or name
+    return made
+
+
+def as_attr(attr: Any) -> ParamAttr:
+    """The :class:`ParamAttr` that was meant."""
+    if attr is None or attr is True:
+        return ParamAttr()
+    if isinstance(attr, ParamAttr):
+        return attr
+    if isinstance(attr, Initializer):
+        return ParamAttr(initializer=attr)
+    if isinstance(attr, str):
+        return ParamAttr(name=attr)
+    raise TypeError(f"weight_attr or bias_attr is a ParamAttr, an initializer, a name or None, not {attr!r}")

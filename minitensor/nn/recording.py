@@ -1,0 +1,126 @@
+"""How the operations of this package are recorded.
+
+An operation that is more than one row of the derivative table is written here by hand: a forward on arrays, the
+gradients on arrays, and the gradients on tensors for ``create_graph``. The rest is as for every row: tensors are saved
+by reference with the version that they had, a write tells those who saved, and backward has the saved array as it was
+or raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from minitensor.device.arrays import gpu_of
+from minitensor.dtypes import FLOATS
+from minitensor.errors import devices_differ, freed
+from minitensor.events import watch
+from minitensor.history import Node, Operation, new_node
+from minitensor.modes import modes
+from minitensor.operands import meet
+from minitensor.saving import FREED, recovered, remember
+from minitensor.tensor import Tensor
+
+#: ``gradients(node, g, *saved)``: one gradient, or None, for each input; ``saved`` are arrays, or tensors.
+Gradients = Callable[..., Sequence[Any]]
+
+
+def operation(name: str, saved_names: tuple[str, ...], on_arrays: Gradients, on_tensors: Gradients) -> Operation:
+    """An operation that saves the inputs of these names, and whose gradients are those two functions."""
+
+    def backward(node: Node, g: np.ndarray) -> Sequence[Any]:
+        if node.saved is FREED:
+            raise freed(node)
+        arrays = [None if saved is None else _array(node, what, saved) for what, saved in _named(node)]
+        return on_arrays(node, g, *arrays)
+
+    def backward_on_tensors(node: Node, g: Tensor) -> Sequence[Any]:
+        from minitensor.higher_order import revived  # made of operations, which are above this module
+
+        if node.saved is FREED:
+            raise freed(node)
+        sources = dict(zip(saved_names, node.inputs, strict=False))
+        tensors = [None if saved is None else revived(node, what, saved, sources[what]) for what, saved in _named(node)]
+        return on_tensors(node, g, *tensors)
+
+    made = Operation(name, backward, saved_names)
+    made.later = lambda: backward_on_tensors
+    return made
+
+
+def _named(node: Node) -> Any:
+    return zip(node.op.saved_names, node.saved, strict=False)
+
+
+def _array(node: Node, what: str, saved: Any) -> np.ndarray:
+    array, storage, version = saved
+    return array if storage.version == version else recovered(node, what, saved)
+
+
+def arguments_of(node: Node) -> tuple[Any, ...]:
+    """The plain values that a node keeps beside what it saved."""
+    return node.saved[len(node.op.saved_names) :]
+
+
+def recorded(
+    out: np.ndarray, op: Operation, inputs: Sequence[Tensor | None], needed_by: Sequence[Sequence[int]], *arguments: Any
+) -> Tensor:
+    """A tensor of ``out``, with a node where some input wants a gradient.
+
+    Args:
+        inputs: the tensors, None where an optional one was left out; first those that ``op.saved_names`` names.
+        needed_by: for each saved name, the positions of the inputs whose gradient needs it.
+        arguments: plain values that the gradients need.
+    """
+    out = np.asarray(out) if isinstance(out, np.generic) else out
+    given = () if watch.listener is None else tuple(x for x in inputs if x is not None)
+    made = Tensor._made(out, op.name, given)
+    if not modes.grad:
+        return made
+    nodes = [None if x is None else x._node if x._history is None else x._current() for x in inputs]
+    if not any(nodes):
+        return made
+    saved: list[Any] = []
+    for x, by in zip(inputs, needed_by, strict=False):
+        needed = x is not None and any([nodes[i] for i in by])
+        saved.append((x._array, x._storage, x._storage.version) if needed else None)  # type: ignore[union-attr]
+    made._node = node = new_node(op, tuple(nodes), (*saved, *arguments), made._array.shape)
+    for entry in saved:
+        if entry is not None:
+            remember(entry[1], node)
+    return made
+
+
+def floats_of(op: str, **given: Tensor | None) -> tuple[Tensor | None, ...]:
+    """The tensors that an operation computes with, brought to one floating dtype; None stays None.
+
+    Raises:
+        TypeError: when one is no tensor of floats, or they lie on different devices.
+    """
+    first, kind, alike = None, np.ndarray, True
+    for name, x in given.items():
+        if x is None:
+            continue
+        if not isinstance(x, Tensor):
+            raise TypeError(f"{op}: {name} must be a Tensor, not {type(x).__name__}")
+        array = x._array
+        if array.dtype not in FLOATS:
+            raise TypeError(f"{op}: {name} holds floats (float32 or float64), not {x.dtype.name}")
+        if first is None:
+            first, kind = array, type(array)
+        elif array.dtype is not first.dtype or type(array) is not kind or kind is not np.ndarray:
+            alike = False  # as far as this tells: arrays of GPUs are compared below
+    if alike:
+        return tuple(given.values())
+    there = [x for x in given.values() if x is not None]
+    if any(gpu_of(x._array) is not gpu_of(first) for x in there):
+        raise devices_differ(op, tuple(x._array for x in there))
+    turns = iter(meet(*there))
+    return tuple(None if x is None else next(turns) for x in given.values())
+
+
+def ones_that_want(node: Node, values: Sequence[Callable[[], Any]]) -> tuple[Any, ...]:
+    """The gradient of each input that wants one, and None for the others: nothing is computed for those."""
+    return tuple(None if parent is None else value() for parent, value in zip(node.inputs, values, strict=True))

@@ -1,0 +1,7 @@
+"""Optimizers under Paddle's names: they write parameters in place, and every write counts."""
+
+from minitensor.optimizer.adam import Adam, AdamW
+from minitensor.optimizer.optimizer import Optimizer
+from minitensor.optimizer.sgd import SGD, Momentum
+
+__all__ = ["SGD", "Adam", "AdamW", "Momentum", "Optimizer"]

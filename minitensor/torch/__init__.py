@@ -1,0 +1,83 @@
+"""PyTorch's vocabulary over the same engine: ``import minitensor.torch as torch``.
+
+Names, meanings, errors and texts are PyTorch's: ``+=`` writes in place, ``split`` and ``expand`` are views, ``round``
+goes half to even, ``numpy()`` shares. What a tensor is, and what backward does, is the engine's. A tensor of this
+vocabulary is one of the engine's under other names. Where both kinds meet in an operator, the left operand's wins; a
+method gives its own tensor's, a function that of its vocabulary.
+A name that is missing raises an AttributeError that names the nearest there is.
+"""
+
+import math as _math
+from types import ModuleType as _ModuleType
+
+from minitensor.torch import autograd, cuda, functions, nn, operators, optim, parts, views
+from minitensor.torch import data as _data
+from minitensor.torch import hidden as _hidden
+from minitensor.torch import indexing as _indexing
+from minitensor.torch.autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
+from minitensor.torch.compiling import FUNCTIONS as _TABLE
+from minitensor.torch.creation import (
+    arange,
+    as_tensor,
+    empty,
+    empty_like,
+    eye,
+    from_dlpack,
+    from_numpy,
+    full,
+    full_like,
+    linspace,
+    ones,
+    ones_like,
+    tensor,
+    zeros,
+    zeros_like,
+)
+from minitensor.torch.dtypes import Size, device, dtype, float32, float64, int32, int64
+from minitensor.torch.dtypes import bool_ as bool
+from minitensor.torch.generator import Generator, default_generator
+from minitensor.torch.missing import missing_in as _missing_in
+from minitensor.torch.printing import set_printoptions
+from minitensor.torch.random import (
+    bernoulli,
+    initial_seed,
+    manual_seed,
+    normal,
+    rand,
+    rand_like,
+    randint,
+    randn,
+    randn_like,
+    randperm,
+    seed,
+)
+from minitensor.torch.tensor import Tensor
+
+inf, nan, pi, e = _math.inf, _math.nan, _math.pi, _math.e
+float, double, int, long = float32, float64, int32, int64
+
+globals().update({**functions.FUNCTIONS, **functions.ONLY_FUNCTIONS, **views.FUNCTIONS, **parts.FUNCTIONS})
+
+#: What is found here without having been looked up yet: functions of the table, compiled when they first are.
+_LATER = frozenset(
+    name
+    for name in _TABLE
+    if name not in globals() and (not name.endswith("_") or name in operators.IN_PLACE_FUNCTIONS)
+) - {"uniform", "exponential", "random", "zero", "fill", "fill_diagonal", "trunc_divide", "relu6", "leaky_relu", "elu",
+     "hardtanh"}  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    modules = {"autograd", "cuda", "nn", "optim", "random"}
+    own = {name for name, value in globals().items() if name in modules or not isinstance(value, _ModuleType)}
+    return sorted(name for name in own | _LATER if not name.startswith("_"))
+
+
+_missing = _missing_in("torch", __dir__)
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LATER:
+        return _missing(name)
+    function = globals()[name] = _TABLE[name]
+    return function

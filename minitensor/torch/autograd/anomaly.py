@@ -1,0 +1,82 @@
+"""Anomaly detection: when backward fails, or gives nan, say which line of the forward computed what failed."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from minitensor.device.arrays import host_array
+from minitensor.events import watch
+from minitensor.torch.grad_names import function_name
+from minitensor.torch.words import anomaly
+
+
+class set_detect_anomaly:
+    """Switch the search on or off, at once; as a context manager the former state comes back at the end.
+
+    Args:
+        mode: whether to search.
+        check_nan: whether a gradient that becomes nan is an error.
+    """
+
+    __slots__ = ("_before",)
+
+    def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        self._before = anomaly.on, anomaly.check_nan
+        anomaly.on, anomaly.check_nan = bool(mode), bool(check_nan)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        anomaly.on, anomaly.check_nan = self._before
+
+
+class detect_anomaly(set_detect_anomaly):
+    """Search inside the ``with`` block."""
+
+    __slots__ = ()
+
+    def __init__(self, check_nan: bool = True) -> None:
+        super().__init__(True, check_nan)
+
+
+@contextlib.contextmanager
+def searching() -> Iterator[None]:
+    """Watch a backward while the search is on."""
+    if not anomaly.on:
+        yield
+        return
+    before = watch.listener
+    running: list[Any] = [None]
+
+    def listen(kind: str, *arguments: Any) -> None:
+        if kind == "enter":
+            running[0] = arguments[0]
+        elif kind == "visit" and anomaly.check_nan:
+            node, _, sent = arguments
+            for i, (_, g) in enumerate(sent):
+                if np.isnan(host_array(g)).any():
+                    raise RuntimeError(f"Function '{function_name(node)}' returned nan values in its {i}th output.")
+        if before is not None:
+            before(kind, *arguments)
+
+    watch.listener = listen
+    try:
+        yield
+    except RuntimeError:
+        node = running[0]
+        if node is not None:
+            warnings.warn(
+                f"Error detected in {function_name(node)}. Traceback of forward call that caused the error:\n"
+                f"  {node.place}",
+                UserWarning,
+                stacklevel=4,
+            )
+        raise
+    finally:
+        watch.listener = before

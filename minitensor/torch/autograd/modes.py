@@ -1,0 +1,50 @@
+"""Whether operations are recorded: for a block, for a function, or from now on."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from minitensor.modes import enable_grad, is_grad_enabled, modes, no_grad
+
+__all__ = ["enable_grad", "inference_mode", "is_grad_enabled", "no_grad", "set_grad_enabled"]
+
+
+class set_grad_enabled:
+    """Switch recording on or off, at once; as a context manager the former mode comes back at the end.
+
+    Raises:
+        TypeError: when ``mode`` is no bool.
+    """
+
+    __slots__ = ("_before", "_mode")
+
+    def __init__(self, mode: bool) -> None:
+        if not isinstance(mode, bool):
+            raise TypeError(f"set_grad_enabled(): argument 'mode' must be bool, not {type(mode).__name__}")
+        self._before, self._mode = modes.grad, mode
+        modes.grad = mode
+
+    def __enter__(self) -> None:
+        modes.grad = self._mode
+
+    def __exit__(self, *_: object) -> None:
+        modes.grad = self._before
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        modes.grad = self._before  # as a decorator it works inside the function only
+
+        @functools.wraps(function)
+        def inside(*args: Any, **kwargs: Any) -> Any:
+            with set_grad_enabled(self._mode):
+                return function(*args, **kwargs)
+
+        return inside
+
+
+def inference_mode(mode: bool = True) -> Any:
+    """Here the same as ``no_grad``: versions go on being counted."""
+    if callable(mode):
+        return no_grad(mode)
+    return no_grad() if mode else enable_grad()

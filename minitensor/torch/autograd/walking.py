@@ -1,0 +1,153 @@
+"""``backward`` and ``grad``, as PyTorch asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from minitensor import backward as engine
+from minitensor.tensor import Tensor as BaseTensor
+from minitensor.torch.autograd.anomaly import searching
+from minitensor.torch.tensor import Tensor, as_kind
+
+
+def _start(x: Any, gradient: Any, i: int) -> engine.Start:
+    """The node of ``x`` and the gradient to begin with.
+
+    Raises:
+        RuntimeError: when nothing was recorded, or a gradient is needed and none of that shape is given.
+    """
+    if x._current() is None:
+        raise RuntimeError(
+            f"element {i} of tensors does not require grad and does not have a grad_fn\n"
+            f"Nothing was recorded for it. Set requires_grad=True on the leaves before computing, and compute in grad "
+            f"mode."
+        )
+    if gradient is None and x._array.size != 1:
+        raise RuntimeError(
+            f"grad can be implicitly created only for scalar outputs\n"
+            f"This one has shape {list(x._array.shape)}: call backward on its sum, or pass `gradient`, a tensor of "
+            f"that shape."
+        )
+    if gradient is not None:
+        if not isinstance(gradient, BaseTensor):
+            raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
+        if gradient._array.shape != x._array.shape:
+            raise RuntimeError(
+                f"Mismatch in shape: grad_output[{i}] has a shape of {gradient.shape} and output[{i}] has a shape of "
+                f"{Tensor.shape.fget(x)}."  # type: ignore[attr-defined]
+            )
+    return engine.start_of(x, gradient, "backward")
+
+
+def _many(given: Any, count: int) -> list[Any]:
+    if given is None:
+        return [None] * count
+    many = list(given) if isinstance(given, (list, tuple)) else [given]
+    if len(many) != count:
+        raise RuntimeError(f"got {count} tensors and {len(many)} gradients")
+    return many
+
+
+def backward(
+    tensors: Any,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Any = None,
+) -> None:
+    """Add the gradients of ``tensors`` to the ``grad`` of every leaf that they were computed from.
+
+    Args:
+        grad_tensors: the gradients to begin with; 1 for what has one element.
+        retain_graph: keep what was saved, so that backward can run again.
+        create_graph: must be False; ``torch.autograd.grad`` records gradients.
+        inputs: the leaves whose ``grad`` is added to; all by default.
+
+    Raises:
+        RuntimeError: when a saved tensor was overwritten or freed, or there is nothing to differentiate. No gradient
+            has changed then.
+    """
+    if create_graph:
+        raise NotImplementedError(
+            "backward(create_graph=True) would tie each gradient to its leaf and keep both in memory. Use "
+            "torch.autograd.grad(outputs, inputs, create_graph=True), which returns the gradients."
+        )
+    many = list(tensors) if isinstance(tensors, (list, tuple)) else [tensors]
+    starts = [_start(x, g, i) for i, (x, g) in enumerate(zip(many, _many(grad_tensors, len(many)), strict=True))]
+    waits = engine.waiting(node for node, _ in starts)
+    finish = engine.commit
+    if inputs is not None:
+        chosen = {x._current() for x in (inputs if isinstance(inputs, (list, tuple)) else [inputs])}
+        if not chosen:
+            raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+
+        def finish(arrived: Any, boxes: Any, flight: Any) -> None:
+            engine.commit({node: g for node, g in arrived.items() if node in chosen}, boxes, flight)
+
+    with searching():
+        engine.propagate(engine.added_up(starts), waits, bool(retain_graph), finish)
+
+
+def _method(
+    self: Tensor,
+    gradient: Tensor | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Any = None,
+) -> None:
+    """Add the gradient of this tensor to the ``grad`` of every leaf that it was computed from.
+
+    Args:
+        gradient: the gradient to begin with; 1 where the tensor has one element.
+        retain_graph: keep what was saved, so that backward can run again.
+        create_graph: must be False; ``torch.autograd.grad`` records gradients.
+        inputs: the leaves whose ``grad`` is added to; all by default.
+
+    Raises:
+        RuntimeError: when a saved tensor was overwritten or freed; no gradient has changed then.
+    """
+    backward(self, gradient, retain_graph, create_graph, inputs)
+
+
+Tensor.backward = _method  # type: ignore[attr-defined]
+Tensor.backward.__name__ = "backward"  # type: ignore[attr-defined]
+
+
+def grad(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool | None = None,
+    materialize_grads: bool = False,
+) -> tuple[Tensor | None, ...]:
+    """The gradients of ``outputs`` for ``inputs`` (leaves or not), without touching any ``grad``.
+
+    Raises:
+        RuntimeError: when an output does not depend on an input, unless ``allow_unused`` (then its gradient is None).
+    """
+    many: Sequence[Any] = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
+    wanted: Sequence[Any] = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
+    gradients = _many(grad_outputs, len(many))
+    starts = [_start(x, g, i) for i, (x, g) in enumerate(zip(many, gradients, strict=True))]
+    for x in wanted:
+        if x._current() is None:
+            raise RuntimeError("One of the differentiated Tensors does not require grad")
+    reached = engine.waiting(node for node, _ in starts)
+    allow_unused = materialize_grads if allow_unused is None else allow_unused
+    for i, x in enumerate(wanted):
+        if not allow_unused and x._current() not in reached:
+            raise RuntimeError(
+                f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set "
+                f"allow_unused=True if this is the desired behavior."
+            )
+    with searching():
+        found = engine.grad(many, wanted, gradients, retain_graph, create_graph, allow_unused=True)
+    results = [None if g is None else as_kind(g) for g in found]
+    if materialize_grads:
+        from minitensor.torch.creation import zeros_like
+
+        results = [zeros_like(x) if g is None else g for x, g in zip(wanted, results, strict=True)]
+    return tuple(results)

@@ -1,0 +1,72 @@
+"""Another dtype, another device; and what a tensor is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minitensor.device.arrays import gpu_of
+from minitensor.dtypes import FLOATS
+from minitensor.tensor import Tensor as BaseTensor
+from minitensor.torch.compiling import FUNCTIONS as TABLE
+from minitensor.torch.dtypes import dtype_of
+from minitensor.torch.naming import need_tensor
+from minitensor.torch.tensor import Tensor
+
+
+def to(input: Tensor, *where: Any, device: Any = None, dtype: Any = None, copy: bool = False, **_: Any) -> Tensor:
+    """The tensor in another dtype or on another device: ``to("cuda")``, ``to(torch.float64)``, ``to(other)``."""
+    from minitensor.torch import cuda
+    from minitensor.torch.dtypes import device as Device
+    from minitensor.torch.dtypes import dtype as DType
+    from minitensor.torch.operands import cast
+
+    for each in where:
+        if isinstance(each, BaseTensor):
+            device, dtype = Device("cpu" if gpu_of(each._array) is None else "cuda"), each.dtype
+        elif isinstance(each, DType) or each in (float, int, bool):
+            dtype = each
+        elif not isinstance(each, (bool, np.bool_)):
+            device = each
+    out = input
+    if device is not None:
+        out = cuda.moved(out, device)
+    if dtype is not None and dtype_of(dtype).numpy != out._array.dtype:
+        out = cast(out, dtype_of(dtype).numpy)
+    return TABLE["clone"](out) if copy and out is input else out
+
+
+def _converter(name: str, dtype: str) -> Callable[[Tensor], Tensor]:
+    def convert(input: Tensor) -> Tensor:
+        return to(input, dtype_of(dtype))
+
+    convert.__name__ = convert.__qualname__ = name
+    convert.__doc__ = f"The tensor as {dtype}: itself, or a copy."
+    return convert
+
+
+for _name, _dtype in {"float": "float32", "double": "float64", "int": "int32", "long": "int64", "bool": "bool"}.items():
+    setattr(Tensor, _name, _converter(_name, _dtype))
+
+
+def type_as(input: Tensor, other: Tensor) -> Tensor:
+    """The tensor in the dtype of ``other``."""
+    need_tensor("type_as", other)
+    return to(input, other.dtype)
+
+
+def is_tensor(obj: Any) -> bool:
+    """Whether it is a tensor."""
+    return isinstance(obj, BaseTensor)
+
+
+def numel(input: Tensor) -> int:
+    """How many elements there are."""
+    return input._array.size
+
+
+def is_floating_point(input: Tensor) -> bool:
+    """Whether the numbers have fractions."""
+    return input._array.dtype in FLOATS

@@ -1,0 +1,354 @@
+"""Making tensors: from data, from constants, in order. Those at random are in :mod:`minitensor.torch.random`."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minitensor import creation as engine
+from minitensor import dlpack
+from minitensor.device.arrays import gpu_of, host_array
+from minitensor.device.places import current, device_named
+from minitensor.dtypes import FLOATS
+from minitensor.kernels.numbers import stored
+from minitensor.operands import NUMBERS
+from minitensor.sharing import borrowed, lent, plain
+from minitensor.tensor import Tensor as BaseTensor
+from minitensor.torch.data import Unversioned, root
+from minitensor.torch.dtypes import BY_NUMPY, SCALAR_NAMES, dtype_of, engine_place, float32, int64
+from minitensor.torch.tensor import Tensor, as_kind
+
+
+def placed(op: str, array: np.ndarray, device: Any, requires_grad: bool) -> Tensor:
+    """A tensor of ``array``, which is taken over, on ``device`` (None: where new tensors are made)."""
+    if not isinstance(requires_grad, (bool, np.bool_)):
+        raise TypeError(f"{op}(): argument 'requires_grad' must be bool, not {type(requires_grad).__name__}")
+    gpu = current.gpu if device is None else device_named(op, engine_place(device))
+    made = Tensor._made(array if gpu is None else gpu.put(array), op)
+    if requires_grad:
+        if array.dtype not in FLOATS:
+            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+        made.stop_gradient = False
+    return made  # type: ignore[return-value]
+
+
+def size_of(op: str, size: tuple[Any, ...]) -> tuple[int, ...]:
+    """A shape given as numbers or as one list of them.
+
+    Raises:
+        TypeError, RuntimeError: for what is no shape.
+    """
+    given = size[0] if len(size) == 1 and not hasattr(size[0], "__index__") else size
+    try:
+        lengths = tuple(n.__index__() for n in given)
+    except (TypeError, AttributeError):
+        raise TypeError(f"{op}(): argument 'size' must be tuple of ints, not {given!r}") from None
+    if any(n < 0 for n in lengths):
+        raise RuntimeError(
+            f"{op}: Dimension size must be non-negative.\nThe shape that was asked for is {list(lengths)}."
+        )
+    try:
+        return engine.as_shape(op, lengths)
+    except ValueError as error:
+        raise RuntimeError(str(error)) from None
+
+
+def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """A tensor with a copy of ``data`` (numbers, nested lists, an array, a tensor) on a storage of its own."""
+    wanted = None if dtype is None else dtype_of(dtype).numpy
+    if isinstance(data, BaseTensor):
+        warnings.warn(
+            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+            "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
+            UserWarning,
+            stacklevel=2,
+        )
+    if wanted is None and isinstance(data, (list, tuple)):
+        wanted = _dtype_of_first(data)
+    try:
+        array = engine._array_of(data, wanted)
+    except ValueError as error:
+        if "ragged" not in str(error):
+            raise RuntimeError(str(error).replace("to_tensor", "tensor()")) from None
+        raise _ragged(data) from None
+    except TypeError as error:
+        raise TypeError(
+            f"new(): invalid data type '{type(data).__name__}'\n{error}".replace("to_tensor", "tensor")
+        ) from None
+    return placed("tensor", array, device, requires_grad)
+
+
+def _dtype_of_first(data: Any) -> np.dtype | None:
+    """The dtype of the first number in nested lists, where that is one of numpy's: PyTorch keeps it."""
+    while isinstance(data, (list, tuple)) and data:
+        data = data[0]
+    return data.dtype if isinstance(data, np.generic) and data.dtype in BY_NUMPY else None
+
+
+def _ragged(data: Any, dim: int = 0) -> ValueError:
+    """The error for lists that are not equally long."""
+    lengths = [len(item) if isinstance(item, (list, tuple)) else 0 for item in data]
+    for n in lengths:
+        if n != lengths[0]:
+            return ValueError(f"expected sequence of length {lengths[0]} at dim {dim + 1} (got {n})")
+    flat = [inner for item in data for inner in item]
+    return _ragged(flat, dim + 1)
+
+
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """``data`` as a tensor, sharing its memory where that is possible.
+
+    A tensor of this vocabulary with that dtype and device is returned itself; one of the engine's gives a look at the
+    same storage with the same history; an array is shared.
+    """
+    if isinstance(data, BaseTensor):
+        shared = data if isinstance(data, Tensor) else as_kind(data.__copy__())
+    elif isinstance(data, np.ndarray) and data.dtype in BY_NUMPY and data.dtype.isnative:
+        shared = from_numpy(data)
+    else:
+        shared = tensor(data)
+    wanted: dict[str, Any] = {}
+    if dtype is not None and dtype_of(dtype).numpy != shared._array.dtype:
+        wanted["dtype"] = dtype
+    if device is not None:
+        wanted["device"] = device
+    return shared.to(**wanted) if wanted else shared  # type: ignore[attr-defined]
+
+
+def from_numpy(ndarray: np.ndarray) -> Tensor:
+    """A tensor on the memory of an array: a write through either is seen by both.
+
+    Raises:
+        TypeError, ValueError: when the array can not be shared.
+    """
+    if not isinstance(ndarray, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+    if ndarray.dtype not in BY_NUMPY:
+        known = ", ".join(each.name for each in BY_NUMPY.values())
+        raise TypeError(
+            f"can't convert np.ndarray of type numpy.{ndarray.dtype}. The supported types here are: {known}."
+        )
+    if not ndarray.dtype.isnative:
+        raise ValueError("given numpy array has byte order different from the native byte order. Copy it first.")
+    if any(step < 0 for step in ndarray.strides):
+        raise ValueError(
+            "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
+            "currently supported. (You can probably work around this by making a copy of your array  with "
+            "array.copy().) "
+        )
+    if any(step % ndarray.itemsize for step in ndarray.strides):
+        raise ValueError("given numpy array strides not a multiple of the element byte size. Copy it first.")
+    return as_kind(borrowed("from_numpy", plain("from_numpy", ndarray)))
+
+
+def from_dlpack(ext_tensor: Any) -> Tensor:
+    """A tensor on the memory of an object that speaks DLPack."""
+    return as_kind(dlpack.from_dlpack(ext_tensor))
+
+
+# ---------- constants ----------
+
+
+def full(
+    size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, out: Any = None
+) -> Tensor:
+    """``fill_value`` everywhere; of its own kind (float32, int64, bool) unless ``dtype`` says otherwise."""
+    if not isinstance(fill_value, NUMBERS):
+        if not isinstance(fill_value, BaseTensor) or fill_value._array.size != 1:
+            raise TypeError(f"full(): argument 'fill_value' must be Number, not {type(fill_value).__name__}")
+        fill_value = fill_value.item()
+    wanted = engine._array_of(fill_value, None).dtype if dtype is None else dtype_of(dtype).numpy
+    try:
+        value = stored("full", fill_value, wanted)
+    except ValueError as error:
+        raise RuntimeError(f"value cannot be converted to type {wanted.name} without overflow: {error}") from None
+    return placed("full", np.full(size_of("full", (size,)), value), device, requires_grad)
+
+
+def _constant(name: str, make: Callable[..., np.ndarray], doc: str) -> Callable[..., Tensor]:
+    def made(
+        *size: Any,
+        dtype: Any = None,
+        device: Any = None,
+        requires_grad: bool = False,
+        layout: Any = None,
+        pin_memory: bool = False,
+    ) -> Tensor:
+        wanted = float32 if dtype is None else dtype_of(dtype)
+        return placed(name, make(size_of(name, size), wanted.numpy), device, requires_grad)
+
+    made.__name__ = made.__qualname__ = name
+    made.__doc__ = doc
+    return made
+
+
+zeros = _constant("zeros", np.zeros, "0 everywhere; float32 unless ``dtype`` says otherwise.")
+ones = _constant("ones", np.ones, "1 everywhere; float32 unless ``dtype`` says otherwise.")
+empty = _constant("empty", np.zeros, "Not filled in PyTorch; 0 everywhere here, so that programs repeat.")
+
+
+def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """1 on the diagonal of a matrix, else 0."""
+    wanted = float32 if dtype is None else dtype_of(dtype)
+    if n < 0 or (m is not None and m < 0):
+        raise RuntimeError(f"n must be greater or equal to 0, got {n if n < 0 else m}")
+    return placed("eye", np.eye(n, m, dtype=wanted.numpy), device, requires_grad)
+
+
+def _number(op: str, value: Any) -> Any:
+    if isinstance(value, BaseTensor) and value._array.size == 1:
+        return value.item()
+    if not isinstance(value, NUMBERS):
+        raise TypeError(f"{op}(): a bound or step is a number, not {type(value).__name__}")
+    return value
+
+
+def arange(*bounds: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, **named: Any) -> Tensor:
+    """Numbers from ``start`` (0) up to, not including, ``end``, by ``step`` (1).
+
+    ``arange(end)``, ``arange(start, end)`` or ``arange(start, end, step)``.
+    int64 when all are integers, else float32, unless ``dtype`` says otherwise.
+    """
+    numbers = [_number("arange", n) for n in bounds]
+    if not 1 <= len(numbers) + len(named) <= 3 or set(named) - {"start", "end", "step"}:
+        raise TypeError("arange() takes end, or start and end, or start, end and step")
+    if len(numbers) == 1 and "end" not in named:
+        numbers = [named.get("start", 0), *numbers]
+    names = ("start", "end", "step")
+    given = {"start": 0, "step": 1, **dict(zip(names, numbers, strict=False)), **named}
+    start, end, step = (_number("arange", given[name]) for name in names)
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if not all(math.isfinite(n) for n in (start, end, step)):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    whole = all(isinstance(n, (int, np.integer)) for n in (start, end, step))
+    wanted = (int64 if whole else float32) if dtype is None else dtype_of(dtype)
+    count = math.ceil((end - start) / step)
+    if count > engine.MOST_ELEMENTS:
+        raise RuntimeError(f"arange: {count} numbers are more than memory holds")
+    values = np.arange(count, dtype=np.int64 if whole else np.float64) * step + start
+    return placed("arange", values.astype(wanted.numpy), device, requires_grad)
+
+
+def linspace(
+    start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """``steps`` numbers in equal distances from ``start`` to ``end``, both included."""
+    wanted = (float32 if dtype is None else dtype_of(dtype)).numpy
+    start, end = wanted.type(_number("linspace", start)), wanted.type(_number("linspace", end))
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    if steps == 1:
+        return placed("linspace", np.array([start]), device, requires_grad)
+    # From both ends to the middle, as PyTorch does.
+    step = (end - start) / wanted.type(max(steps - 1, 1))
+    i = np.arange(steps)
+    forth, back = start + step * i.astype(wanted), end - step * (steps - 1 - i).astype(wanted)
+    values = np.where(i < steps // 2, forth, back).astype(wanted)
+    return placed("linspace", values, device, requires_grad)
+
+
+# ---------- like another ----------
+
+
+def like(op: str, x: Any, array: Callable[[tuple[int, ...], np.dtype], np.ndarray], named: dict[str, Any]) -> Tensor:
+    """A tensor in the shape, dtype and on the device of ``x``, unless ``named`` says otherwise."""
+    if not isinstance(x, BaseTensor):
+        raise TypeError(f"{op}(): argument 'input' (position 1) must be Tensor, not {type(x).__name__}")
+    unknown = set(named) - {"dtype", "device", "requires_grad", "memory_format", "layout"}
+    if unknown:
+        raise TypeError(f"{op}() got an unexpected keyword argument '{min(unknown)}'")
+    dtype = x._array.dtype if named.get("dtype") is None else dtype_of(named["dtype"]).numpy
+    device = named.get("device") or ("cpu" if gpu_of(x._array) is None else "cuda")
+    return placed(op, array(x._array.shape, dtype), device, named.get("requires_grad", False))
+
+
+def zeros_like(input: Tensor, **named: Any) -> Tensor:
+    """0 everywhere, in the shape, dtype and on the device of ``input``."""
+    return like("zeros_like", input, np.zeros, named)
+
+
+def ones_like(input: Tensor, **named: Any) -> Tensor:
+    """1 everywhere, in the shape, dtype and on the device of ``input``."""
+    return like("ones_like", input, np.ones, named)
+
+
+def empty_like(input: Tensor, **named: Any) -> Tensor:
+    """As :func:`zeros_like`."""
+    return like("empty_like", input, np.zeros, named)
+
+
+def full_like(input: Tensor, fill_value: Any, **named: Any) -> Tensor:
+    """``fill_value`` everywhere, in the shape, dtype and on the device of ``input``."""
+    return like("full_like", input, lambda s, d: np.full(s, stored("full_like", fill_value, d)), named)
+
+
+def _new(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    def method(self: Tensor, *given: Any, **named: Any) -> Tensor:
+        here = {"dtype": self.dtype, "device": self.device}
+        return make(*given, **{**here, **named})
+
+    method.__name__ = method.__qualname__ = f"new_{make.__name__}"
+    method.__doc__ = f"``torch.{make.__name__}`` with the dtype and device of this tensor."
+    return method
+
+
+for _make in (zeros, ones, empty, full, tensor):
+    setattr(Tensor, f"new_{_make.__name__}", _new(_make))
+
+
+# ---------- to numpy ----------
+
+
+def numpy(input: Tensor, *, force: bool = False) -> np.ndarray:
+    """The elements as an array on the same memory: a write through either is seen by both.
+
+    Raises:
+        RuntimeError: when a gradient is wanted: use ``detach()`` first.
+        TypeError: for a tensor on a GPU.
+    """
+    if not force:
+        if input._current() is not None:
+            raise RuntimeError(
+                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.\n"
+                "The array shares the memory: what is written through it is neither recorded nor counted."
+            )
+        if gpu_of(input._array) is not None:
+            raise TypeError(
+                "can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory "
+                "first."
+            )
+    if gpu_of(input._array) is not None:
+        return host_array(input._array)
+    counted = input
+    if isinstance(input._storage, Unversioned):  # the bytes are those of another storage
+        counted = as_kind(BaseTensor._alias(input._array, root(input._storage)))
+    return lent(counted)
+
+
+def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    array = numpy(self)
+    if dtype is not None and dtype != array.dtype:
+        if copy is False:
+            raise ValueError(f"a {SCALAR_NAMES[array.dtype]} tensor becomes an array of {dtype} by a copy only")
+        return array.astype(dtype)
+    return array.copy() if copy else array
+
+
+Tensor.numpy = numpy  # type: ignore[method-assign, assignment]
+Tensor.__array__ = __array__  # type: ignore[method-assign]
+
+
+def __dlpack__(self: Tensor, **named: Any) -> Any:
+    if isinstance(self._storage, Unversioned):
+        self = as_kind(BaseTensor._alias(self._array, root(self._storage)))
+    return dlpack.dlpack(self, **named)
+
+
+Tensor.__dlpack__ = __dlpack__  # type: ignore[attr-defined]

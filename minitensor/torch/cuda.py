@@ -1,0 +1,84 @@
+"""``torch.cuda``: the GPU and its memory. All sizes in bytes.
+
+Where there is no CUDA device, the GPU is the simulated one, which says so when it is first used.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minitensor import moving
+from minitensor.device import cuda as engine
+from minitensor.device.arrays import gpu_of
+from minitensor.device.places import device_named
+from minitensor.torch.dtypes import engine_place
+from minitensor.torch.generator import default_generator
+from minitensor.torch.missing import missing_in
+from minitensor.torch.tensor import Tensor, as_kind
+
+__all__ = [
+    *("current_device", "device_count", "empty_cache", "is_available", "manual_seed", "manual_seed_all"),
+    *("max_memory_allocated", "max_memory_reserved", "memory_allocated", "memory_reserved"),
+    *("reset_max_memory_allocated", "reset_peak_memory_stats", "set_device", "synchronize"),
+]
+
+max_memory_allocated = engine.max_memory_allocated
+max_memory_reserved = engine.max_memory_reserved
+memory_allocated = engine.memory_allocated
+memory_reserved = engine.memory_reserved
+reset_max_memory_allocated = engine.reset_max_memory_allocated
+reset_peak_memory_stats = engine.reset_peak_memory_stats
+empty_cache = engine.empty_cache
+synchronize = engine.synchronize
+
+
+def is_available() -> bool:
+    """True: there is a CUDA device, or else the simulated GPU. A program that asks first gets one or the other."""
+    return True
+
+
+def device_count() -> int:
+    """One: the CUDA device, or else the simulated GPU."""
+    return 1
+
+
+def current_device() -> int:
+    """The number of the GPU in use: there is one, 0."""
+    return 0
+
+
+def set_device(device: Any) -> None:
+    """Choose among several GPUs: there is one.
+
+    Raises:
+        RuntimeError: for any other.
+    """
+    engine_place(device)
+
+
+def manual_seed(seed: int) -> None:
+    """Begin the random numbers anew: there is one generator for all devices."""
+    default_generator.manual_seed(seed)
+
+
+manual_seed_all = manual_seed
+
+
+def moved(x: Tensor, device: Any) -> Tensor:
+    """``x`` on a device: itself, or a copy there, which gradients pass through."""
+    gpu = device_named("to", engine_place(device))
+    return x if gpu_of(x._array) is gpu else as_kind(moving.moved(x, gpu))
+
+
+def cuda(input: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
+    """The tensor on the GPU: itself, or a copy there."""
+    return moved(input, "cuda" if device is None else device)
+
+
+def cpu(input: Tensor) -> Tensor:
+    """The tensor on the host: itself, or a copy there."""
+    return moved(input, "cpu")
+
+
+Tensor.cuda, Tensor.cpu = cuda, cpu  # type: ignore[attr-defined]
+__getattr__ = missing_in("torch.cuda", lambda: __all__)

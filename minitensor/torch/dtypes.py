@@ -1,0 +1,149 @@
+"""Element types, shapes and devices as PyTorch names and prints them: ``torch.float32``, ``torch.Size([2])``."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from minitensor.device.arrays import gpu_of
+from minitensor.dtypes import DTYPES, DType
+from minitensor.dtypes import dtype_of as engine_dtype_of
+from minitensor.tensor import Tensor as BaseTensor
+
+
+class dtype(DType):
+    """An element type. Equal to the engine's type of the same name; prints as ``torch.float32``."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    @property
+    def is_floating_point(self) -> bool:
+        """Whether its numbers have fractions."""
+        return self.numpy.kind == "f"
+
+    @property
+    def is_complex(self) -> bool:
+        """False: there are no complex types here."""
+        return False
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (dtype_of, (self.name,))
+
+
+float32, float64, int32, int64, bool_ = map(dtype, ("float32", "float64", "int32", "int64", "bool"))
+BY_NUMPY = {each.numpy: each for each in (float32, float64, int32, int64, bool_)}
+BY_NAME = {each.name: each for each in BY_NUMPY.values()}
+
+#: How PyTorch's errors call an element type.
+SCALAR_NAMES = {
+    float32.numpy: "Float",
+    float64.numpy: "Double",
+    int32.numpy: "Int",
+    int64.numpy: "Long",
+    bool_.numpy: "Bool",
+}
+
+
+def dtype_of(given: Any) -> dtype:
+    """The element type that was asked for: a dtype of either vocabulary, a name, or ``float``, ``int``, ``bool``.
+
+    Raises:
+        TypeError: when there is none such here.
+    """
+    if isinstance(given, dtype):
+        return given
+    if given is float or given is int or given is bool:
+        return {float: float32, int: int64, bool: bool_}[given]
+    if isinstance(given, str):
+        given = given.removeprefix("torch.")
+    try:
+        return BY_NAME[engine_dtype_of(given).name]
+    except TypeError:
+        known = ", ".join(f"torch.{name}" for name in DTYPES)
+        raise TypeError(f"dtype {given!r} is not supported here; a tensor holds one of {known}") from None
+
+
+class Size(tuple):  # noqa: SLOT001
+    """A shape: a tuple that prints as ``torch.Size([2, 3])``."""
+
+    def __repr__(self) -> str:
+        return f"torch.Size([{', '.join(map(str, self))}])"
+
+    def numel(self) -> int:
+        """How many elements a tensor of this shape has."""
+        count = 1
+        for length in self:
+            count *= length
+        return count
+
+    def __getitem__(self, index: Any) -> Any:
+        picked = super().__getitem__(index)
+        return Size(picked) if isinstance(index, slice) else picked
+
+    def __add__(self, other: Any) -> Size:
+        return Size(super().__add__(tuple(other)))
+
+
+class device:
+    """Where a tensor lies: ``torch.device("cpu")``, ``torch.device("cuda:0")``.
+
+    Where there is no CUDA device, "cuda" is the simulated GPU, which says so when it is first used.
+
+    Raises:
+        RuntimeError: for any other device.
+    """
+
+    __slots__ = ("type", "index")
+
+    def __init__(self, name: Any, index: int | None = None) -> None:
+        if isinstance(name, device):
+            self.type, self.index = name.type, name.index
+            return
+        if isinstance(name, (int, np.integer)) and not isinstance(name, bool):
+            name, index = "cuda", int(name)
+        found = re.fullmatch(r"(cpu|cuda|gpu)(?::(\d+|sim))?", str(name))
+        if found is None:
+            raise RuntimeError(
+                f"Expected one of cpu, cuda device type at start of device string: {name}\n"
+                f"There are torch.device('cpu') and torch.device('cuda') here."
+            )
+        self.type = "cuda" if found[1] == "gpu" else found[1]
+        self.index = index if found[2] is None or found[2] == "sim" else int(found[2])
+
+    def __repr__(self) -> str:
+        index = "" if self.index is None else f", index={self.index}"
+        return f"device(type='{self.type}'{index})"
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, device) and (self.type, self.index) == (other.type, other.index)
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.index))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (device, (str(self),))
+
+
+def device_of(x: BaseTensor) -> device:
+    """The device that a tensor lies on."""
+    return device("cpu") if gpu_of(x._array) is None else device("cuda", 0)
+
+
+def engine_place(given: Any) -> str:
+    """The engine's name of a device that was asked for.
+
+    Raises:
+        RuntimeError: for a second GPU.
+    """
+    asked = device(given)
+    if asked.index not in (None, 0):
+        raise RuntimeError(f"CUDA error: invalid device ordinal\nThere is one GPU, 'cuda:0', not {str(asked)!r}.")
+    return "cpu" if asked.type == "cpu" else "gpu"

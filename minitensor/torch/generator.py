@@ -1,0 +1,165 @@
+"""PyTorch's random numbers on the CPU, number for number.
+
+Its generator is the Mersenne Twister MT19937, begun with ``manual_seed``'s number as Matsumoto and Nishimura's
+``init_genrand`` does. What is made of its 32-bit draws follows ``ATen/core/DistributionsHelper.h`` and
+``ATen/native/cpu/DistributionTemplates.h``:
+
+* uniform, float32: the low 24 bits of one draw; float64: the low 53 bits of two, the first of which is the high word;
+* normal, fewer than 16 elements or not contiguous: Box and Muller's pair in double precision of two 53-bit draws, the
+  second number kept for the next call;
+* normal, 16 elements and more: uniform numbers in place, turned into pairs 8 elements apart; a rest is drawn anew with
+  the 16 elements that it ends. PyTorch computes these logarithms and cosines with vector code of its own, so a result
+  may differ in the last bit.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+from typing import Any
+
+import numpy as np
+
+_TWO_PI = 2.0 * math.pi
+_SINGLE = 2.0**-24
+_DOUBLE = 2.0**-53
+#: Numbers that are drawn at once: what a big tensor takes besides itself stays at some MiB.
+_AT_ONCE = 1 << 18
+
+
+class Generator:
+    """A sequence of random numbers. ``device`` is always the CPU: a simulated GPU draws there, too."""
+
+    __slots__ = ("_bits", "_seed", "_kept")
+
+    def __init__(self, device: Any = "cpu") -> None:
+        self._bits = np.random.MT19937()
+        self._kept: float | None = None
+        self.manual_seed(67280421310721)
+
+    # ---------- the state ----------
+
+    def manual_seed(self, seed: Any) -> Generator:
+        """Begin the sequence that ``seed`` stands for. Of its 64 bits the low 32 matter, as in PyTorch.
+
+        Raises:
+            TypeError, RuntimeError: when it is no integer, or takes more than 64 bits.
+        """
+        try:
+            number = int(seed) if isinstance(seed, float) and seed.is_integer() else seed.__index__()
+        except (AttributeError, TypeError):
+            raise TypeError(f"manual_seed(): a seed is an integer, not {seed!r}") from None
+        if not -(2**63) <= number < 2**64:
+            raise RuntimeError(f"Overflow when unpacking long: a seed has 64 bits, and {number} takes more")
+        self._seed = number % 2**64
+        self._bits._legacy_seeding(self._seed & 0xFFFFFFFF)
+        self._kept = None
+        return self
+
+    def seed(self) -> int:
+        """Begin a sequence that nobody knows; its seed is returned."""
+        number = secrets.randbits(63)
+        self.manual_seed(number)
+        return number
+
+    def initial_seed(self) -> int:
+        """The seed that the sequence began with."""
+        return self._seed
+
+    def state(self) -> tuple[Any, ...]:
+        """All that the next numbers depend on."""
+        inner = self._bits.state["state"]
+        return inner["key"].copy(), int(inner["pos"]), self._seed, self._kept
+
+    def set_state(self, state: tuple[Any, ...]) -> None:
+        """Go on from a state that :meth:`state` gave."""
+        key, pos, self._seed, self._kept = state
+        self._bits.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": pos}}
+
+    # ---------- draws ----------
+
+    def words(self, count: int) -> np.ndarray:
+        """``count`` draws of 32 bits, as uint64."""
+        return self._bits.random_raw(count)
+
+    def long_words(self, count: int) -> np.ndarray:
+        """``count`` draws of 64 bits: each two of 32, the high one first."""
+        pairs = self.words(2 * count).reshape(-1, 2)
+        return (pairs[:, 0] << np.uint64(32)) | pairs[:, 1]
+
+    def _doubles(self, count: int) -> np.ndarray:
+        return (self.long_words(count) & np.uint64(2**53 - 1)).astype(np.float64) * _DOUBLE
+
+    def uniform(self, shape: tuple[int, ...], dtype: np.dtype, low: float = 0.0, high: float = 1.0) -> np.ndarray:
+        """Even numbers from ``low`` (included) to ``high`` (excluded)."""
+        made = np.empty(math.prod(shape), dtype)
+        low, high = dtype.type(low), dtype.type(high)
+        for begin in range(0, made.size, _AT_ONCE):
+            part = made[begin : begin + _AT_ONCE]
+            if dtype == np.float32:
+                drawn = (self.words(part.size) & np.uint64(2**24 - 1)).astype(np.float64)
+                drawn *= _SINGLE
+            else:
+                drawn = self._doubles(part.size)
+            with np.errstate(all="ignore"):
+                # In double precision but for the width of the interval, as PyTorch computes it.
+                drawn *= np.float64(high - low)
+                drawn += np.float64(low)
+                part[...] = drawn
+        return made.reshape(shape)
+
+    def one_normal(self) -> float:
+        """One number from the normal distribution of mean 0 and deviation 1."""
+        if self._kept is not None:
+            drawn, self._kept = self._kept, None
+            return drawn
+        first, second = self._doubles(2).tolist()
+        radius = math.sqrt(-2.0 * math.log1p(-second))
+        angle = _TWO_PI * first
+        self._kept = radius * math.sin(angle)
+        return radius * math.cos(angle)
+
+    def normal(
+        self, shape: tuple[int, ...], dtype: np.dtype, mean: float = 0.0, std: float = 1.0, dense: bool = True
+    ) -> np.ndarray:
+        """Numbers from the normal distribution; ``dense`` says whether they go into contiguous memory."""
+        count = math.prod(shape)
+        if count < 16 or not dense:
+            return np.array([self.one_normal() * std + mean for _ in range(count)], dtype).reshape(shape)
+        drawn = self.uniform((count,), dtype)
+        whole = count // 16 * 16
+        for begin in range(0, whole, _AT_ONCE):
+            self._pairs(drawn[begin : min(begin + _AT_ONCE, whole)].reshape(-1, 16), mean, std)
+        if whole < count:
+            rest = drawn[count - 16 :]
+            rest[:] = self.uniform((16,), dtype)
+            self._pairs(rest.reshape(1, 16), mean, std)
+        return drawn.reshape(shape)
+
+    @staticmethod
+    def _pairs(rows: np.ndarray, mean: float, std: float) -> None:
+        """Turn rows of 16 even numbers into normal ones, in place."""
+        kind = rows.dtype.type
+        radius = np.sqrt(kind(-2) * np.log(kind(1) - rows[:, :8]))
+        angle = kind(_TWO_PI) * rows[:, 8:]
+        rows[:, :8] = radius * np.cos(angle) * kind(std) + kind(mean)
+        rows[:, 8:] = radius * np.sin(angle) * kind(std) + kind(mean)
+
+    def integers(self, shape: tuple[int, ...], low: int, high: int) -> np.ndarray:
+        """Whole numbers from ``low`` (included) to ``high`` (excluded)."""
+        span = high - low
+        drawn = self.long_words(math.prod(shape)) if span >= 2**32 else self.words(math.prod(shape))
+        return ((drawn % np.uint64(span)).astype(np.int64) + np.int64(low)).reshape(shape)
+
+    def permutation(self, count: int) -> np.ndarray:
+        """The numbers from 0 to ``count`` - 1 in any order."""
+        order = np.arange(count, dtype=np.int64)
+        for i, word in enumerate(self.words(max(count - 1, 0)).tolist()):
+            j = i + word % (count - i)
+            order[i], order[j] = order[j], order[i]
+        return order
+
+
+#: The generator of the whole program, which ``torch.manual_seed`` begins anew.
+default_generator = Generator()
+default_generator.seed()

@@ -1,0 +1,56 @@
+"""Names that the engine's tensor has and PyTorch's has not: asking a tensor of this vocabulary for one is an error.
+
+It names what PyTorch calls the same. Names that only tell something (``offset``, ``place``) stay: the engine and the
+pictures of memory read them on tensors of both kinds.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minitensor.tensor import Tensor as BaseTensor
+from minitensor.torch import creation, data, functions, indexing, operators, parts, rebinding, views  # noqa: F401  # they define names
+from minitensor.torch.missing import NOT_HERE
+from minitensor.torch.tensor import Tensor
+
+#: Read by the engine on tensors of both kinds.
+_KEPT = frozenset((
+    *("astype", "inplace_version", "is_contiguous", "name", "nbytes", "ndim", "offset", "place", "scale"),
+    *("stop_gradient", "strides", "data_ptr", "element_size", "is_leaf"),
+))  # fmt: skip
+
+#: What PyTorch says for a name of Paddle, where the spelling is far from it.
+MEANT = {
+    "bitwise_invert": "bitwise_not",
+    "cast": "to",
+    "cast_": "to",
+    "clear_grad": "grad",
+    "clear_gradient": "grad",
+    "fill_diagonal_tensor": "diagonal",
+    "floor_mod": "remainder",
+    "greater_than": "greater",
+    "less_than": "less",
+    "mod": "remainder",
+    "put_along_axis": "scatter",
+    "put_along_axis_": "scatter_",
+    "scale_": "mul_",
+    "set_value": "copy_",
+    "take_along_axis": "gather",
+}
+
+
+class Hidden:
+    """Not there: Python goes on to the tensor's ``__getattr__``, which says so."""
+
+    __slots__ = ()
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        raise AttributeError
+
+
+HIDDEN = frozenset(
+    name for name in dir(BaseTensor) if not name.startswith("_") and name not in _KEPT and name not in vars(Tensor)
+)
+for _name in HIDDEN:
+    setattr(Tensor, _name, Hidden())
+NOT_HERE["'Tensor' object"] = HIDDEN, MEANT

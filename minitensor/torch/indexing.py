@@ -1,0 +1,231 @@
+"""``x[index]``, ``x[index] = value`` and ``copy_``.
+
+A basic index (integers, slices, None, ...) gives a view. An index with a list, a mask or a tensor of integers gives a
+copy. Assigning writes in place either way.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minitensor import indexing as engine
+from minitensor.dtypes import FLOATS
+from minitensor.history import Operation, is_protected
+from minitensor.modes import modes
+from minitensor.operands import NUMBERS
+from minitensor.parts import Pick
+from minitensor.regions import writeable
+from minitensor.tensor import Tensor as BaseTensor
+from minitensor.torch import views
+from minitensor.torch.creation import as_tensor
+from minitensor.torch.dtypes import SCALAR_NAMES
+from minitensor.torch.tensor import Tensor, as_kind
+from minitensor.torch.words import leaf_written, overlapping_target, sizes_differ
+
+
+def _is_advanced(entry: Any) -> bool:
+    if isinstance(entry, BaseTensor):
+        return entry._array.ndim > 0 or entry._array.dtype.kind != "i"
+    return isinstance(entry, (list, tuple, np.ndarray, bool, np.bool_))
+
+
+def _entries(x: Tensor, index: Any) -> tuple[Any, ...]:
+    """The index as a tuple, checked as PyTorch checks it.
+
+    Raises:
+        IndexError, TypeError, ValueError: in PyTorch's words.
+    """
+    entries = index if isinstance(index, tuple) else (index,)
+    entries = tuple(list(e) if isinstance(e, (tuple, range)) else e for e in entries)
+    shape = x._array.shape
+    taken = 0
+    for entry in entries:
+        if entry is None or entry is Ellipsis or isinstance(entry, (bool, np.bool_)):
+            continue
+        mask = isinstance(entry, BaseTensor) and entry._array.dtype.kind == "b"
+        taken += entry._array.ndim if mask else 1
+    if taken > len(shape):
+        if not shape and isinstance(entries[0], slice):
+            raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+        if not shape and not _is_advanced(entries[0]):
+            raise IndexError(
+                "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
+                "convert a 0-dim tensor to a number"
+            )
+        raise IndexError(f"too many indices for tensor of dimension {len(shape)}")
+    d = 0
+    for entry in entries:
+        if entry is Ellipsis:
+            d += len(shape) - taken
+        elif isinstance(entry, slice):
+            if entry.step is not None and int(entry.step) <= 0:
+                raise ValueError("step must be greater than zero")
+            d += 1
+        elif entry is not None and not _is_advanced(entry):
+            try:
+                number = entry.__index__()
+            except (AttributeError, TypeError):
+                raise IndexError(
+                    "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
+                    f"(got {type(entry).__name__})"
+                ) from None
+            if not -shape[d] <= number < shape[d]:
+                raise IndexError(f"index {number} is out of bounds for dimension {d} with size {shape[d]}")
+            d += 1
+        elif entry is not None and not isinstance(entry, (bool, np.bool_)):
+            mask = isinstance(entry, BaseTensor) and entry._array.dtype.kind == "b"
+            if isinstance(entry, BaseTensor) and entry._array.dtype in FLOATS:
+                raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+            if mask:
+                for k, n in enumerate(entry._array.shape):
+                    if n != shape[d + k]:
+                        raise IndexError(
+                            f"The shape of the mask {list(entry._array.shape)} at index {k} does not match the shape "
+                            f"of the indexed tensor {list(shape)} at index {d + k}"
+                        )
+            d += entry._array.ndim if mask else 1
+    return entries
+
+
+def _basic(x: Tensor, entries: tuple[Any, ...]) -> tuple[tuple[Any, ...], views.View]:
+    """The index for numpy, and the operation that PyTorch records last for it.
+
+    Among others a slice of everything does nothing there; alone it is a slice all the same.
+    """
+    op = views.ALIAS
+    index: list[Any] = []
+    d = 0
+    taken = sum(1 for entry in entries if entry is not None and entry is not Ellipsis)
+    for entry in entries:
+        if entry is None:
+            op = views.NEW_DIMENSION
+        elif entry is Ellipsis:
+            d += x._array.ndim - taken
+        else:
+            if isinstance(entry, slice):
+                entry = slice(*(None if n is None else n.__index__() for n in (entry.start, entry.stop, entry.step)))
+                length = x._array.shape[d]
+                op = op if len(entries) > 1 and entry.indices(length) == (0, length, 1) else views.SLICE
+            else:
+                entry, op = entry.__index__(), views.SELECT
+            d += 1
+        index.append(entry)
+    return tuple(index), op
+
+
+def _takes_all(x: Tensor, entries: tuple[Any, ...]) -> bool:
+    """Whether a basic index picks the tensor as it is."""
+    pairs = zip(entries, x._array.shape, strict=False)
+    return all(entry is Ellipsis or (isinstance(entry, slice) and entry.indices(n) == (0, n, 1)) for entry, n in pairs)
+
+
+def getitem(x: Tensor, index: Any) -> Tensor:
+    """``x[index]``: a view for a basic index, a copy for an advanced one."""
+    entries = _entries(x, index)
+    if not any(map(_is_advanced, entries)):
+        plain, op = _basic(x, entries)
+        pick = Pick(plain)
+        return views.shown(x, pick(x._array), op, pick)
+    try:
+        return as_kind(engine.getitem(x, entries))
+    except IndexError as error:
+        raise IndexError(str(error).partition(";")[0].replace("for axis", "for dimension")) from None
+
+
+def _check_value(x: Tensor, entries: tuple[Any, ...], value: Any, op: str) -> None:
+    """Raise RuntimeError where ``value`` does not fit into what the index picks."""
+    plain, advanced = engine._plain(entries, x._array)
+    try:
+        shape = x._array[plain].shape
+    except (IndexError, ValueError) as error:
+        raise IndexError(str(error).partition(";")[0].replace("for axis", "for dimension")) from None
+    have = value._array.shape if isinstance(value, BaseTensor) else np.shape(value)
+    short = have
+    while op == "setitem" and len(short) > len(shape) and short[0] == 1:
+        short = short[1:]
+    try:
+        fits = np.broadcast_shapes(short, shape) == shape
+    except ValueError:
+        fits = False
+    if fits:
+        return
+    if advanced:
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(have)} cannot be broadcast to indexing result of shape "
+            f"{list(shape)}"
+        )
+    value = value if isinstance(value, BaseTensor) else as_tensor(value)
+    if op == "copy_":
+        try:
+            whole = np.broadcast_shapes(have, shape)
+        except ValueError:
+            raise sizes_differ([shape, have]) from None
+        raise RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(whole)}")
+    raise _expansion(value, tuple(short), tuple(shape))
+
+
+def _expansion(value: BaseTensor, have: tuple[int, ...], want: tuple[int, ...]) -> RuntimeError:
+    """``value`` can not be repeated to ``want``; ``have`` is its shape without leading 1s that are too many."""
+    lead = len(want) - len(have)
+    for i in range(len(want) - 1, lead - 1, -1) if lead >= 0 else ():
+        n, m = want[i], have[i - lead]
+        if n != m and m != 1:
+            return RuntimeError(
+                f"The expanded size of the tensor ({n}) must match the existing size ({m}) at non-singleton dimension "
+                f"{i}.  Target sizes: {list(want)}.  Tensor sizes: {list(have)}"
+            )
+    return RuntimeError(
+        f"expand(torch.{SCALAR_NAMES[value._array.dtype]}Tensor{{{list(have)}}}, size={list(want)}): the number of "
+        f"sizes provided ({len(want)}) must be greater or equal to the number of dimensions in the tensor ({len(have)})"
+    )
+
+
+def _store(x: Tensor, entries: tuple[Any, ...], value: Any, op: str) -> None:
+    if not isinstance(value, (BaseTensor, np.ndarray, *NUMBERS)):
+        raise TypeError(f"can't assign a {type(value).__name__} to a torch.{x.dtype.name} tensor")
+    through_view = op == "setitem" and not any(map(_is_advanced, entries)) and not _takes_all(x, entries)
+    if through_view:
+        _check_value(x, entries, value, op)
+    if modes.grad and is_protected(x):
+        raise leaf_written(op, is_view=through_view or not x.is_leaf)
+    if not through_view:
+        _check_value(x, entries, value, op)
+    if not writeable(x._array):
+        raise overlapping_target(op)
+    try:
+        engine.store_at(x, entries, value, op)
+    except ValueError as error:
+        raise RuntimeError(str(error)) from None
+
+
+def setitem(x: Tensor, index: Any, value: Any) -> None:
+    """``x[index] = value``: write into the storage of ``x``. Floats are truncated where it holds integers."""
+    _store(x, _entries(x, index), value, "setitem")
+
+
+class Copied(Operation):
+    """What ``copy_`` does to all of a tensor, as ``grad_fn`` shows it."""
+
+    __slots__ = ("torch_name",)
+
+
+COPY = Copied("copy_", engine.SET_PART.backward, onward=engine.SET_PART.onward)
+COPY.torch_name = "CopyBackwards"
+
+
+def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
+    """Overwrite the tensor with the numbers of ``src``, broadcast to its shape. A gradient flows to ``src``."""
+    if not isinstance(src, BaseTensor):
+        raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
+    _store(input, (), src, "copy_")
+    node = input._node
+    if node is not None and node.op is engine.SET_PART and node.shape == input._array.shape:
+        node.op = COPY
+    return input
+
+
+Tensor.__getitem__ = getitem  # type: ignore[attr-defined]
+Tensor.__setitem__ = setitem  # type: ignore[attr-defined]
+Tensor.copy_ = copy_  # type: ignore[attr-defined]

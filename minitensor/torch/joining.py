@@ -1,0 +1,70 @@
+"""Several tensors as one, and one repeated: copies on a new storage."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from minitensor import joining
+from minitensor.tensor import Tensor as BaseTensor
+from minitensor.torch.compiling import FUNCTIONS as TABLE
+from minitensor.torch.naming import called
+from minitensor.torch.tensor import Tensor, as_dim, as_kind
+
+
+def _tensors(op: str, tensors: Any) -> list[Tensor]:
+    if not isinstance(tensors, (list, tuple)):
+        raise TypeError(
+            f"{op}(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(tensors).__name__}"
+        )
+    if not tensors:
+        raise RuntimeError(f"{op}(): expected a non-empty list of Tensors")
+    for i, x in enumerate(tensors):
+        if not isinstance(x, BaseTensor):
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(x).__name__}")
+    return list(tensors)
+
+
+def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+    """The tensors one behind the other along ``dim``, on a new storage."""
+    given = _tensors("cat", tensors)
+    for i, x in enumerate(given):
+        if x._array.ndim == 0:
+            raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
+    # An empty vector joins anything, as it always did in PyTorch.
+    joined = [x for x in given if x._array.shape != (0,)] or given
+    dim = as_dim(dim, joined[0]._array.ndim)
+    first = joined[0]._array.shape
+    for i, x in enumerate(joined):
+        if x._array.ndim != len(first):
+            raise RuntimeError(f"Tensors must have same number of dimensions: got {len(first)} and {x._array.ndim}")
+        for d, (n, m) in enumerate(zip(first, x._array.shape, strict=True)):
+            if d != dim and n != m:
+                raise RuntimeError(
+                    f"Sizes of tensors must match except in dimension {dim}. Expected size {n} but got size {m} for "
+                    f"tensor number {i} in the list."
+                )
+    return as_kind(joining.concat(joined, dim))
+
+
+def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+    """The tensors, all of one shape, side by side along a new ``dim``, on a new storage."""
+    given = _tensors("stack", tensors)
+    first = given[0]._array.shape
+    for i, x in enumerate(given):
+        if x._array.shape != first:
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and "
+                f"{list(x._array.shape)} at entry {i}"
+            )
+    return as_kind(joining.stack(given, as_dim(dim, len(first) + 1)))
+
+
+def repeat(input: Tensor, *sizes: Any) -> Tensor:
+    """A copy with the elements repeated so many times along each dimension."""
+    times = list(sizes[0]) if len(sizes) == 1 and isinstance(sizes[0], (list, tuple)) else list(sizes)
+    shape = (1,) * (len(times) - input._array.ndim) + input._array.shape
+    x: Any = input.reshape(shape)  # type: ignore[attr-defined]
+    for d, n in enumerate(times):
+        x = cat([x] * n, d) if n else x.narrow(d, 0, 0)
+    return called(TABLE["clone"](x) if x._storage is input._storage else x, "RepeatBackward0")

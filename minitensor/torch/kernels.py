@@ -1,0 +1,171 @@
+"""Forward functions that compute something else under PyTorch's names than under Paddle's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minitensor.device.arrays import host_array, like
+from minitensor.dtypes import FLOATS
+from minitensor.kernels import elementwise, rounding
+from minitensor.kernels.numbers import number
+from minitensor.tensor import Tensor
+from minitensor.torch.generator import Generator, default_generator
+
+Array = np.ndarray
+
+
+def round_half_to_even(a: Array, decimals: int, out: Array | None = None) -> Array:
+    """``a`` rounded to so many places, halves to the even neighbour: 0.5 to 0, 1.5 to 2, 2.5 to 2."""
+    if a.dtype not in FLOATS:
+        if a.dtype == np.bool_:
+            raise TypeError("bools are not rounded; convert first: `x.long()`")
+        return np.positive(a, out=out)
+    if decimals == 0:
+        return np.rint(a, out=out)
+    scale = a.dtype.type(10.0 ** abs(decimals))
+    with np.errstate(all="ignore"):
+        scaled = np.multiply(a, scale, out=out) if decimals > 0 else np.divide(a, scale, out=out)
+        scaled = np.rint(scaled, out=out)
+        return np.divide(scaled, scale, out=out) if decimals > 0 else np.multiply(scaled, scale, out=out)
+
+
+def power(a: Array, b: Array, out: Array | None = None) -> Array:
+    """``a ** b``; of integers to negative powers, which are tensors, what is left of the fraction: 0, 1 or -1."""
+    if a.dtype not in FLOATS and a.dtype != np.bool_ and b.ndim and bool((b < 0).any()):
+        a = np.broadcast_to(a, np.broadcast_shapes(a.shape, b.shape))
+        ones = np.where(a == 1, 1, np.where(a == -1, 1 - 2 * np.abs(b % 2), 0))
+        made = np.where(b < 0, ones, np.power(a, np.maximum(b, 0))).astype(a.dtype)
+        if out is None:
+            return made
+        np.copyto(out, made)
+        return out
+    return elementwise.power(a, b, out)
+
+
+def remainder(a: Array, b: Array, out: Array | None = None) -> Array:
+    """``a`` less the multiple of ``b`` below it; a zero keeps the sign of ``a``."""
+    if a.dtype not in FLOATS:
+        return rounding.remainder(a, b, out)
+    with np.errstate(all="ignore"):
+        left = np.fmod(a, b)
+        return np.add(left, np.where((left != 0) & ((b < 0) != (left < 0)), b, a.dtype.type(0) * left), out=out)
+
+
+def frac(a: Array, out: Array | None = None) -> Array:
+    """``a`` less its whole part."""
+    if a.dtype not in FLOATS:
+        return rounding.frac(a, out)
+    with np.errstate(all="ignore"):
+        return np.subtract(a, np.trunc(a), out=out)
+
+
+def zero(a: Array, out: Array) -> Array:
+    """0 everywhere, or False."""
+    np.copyto(out, 0, casting="unsafe")
+    return out
+
+
+# ---------- random numbers, drawn in the order of memory ----------
+
+
+def _in_memory_order(array: Array) -> Array:
+    """The same elements with the dimensions in the order in which PyTorch fills them: longest stride first."""
+    return array.transpose(sorted(range(array.ndim), key=lambda d: -abs(array.strides[d])))
+
+
+def _generator(given: Any) -> Generator:
+    if given is None:
+        return default_generator
+    if not isinstance(given, Generator):
+        raise TypeError(f"generator is a torch.Generator or None, not {type(given).__name__}")
+    return given
+
+
+def _fill(out: Array, drawn: Array) -> Array:
+    np.copyto(out, like(drawn, out))
+    return out
+
+
+def _writable(out: Array, only_floats: bool = True) -> None:
+    if only_floats and out.dtype not in FLOATS:
+        raise TypeError(f"such random numbers are not of dtype {out.dtype.name}")
+    if not out.flags.writeable:
+        raise ValueError("assignment destination is read-only")
+
+
+def uniform(a: Array, low: float, high: float, generator: Any, out: Array) -> Array:
+    """Evenly from ``low`` to ``high``."""
+    _writable(out)
+    low, high = number("uniform_", "from", low), number("uniform_", "to", high)
+    if not low <= high:
+        raise ValueError(f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}")
+    cells = _in_memory_order(out)
+    _fill(cells, _generator(generator).uniform(cells.shape, out.dtype, low, high))
+    return out
+
+
+def normal_arguments(mean: Any, std: Any, generator: Any) -> tuple[Any, ...]:
+    """Two numbers, the second not below 0."""
+    mean, std = number("normal_", "mean", mean), number("normal_", "std", std)
+    if not std >= 0:
+        raise ValueError(f"normal expects std >= 0.0, but found std {std}")
+    return mean, std, generator
+
+
+def normal(a: Array, mean: float, std: float, generator: Any, out: Array) -> Array:
+    """From the normal distribution."""
+    _writable(out)
+    dense = bool(out.flags.c_contiguous)
+    cells = _in_memory_order(out)
+    _fill(cells, _generator(generator).normal(cells.shape, out.dtype, mean, std, dense))
+    return out
+
+
+def bernoulli_arguments(p: Any, generator: Any) -> tuple[Any, ...]:
+    """A probability, or an array of them."""
+    p = host_array(p._array) if isinstance(p, Tensor) else number("bernoulli_", "p", p)
+    if np.any(np.less(p, 0)) or np.any(np.greater(p, 1)):
+        raise ValueError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+    return p, generator
+
+
+def bernoulli(a: Array, p: Any, generator: Any, out: Array) -> Array:
+    """1 with probability ``p``, else 0."""
+    _writable(out, only_floats=False)
+    if isinstance(p, np.ndarray):
+        p = np.broadcast_to(p, out.shape)
+    drawn = _generator(generator).uniform(out.shape, p.dtype if isinstance(p, np.ndarray) else np.dtype(np.float64))
+    return _fill(out, drawn < p)
+
+
+def exponential(a: Array, lambd: Any, generator: Any, out: Array) -> Array:
+    """From the exponential distribution of rate ``lambd``."""
+    _writable(out)
+    rate = number("exponential_", "lambd", lambd)
+    if not rate > 0:
+        raise ValueError(f"exponential_ expects lambda > 0.0, but found lambda={rate}")
+    return _fill(out, -np.log1p(-_generator(generator).uniform(out.shape, np.dtype(np.float64))) / rate)
+
+
+def random_arguments(from_: Any, to: Any, generator: Any) -> tuple[Any, ...]:
+    """Two integers, the second perhaps None."""
+    return from_, to, generator
+
+
+def random(a: Array, from_: int, to: int | None, generator: Any, out: Array) -> Array:
+    """Whole numbers from ``from_`` to ``to``, or up to the largest that the dtype holds exactly."""
+    _writable(out, only_floats=False)
+    draw = _generator(generator)
+    if to is None:
+        if from_:
+            from_, to = 0, from_
+        else:
+            bits = {"float32": 24, "float64": 53, "int32": 31, "int64": 63, "bool": 1}[out.dtype.name]
+            words = draw.long_words(out.size) if bits > 32 else draw.words(out.size)
+            most = 2**bits + (1 if out.dtype in FLOATS else 0)
+            return _fill(out, (words % np.uint64(most)).reshape(out.shape))
+    if not from_ < to:
+        raise ValueError(f"random_ expects 'from' to be less than 'to', but got from={from_} >= to={to}")
+    return _fill(out, draw.integers(out.shape, from_, to))

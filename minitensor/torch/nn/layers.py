@@ -1,0 +1,276 @@
+"""Modules that networks are built of. Parameters begin as PyTorch's do, random numbers included."""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import Any
+
+from minitensor.torch.creation import empty
+from minitensor.torch.nn import functional as F
+from minitensor.torch.nn import init
+from minitensor.torch.nn.module import Module
+from minitensor.torch.nn.parameter import Parameter
+from minitensor.torch.tensor import Tensor
+
+
+class Linear(Module):
+    """``y = x @ weight.T + bias``; ``weight`` has shape [out_features, in_features]."""
+
+    def __init__(
+        self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__()
+        self.in_features, self.out_features = in_features, out_features
+        self.weight = Parameter(empty((out_features, in_features), device=device, dtype=dtype))
+        self.bias = Parameter(empty(out_features, device=device, dtype=dtype)) if bias else None
+        if not bias:
+            self.register_parameter("bias", None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the parameters anew."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.bias is not None:
+            bound = 1 / math.sqrt(self.in_features) if self.in_features > 0 else 0
+            init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The products."""
+        return F.linear(input, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        """The sizes."""
+        return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
+
+
+class Identity(Module):
+    """The input itself."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The input itself."""
+        return input
+
+
+class Flatten(Module):
+    """The dimensions from ``start_dim`` to ``end_dim`` as one."""
+
+    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
+        super().__init__()
+        self.start_dim, self.end_dim = start_dim, end_dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The flattened input."""
+        return input.flatten(self.start_dim, self.end_dim)  # type: ignore[attr-defined]
+
+    def extra_repr(self) -> str:
+        """The dimensions."""
+        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
+
+
+class ReLU(Module):
+    """The input where it is positive, else 0; with ``inplace=True`` written into the input."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The result."""
+        return F.relu(input, inplace=self.inplace)
+
+    def extra_repr(self) -> str:
+        """Whether it writes."""
+        return "inplace=True" if self.inplace else ""
+
+
+class ReLU6(ReLU):
+    """The input between 0 and 6."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The result."""
+        return F.relu6(input, inplace=self.inplace)
+
+
+class LeakyReLU(Module):
+    """The input where it is positive, else ``negative_slope`` times the input."""
+
+    def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
+        super().__init__()
+        self.negative_slope, self.inplace = negative_slope, inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The result."""
+        return F.leaky_relu(input, self.negative_slope, inplace=self.inplace)
+
+    def extra_repr(self) -> str:
+        """The slope, and whether it writes."""
+        return f"negative_slope={self.negative_slope}" + (", inplace=True" if self.inplace else "")
+
+
+class ELU(Module):
+    """The input where it is positive, else ``alpha * (exp(x) - 1)``."""
+
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+        super().__init__()
+        self.alpha, self.inplace = alpha, inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The result."""
+        return F.elu(input, self.alpha, inplace=self.inplace)
+
+    def extra_repr(self) -> str:
+        """Alpha, and whether it writes."""
+        return f"alpha={self.alpha}" + (", inplace=True" if self.inplace else "")
+
+
+class Sigmoid(Module):
+    """``1 / (1 + exp(-x))``."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The result."""
+        return F.sigmoid(input)
+
+
+class Tanh(Module):
+    """Hyperbolic tangent."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The result."""
+        return F.tanh(input)
+
+
+class Softmax(Module):
+    """Exponentials over their sum along ``dim``."""
+
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The result."""
+        return F.softmax(input, -1 if self.dim is None else self.dim)
+
+    def extra_repr(self) -> str:
+        """The dimension."""
+        return f"dim={self.dim}"
+
+
+class Dropout(Module):
+    """In training, 0 with probability ``p``."""
+
+    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
+        super().__init__()
+        if not 0 <= p <= 1:
+            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+        self.p, self.inplace = p, inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The result."""
+        return F.dropout(input, self.p, self.training, self.inplace)
+
+    def extra_repr(self) -> str:
+        """The probability, and whether it writes."""
+        return f"p={self.p}, inplace={self.inplace}"
+
+
+class Sequential(Module):
+    """Modules one behind the other."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__()
+        given = args[0].items() if len(args) == 1 and isinstance(args[0], OrderedDict) else enumerate(args)
+        for name, module in given:
+            self.add_module(str(name), module)
+
+    def forward(self, input: Any) -> Any:
+        """What the last one gives."""
+        for module in self._modules.values():
+            input = module(input)
+        return input
+
+    def __getitem__(self, index: Any) -> Any:
+        modules = list(self._modules.values())
+        return Sequential(*modules[index]) if isinstance(index, slice) else modules[index]
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[Module]:
+        return iter(self._modules.values())
+
+    def append(self, module: Module) -> Sequential:
+        """One module more, at the end."""
+        self.add_module(str(len(self)), module)
+        return self
+
+
+class ModuleList(Module):
+    """A list of modules."""
+
+    def __init__(self, modules: Any = ()) -> None:
+        super().__init__()
+        for module in modules:
+            self.append(module)
+
+    def append(self, module: Module) -> ModuleList:
+        """One module more, at the end."""
+        self.add_module(str(len(self._modules)), module)
+        return self
+
+    def __getitem__(self, index: Any) -> Any:
+        modules = list(self._modules.values())
+        return ModuleList(modules[index]) if isinstance(index, slice) else modules[index]
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[Module]:
+        return iter(self._modules.values())
+
+
+class _Loss(Module):
+    def __init__(self, reduction: str = "mean") -> None:
+        super().__init__()
+        self.reduction = reduction
+
+
+class MSELoss(_Loss):
+    """The mean square difference."""
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The loss."""
+        return F.mse_loss(input, target, self.reduction)
+
+
+class L1Loss(_Loss):
+    """The mean absolute difference."""
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The loss."""
+        return F.l1_loss(input, target, self.reduction)
+
+
+class SmoothL1Loss(_Loss):
+    """Half the square of small differences, the size of large ones."""
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The loss."""
+        return F.smooth_l1_loss(input, target, self.reduction)
+
+
+class NLLLoss(_Loss):
+    """Minus the log-probability of each target class."""
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The loss."""
+        return F.nll_loss(input, target, self.reduction)
+
+
+class CrossEntropyLoss(_Loss):
+    """Minus the log-probability that softmax gives each target class."""
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The loss."""
+        return F.cross_entropy(input, target, self.reduction)

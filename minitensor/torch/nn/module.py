@@ -1,0 +1,251 @@
+"""Module: parameters, buffers and other modules, found by the names of its attributes."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from minitensor.tensor import Tensor as BaseTensor
+from minitensor.torch.autograd import no_grad
+from minitensor.torch.missing import missing
+from minitensor.torch.nn.parameter import Parameter
+from minitensor.torch.tensor import Tensor
+
+
+class Module:
+    """The base of all networks. A subclass calls ``super().__init__()`` first and defines ``forward``."""
+
+    training: bool
+
+    def __init__(self) -> None:
+        for name, value in (("_parameters", {}), ("_buffers", {}), ("_modules", {}), ("training", True)):
+            object.__setattr__(self, name, value)
+
+    # ---------- attributes ----------
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        kinds = self.__dict__
+        if "_parameters" not in kinds:
+            if isinstance(value, (Parameter, Module)):
+                what = "parameters" if isinstance(value, Parameter) else "module"
+                raise AttributeError(f"cannot assign {what} before Module.__init__() call")
+            object.__setattr__(self, name, value)
+            return
+        home = "_parameters" if isinstance(value, Parameter) else "_modules" if isinstance(value, Module) else None
+        if home is None and name in kinds["_parameters"]:
+            if value is not None:
+                raise TypeError(
+                    f"cannot assign '{type(value).__name__}' as parameter '{name}' (torch.nn.Parameter or None "
+                    f"expected)"
+                )
+            home = "_parameters"
+        if home is None and name in kinds["_buffers"]:
+            home = "_buffers"
+        if home is None and name in kinds["_modules"] and value is None:
+            home = "_modules"
+        if home is None:
+            object.__setattr__(self, name, value)
+            return
+        for other in ("_parameters", "_buffers", "_modules"):
+            if other != home:
+                kinds[other].pop(name, None)
+        kinds.pop(name, None)
+        kinds[home][name] = value
+
+    def __getattr__(self, name: str) -> Any:
+        for home in ("_parameters", "_buffers", "_modules"):
+            found = self.__dict__.get(home, {})
+            if name in found:
+                return found[name]
+        raise missing(f"'{type(self).__name__}' object", name, dir(self), obj=self)
+
+    def __delattr__(self, name: str) -> None:
+        for home in ("_parameters", "_buffers", "_modules"):
+            if name in self.__dict__.get(home, {}):
+                del self.__dict__[home][name]
+                return
+        object.__delattr__(self, name)
+
+    def __dir__(self) -> list[str]:
+        own = [name for home in ("_parameters", "_buffers", "_modules") for name in self.__dict__.get(home, {})]
+        return sorted({*object.__dir__(self), *own})
+
+    def register_parameter(self, name: str, param: Parameter | None) -> None:
+        """Have a parameter under ``name``; None keeps the place."""
+        self._parameters[name] = param
+
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
+        """Have a tensor under ``name`` that is saved and moved with the parameters and not trained."""
+        self._buffers[name] = tensor
+
+    def add_module(self, name: str, module: Module | None) -> None:
+        """Have another module under ``name``."""
+        self._modules[name] = module
+
+    register_module = add_module
+
+    # ---------- calling ----------
+
+    def forward(self, *input: Any) -> Any:
+        """What the module computes: to be defined by the subclass."""
+        raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.forward(*args, **kwargs)
+
+    # ---------- what is inside ----------
+
+    def named_modules(self, prefix: str = "") -> Iterator[tuple[str, Module]]:
+        """This module and all inside it, each once, with their names."""
+        seen: set[int] = set()
+        stack: list[tuple[str, Module]] = [(prefix, self)]
+        while stack:
+            name, module = stack.pop()
+            if id(module) in seen:
+                continue
+            seen.add(id(module))
+            yield name, module
+            inner = [(f"{name}.{n}" if name else n, m) for n, m in module._modules.items() if m is not None]
+            stack += reversed(inner)
+
+    def modules(self) -> Iterator[Module]:
+        """This module and all inside it, each once."""
+        return (module for _, module in self.named_modules())
+
+    def named_children(self) -> Iterator[tuple[str, Module]]:
+        """The modules directly inside, with their names."""
+        return ((name, module) for name, module in self._modules.items() if module is not None)
+
+    def children(self) -> Iterator[Module]:
+        """The modules directly inside."""
+        return (module for _, module in self.named_children())
+
+    def _named(self, home: str, prefix: str, recurse: bool) -> Iterator[tuple[str, Any]]:
+        seen: set[int] = set()
+        for owner, module in self.named_modules(prefix) if recurse else [(prefix, self)]:
+            for name, value in getattr(module, home).items():
+                if value is not None and id(value) not in seen:
+                    seen.add(id(value))
+                    yield (f"{owner}.{name}" if owner else name), value
+
+    def named_parameters(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple[str, Parameter]]:
+        """All parameters, each once, with their names."""
+        return self._named("_parameters", prefix, recurse)
+
+    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
+        """All parameters, each once."""
+        return (value for _, value in self.named_parameters(recurse=recurse))
+
+    def named_buffers(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple[str, Tensor]]:
+        """All buffers, each once, with their names."""
+        return self._named("_buffers", prefix, recurse)
+
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
+        """All buffers, each once."""
+        return (value for _, value in self.named_buffers(recurse=recurse))
+
+    # ---------- state ----------
+
+    def train(self, mode: bool = True) -> Module:
+        """Be in training: dropout drops."""
+        for module in self.modules():
+            object.__setattr__(module, "training", bool(mode))
+        return self
+
+    def eval(self) -> Module:
+        """Be in use: dropout passes everything."""
+        return self.train(False)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Module:
+        """Whether the parameters want gradients."""
+        for parameter in self.parameters():
+            parameter.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Drop the gradients, or fill them with zeros (``set_to_none=False``)."""
+        for parameter in self.parameters():
+            drop_gradient(parameter, set_to_none)
+
+    def state_dict(self) -> OrderedDict[str, Tensor]:
+        """Parameters and buffers by name, as looks at the same memory without history."""
+        found = OrderedDict()
+        for owner, module in self.named_modules():
+            for name, value in (*module._parameters.items(), *module._buffers.items()):
+                if value is not None:
+                    found[f"{owner}.{name}" if owner else name] = value.detach()
+        return found
+
+    def load_state_dict(self, state_dict: dict[str, Any], strict: bool = True) -> str:
+        """Copy numbers into parameters and buffers.
+
+        Raises:
+            RuntimeError: when names are missing or too many (``strict``), or shapes differ. Nothing is copied then.
+        """
+        own = {**dict(self.named_parameters()), **dict(self.named_buffers())}
+        wrong = [f'Missing key(s) in state_dict: "{name}". ' for name in own if name not in state_dict]
+        wrong += [f'Unexpected key(s) in state_dict: "{name}". ' for name in state_dict if name not in own]
+        wrong = wrong if strict else []
+        for name, value in state_dict.items():
+            if name in own and tuple(value.shape) != own[name]._array.shape:
+                wrong.append(
+                    f"size mismatch for {name}: copying a param with shape {value.shape} from checkpoint, the shape in "
+                    f"current model is {own[name].shape}."
+                )
+        if wrong:
+            raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t" + "\n\t".join(wrong))
+        with no_grad():
+            for name, value in state_dict.items():
+                if name in own:
+                    own[name].copy_(value)
+        return "<All keys matched successfully>" if strict else ""
+
+    def apply(self, fn: Callable[[Module], Any]) -> Module:
+        """Call ``fn`` with every module inside, and with this one."""
+        for module in reversed(list(self.modules())):
+            fn(module)
+        return self
+
+    def to(self, *args: Any, **kwargs: Any) -> Module:
+        """Move the parameters and buffers to another device or dtype; they stay the same objects."""
+        for module in self.modules():
+            for home in (module._parameters, module._buffers):
+                for value in home.values():
+                    if isinstance(value, BaseTensor):
+                        value.data = value.detach().to(*args, **kwargs)  # type: ignore[attr-defined]
+        return self
+
+    def cuda(self, device: Any = None) -> Module:
+        """Move the parameters and buffers to the GPU."""
+        return self.to("cuda" if device is None else device)
+
+    def cpu(self) -> Module:
+        """Move the parameters and buffers to the host."""
+        return self.to("cpu")
+
+    # ---------- as text ----------
+
+    def extra_repr(self) -> str:
+        """What stands between the parentheses when the module is printed."""
+        return ""
+
+    def __repr__(self) -> str:
+        inner = []
+        for name, module in self._modules.items():
+            inner.append(f"({name}): " + repr(module).replace("\n", "\n  "))
+        extra = self.extra_repr()
+        if not inner:
+            return f"{type(self).__name__}({extra})"
+        lines = [*([extra] if extra else []), *inner]
+        return f"{type(self).__name__}(\n  " + "\n  ".join(lines) + "\n)"
+
+
+def drop_gradient(parameter: Tensor, set_to_none: bool) -> None:
+    """Drop a gradient, or fill it with zeros."""
+    if parameter.grad is None:
+        return
+    if set_to_none:
+        parameter.grad = None
+    else:
+        parameter.grad.zero_()  # type: ignore[attr-defined]

@@ -1,0 +1,31 @@
+"""Parameter: a leaf that a module finds among its attributes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minitensor.tensor import Tensor as BaseTensor
+from minitensor.torch.creation import empty
+from minitensor.torch.tensor import Tensor
+
+
+class Parameter(Tensor):
+    """A tensor that a module trains. It shares the memory of ``data`` and begins a history of its own."""
+
+    __slots__ = ()
+
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Parameter:
+        if data is None:
+            data = empty(0)
+        if not isinstance(data, BaseTensor):
+            raise TypeError(f"Parameter takes a tensor, not {type(data).__name__}")
+        made: Any = Tensor._alias(data._array, data._storage)
+        made.__class__ = cls
+        made.requires_grad = requires_grad
+        return made
+
+    def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
+        pass
+
+    def __repr__(self) -> str:
+        return f"Parameter containing:\n{super().__repr__()}"

@@ -1,0 +1,95 @@
+"""The operations of the table as methods, and Python's operators.
+
+``x + y`` makes a new tensor; ``x += y`` writes into ``x``, as every name that ends with an underscore does.
+Where both vocabularies meet in ``x + y``, the left operand's kind wins. A comparison gives a tensor of this vocabulary:
+of ``p < t`` and ``t > p`` Python makes the same call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minitensor.operands import NUMBERS
+from minitensor.tensor import Tensor as BaseTensor
+from minitensor.torch.compiling import FUNCTIONS, reflected
+from minitensor.torch.tensor import Tensor
+
+#: Functions of the table that PyTorch has no method for.
+_NO_METHODS = frozenset(("relu6", "leaky_relu", "elu", "hardtanh", "threshold", "trunc_divide", "softmax_"))
+#: In place, PyTorch has these as functions of their own, too.
+IN_PLACE_FUNCTIONS = frozenset((
+    *("abs_", "acos_", "acosh_", "arccos_", "arccosh_", "arcsin_", "arcsinh_", "arctan_", "arctanh_", "asin_"),
+    *("asinh_", "atan_", "atanh_", "ceil_", "clamp_", "clip_", "cos_", "cosh_", "erf_", "exp_", "expm1_", "fill_"),
+    *("fix_", "floor_", "frac_", "gcd_", "i0_", "index_put_", "lcm_", "ldexp_", "log10_", "log1p_", "log2_", "log_"),
+    *("logit_", "nan_to_num_", "neg_", "negative_", "reciprocal_", "relu_", "round_", "rsqrt_", "sigmoid_", "sin_"),
+    *("sinc_", "sinh_", "sqrt_", "square_", "tan_", "tanh_", "threshold_", "trunc_", "zero_"),
+))  # fmt: skip
+
+
+class _Method:
+    """Stands for a method until it is first looked up; then the function takes its place in the class."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, x: Tensor | None, owner: type) -> Any:
+        function = FUNCTIONS[self.name]
+        setattr(Tensor, self.name, function)
+        return function.__get__(x, owner)
+
+
+for _name in FUNCTIONS:
+    if _name not in _NO_METHODS and _name.removesuffix("_") not in _NO_METHODS:
+        setattr(Tensor, _name, _Method(_name))
+
+
+def _compared(name: str) -> Callable[..., Any]:
+    function = FUNCTIONS[name]
+    ufunc = getattr(np, {"eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal",
+                         "gt": "greater", "ge": "greater_equal"}[name])  # fmt: skip
+
+    def compare(x: Tensor, y: Any) -> Any:
+        if isinstance(y, NUMBERS):
+            # A number need not fit into the dtype to be compared with its elements.
+            result = ufunc(x._array, y)
+            return Tensor._made(np.asarray(result) if isinstance(result, np.generic) else result, name, (x,))
+        return function(x, y) if isinstance(y, (BaseTensor, np.ndarray)) else NotImplemented
+
+    return compare
+
+
+_BINARY = {
+    "add": "add",
+    "sub": "sub",
+    "mul": "mul",
+    "truediv": "div",
+    "pow": "pow",
+    "matmul": "matmul",
+    "floordiv": "floor_divide",
+    "mod": "remainder",
+    "and": "bitwise_and",
+    "or": "bitwise_or",
+    "xor": "bitwise_xor",
+    "lshift": "bitwise_left_shift",
+    "rshift": "bitwise_right_shift",
+}
+
+for _operator, _name in _BINARY.items():
+    setattr(Tensor, f"__{_operator}__", FUNCTIONS[_name])
+    if f"{_name}_" in FUNCTIONS:
+        setattr(Tensor, f"__i{_operator}__", FUNCTIONS[f"{_name}_"])
+    if "shift" not in _operator:
+        setattr(Tensor, f"__r{_operator}__", reflected(_name))
+
+for _operator in ("eq", "ne", "lt", "le", "gt", "ge"):
+    setattr(Tensor, f"__{_operator}__", _compared(_operator))
+
+for _operator, _name in {"neg": "neg", "abs": "abs", "invert": "bitwise_not"}.items():
+    setattr(Tensor, f"__{_operator}__", FUNCTIONS[_name])
+Tensor.__pos__ = lambda x: x  # type: ignore[attr-defined]
+Tensor.__hash__ = lambda x: id(x)  # type: ignore[method-assign]  # __eq__ came later

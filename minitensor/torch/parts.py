@@ -1,0 +1,179 @@
+"""Views of some of the elements, and views that repeat them: here ``split`` and ``expand`` are views, too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from minitensor import parts as engine
+from minitensor.device.arrays import restrided
+from minitensor.regions import overlaps_itself
+from minitensor.tensor import Tensor as BaseTensor
+from minitensor.torch.dtypes import SCALAR_NAMES
+from minitensor.torch.tensor import Tensor, as_dim, as_kind
+from minitensor.torch.views import EXPAND, SELECT, SLICE, SPLIT, SPLIT_SIZES, UNBIND, View, shown, sizes_of
+
+
+def part_of(x: Tensor, index: Any, op: View) -> Tensor:
+    pick = engine.Pick(index)
+    return shown(x, pick(x._array), op, pick)
+
+
+# ---------- wider ----------
+
+
+def expansion_of(x: BaseTensor, sizes: Sequence[int]) -> str:
+    """What was tried, as PyTorch's errors put it."""
+    return f"expand(torch.{SCALAR_NAMES[x._array.dtype]}Tensor{{{list(x._array.shape)}}}, size={list(sizes)})"
+
+
+def expand(input: Tensor, *size: Any) -> Tensor:
+    """A view repeated to ``size`` without a copy: elements share memory. -1 keeps a dimension."""
+    have = input._array.shape
+    sizes = sizes_of("expand", size)
+    missing = len(sizes) - len(have)
+    if missing < 0:
+        raise RuntimeError(
+            f"{expansion_of(input, sizes)}: the number of sizes provided ({len(sizes)}) must be "
+            f"greater or equal to the number of dimensions in the tensor ({len(have)})"
+        )
+    steps = [0] * len(sizes)
+    for i in range(len(sizes) - 1, -1, -1):
+        n = sizes[i]
+        length = have[i - missing] if i >= missing else 1
+        if n == -1 and i >= missing:
+            sizes[i] = n = length
+        if n < 0:
+            raise RuntimeError(
+                f"The expanded size of the tensor ({n}) isn't allowed in a leading, non-existing dimension {i}"
+            )
+        if n != length and length != 1:
+            raise RuntimeError(
+                f"The expanded size of the tensor ({n}) must match the existing size ({length}) at non-singleton "
+                f"dimension {i}.  Target sizes: {sizes}.  Tensor sizes: {list(have)}"
+            )
+        if i >= missing and n == length:
+            steps[i] = input._array.strides[i - missing]
+    array = restrided(input._array, tuple(sizes), tuple(steps))
+    if type(array) is np.ndarray and (overlaps_itself(array) or not input._array.flags.writeable):
+        array.flags.writeable = False
+    return shown(input, array, EXPAND, tuple(sizes))
+
+
+def broadcast_to(input: Tensor, size: Any) -> Tensor:
+    """A view repeated to ``size`` without a copy."""
+    return expand(input, size)
+
+
+def expand_as(input: Tensor, other: Tensor) -> Tensor:
+    """A view repeated to the shape of ``other``."""
+    return expand(input, other._array.shape)
+
+
+# ---------- parts ----------
+
+
+def need_dimension(text: str, x: Tensor) -> None:
+    """Raise RuntimeError with ``text`` for a tensor without dimensions."""
+    if x._array.ndim == 0:
+        raise RuntimeError(text)
+
+
+def select(input: Tensor, dim: int, index: int) -> Tensor:
+    """A view of one position along ``dim``, without that dimension."""
+    if input._array.ndim == 0:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    dim = as_dim(dim, input._array.ndim)
+    length = input._array.shape[dim]
+    if not -length <= index < length:
+        raise IndexError(
+            f"select(): index {index} out of range for tensor of size {list(input._array.shape)} at dimension {dim}"
+        )
+    return part_of(input, ((slice(None),) * dim) + (index,), SELECT)
+
+
+def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
+    """A view of ``length`` positions along ``dim``, from ``start`` on."""
+    need_dimension("narrow() cannot be applied to a 0-dim tensor.", input)
+    dim = as_dim(dim, input._array.ndim)
+    have = input._array.shape[dim]
+    start = start + have if start < 0 else start
+    if length < 0 or not 0 <= start <= have or start + length > have:
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({have}).")
+    return part_of(input, (slice(None),) * dim + (slice(start, start + length),), SLICE)
+
+
+def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Views of pieces along ``dim``: of one size (the last may be smaller), or of the sizes in a list."""
+    need_dimension("split expects at least a 1-dimensional tensor", tensor)
+    dim = as_dim(dim, tensor._array.ndim)
+    length = tensor._array.shape[dim]
+    op = SPLIT
+    if isinstance(split_size_or_sections, (list, tuple)):
+        sizes, op = [int(n) for n in split_size_or_sections], SPLIT_SIZES
+        if sum(sizes) != length or min(sizes, default=0) < 0:
+            raise RuntimeError(
+                f"split_with_sizes expects split_sizes to sum exactly to {length} (input tensor's size at dimension "
+                f"{dim}), but got split_sizes={sizes}"
+            )
+    else:
+        size = split_size_or_sections
+        if size < 0 or (size == 0 and length):
+            raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
+        sizes = [min(size, length - i) for i in range(0, length, size)] if length else [0]
+    begin, pieces = 0, []
+    for n in sizes:
+        pieces.append(part_of(tensor, (slice(None),) * dim + (slice(begin, begin + n),), op))
+        begin += n
+    return tuple(pieces)
+
+
+def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """Views of at most ``chunks`` pieces of equal size along ``dim``; the last may be smaller."""
+    need_dimension("chunk expects at least a 1-dimensional tensor", input)
+    if chunks < 1:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    length = input._array.shape[as_dim(dim, input._array.ndim)]
+    return split(input, max(1, -(-length // chunks)), dim)
+
+
+def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+    """One view per position along ``dim``, without that dimension."""
+    dim = as_dim(dim, input._array.ndim)
+    if input._array.ndim == 0:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    before = (slice(None),) * dim
+    return tuple(part_of(input, (*before, i), UNBIND) for i in range(input._array.shape[dim]))
+
+
+def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """A view of the diagonal in the plane of two dimensions."""
+    first, second = as_dim(dim1, input._array.ndim), as_dim(dim2, input._array.ndim)
+    if first == second:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    return as_kind(engine.diagonal(input, offset, first, second))
+
+
+def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
+    """A view of the storage with any shape, strides and offset (in elements).
+
+    Raises:
+        RuntimeError: when it would reach outside the memory of the tensor's family.
+    """
+    try:
+        offset = input.offset if storage_offset is None else storage_offset
+        return as_kind(engine.as_strided(input, list(size), list(stride), offset))
+    except ValueError as error:
+        raise RuntimeError(str(error)) from None
+
+
+#: As functions and as methods.
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    function.__name__: function
+    for function in (broadcast_to, select, narrow, split, chunk, unbind, diagonal, as_strided)
+}
+
+for _name, _function in {**FUNCTIONS, "expand": expand, "expand_as": expand_as}.items():
+    setattr(Tensor, _name, _function)

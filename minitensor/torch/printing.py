@@ -1,0 +1,198 @@
+"""What a tensor looks like when it is printed: the text that PyTorch prints, character for character.
+
+    tensor([[ 0.1235, 100.5000],
+            [ 2.0000,  -3.0000]], grad_fn=<MulBackward0>)
+
+The rules are those of PyTorch's ``torch/_tensor_str.py``: four decimals, exponents where the numbers are far apart,
+the ends of a long dimension, and behind the numbers what is not the usual: device, size, dtype, where they came from.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass
+class Options:
+    """How to print; see :func:`set_printoptions`."""
+
+    precision: int = 4
+    threshold: float = 1000
+    edgeitems: int = 3
+    linewidth: int = 80
+    sci_mode: bool | None = None
+
+
+options = Options()
+
+_PROFILES = {
+    "default": Options(),
+    "short": Options(precision=2, edgeitems=2),
+    "full": Options(threshold=math.inf),
+}
+
+
+def set_printoptions(
+    precision: int | None = None,
+    threshold: float | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: str | None = None,
+    sci_mode: bool | None = None,
+) -> None:
+    """Set how tensors print from now on. What is left out stays, but ``sci_mode``, which is automatic then.
+
+    Args:
+        precision: digits after the decimal point (4).
+        threshold: a tensor with more elements is summarised (1000).
+        edgeitems: elements shown at either end of a long dimension then (3).
+        linewidth: characters after which a row goes on in the next line (80).
+        profile: ``"default"``, ``"short"`` or ``"full"``, to begin with.
+        sci_mode: whether numbers have exponents; None leaves it to the numbers.
+
+    Raises:
+        ValueError: for another profile.
+    """
+    if profile is not None:
+        if profile not in _PROFILES:
+            raise ValueError(f"set_printoptions: profile is one of {', '.join(map(repr, _PROFILES))}, not {profile!r}")
+        vars(options).update(vars(_PROFILES[profile]))
+    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    vars(options).update({name: value for name, value in given.items() if value is not None})
+    options.sci_mode = sci_mode
+
+
+@contextlib.contextmanager
+def printoptions(**given: Any) -> Iterator[None]:
+    """Print so inside the ``with`` block."""
+    before = asdict(options)
+    set_printoptions(**given)
+    try:
+        yield
+    finally:
+        vars(options).update(before)
+
+
+class _Numbers:
+    """How the numbers of one tensor are written: all in one width."""
+
+    def __init__(self, shown: np.ndarray) -> None:
+        self.floating = shown.dtype.kind == "f"
+        self.whole, self.exponents, self.width = True, False, 1
+        if not self.floating:
+            self.width = max([len(str(value)) for value in shown.ravel().tolist()], default=1)
+            return
+        finite = shown[np.isfinite(shown) & (shown != 0)]
+        if finite.size == 0:
+            return
+        with np.errstate(all="ignore"):
+            sizes = np.abs(finite).astype(np.float64)
+            smallest, largest = sizes.min(), sizes.max()
+            self.whole = bool((finite == np.ceil(finite)).all())
+            self.exponents = bool(largest / smallest > 1000.0 or largest > 1.0e8 or smallest < 1.0e-4)
+        if options.sci_mode is not None:
+            self.exponents = options.sci_mode
+        self.width = max(1, *(len(self._written(value)) for value in finite.tolist()))
+
+    def _written(self, value: Any) -> str:
+        if not self.floating:
+            return str(value)
+        if self.exponents:
+            return f"{value:.{options.precision}e}"
+        if self.whole:
+            return f"{value:.0f}" + ("" if math.isinf(value) or math.isnan(value) else ".")
+        return f"{value:.{options.precision}f}"
+
+    def text(self, value: Any) -> str:
+        """One number, filled up with blanks from the left."""
+        return self._written(value).rjust(self.width)
+
+
+def _ends(array: np.ndarray) -> np.ndarray:
+    """The elements that a summary shows."""
+    edge = options.edgeitems
+    for axis in range(array.ndim):
+        if array.shape[axis] > 2 * edge:
+            before = (slice(None),) * axis
+            first = array[(*before, slice(0, edge))]
+            last = array[(*before, slice(array.shape[axis] - edge, None))]
+            array = np.concatenate([first, last], axis)
+    return array
+
+
+def _row(array: np.ndarray, indent: int, summary: bool, numbers: _Numbers) -> str:
+    edge = options.edgeitems
+    per_line = max(1, (options.linewidth - indent) // (numbers.width + 2))
+    if summary and not edge:
+        data = ["..."]
+    elif summary and len(array) > 2 * edge:
+        data = [numbers.text(v) for v in array[:edge].tolist()]
+        data += [" ...", *(numbers.text(v) for v in array[-edge:].tolist())]
+    else:
+        data = [numbers.text(v) for v in array.tolist()]
+    lines = [", ".join(data[i : i + per_line]) for i in range(0, len(data), per_line)]
+    return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
+
+
+def _nested(array: np.ndarray, indent: int, summary: bool, numbers: _Numbers) -> str:
+    if array.ndim == 0:
+        return numbers.text(array.item())
+    if array.ndim == 1:
+        return _row(array, indent, summary, numbers)
+    edge = options.edgeitems
+    parts: list[Any] = list(range(len(array)))
+    if summary and len(array) > 2 * edge:
+        parts = [*parts[:edge], None, *parts[len(array) - edge :]]
+    texts = ["..." if i is None else _nested(array[i], indent + 1, summary, numbers) for i in parts]
+    return "[" + ("," + "\n" * (array.ndim - 1) + " " * (indent + 1)).join(texts) + "]"
+
+
+def text_of(array: np.ndarray, device: str, history: str, shape: tuple[int, ...]) -> str:
+    """The text of a tensor.
+
+    Args:
+        array: its elements, on the host.
+        device: ``"cpu"``, or what is to be told behind the numbers.
+        history: ``"requires_grad=True"``, ``"grad_fn=<...>"``, or nothing.
+    """
+    prefix = "tensor("
+    indent = len(prefix)
+    name = array.dtype.name
+    suffixes = [f"device='{device}'"] if device != "cpu" else []
+    if array.size == 0:
+        if array.ndim != 1:
+            suffixes.append(f"size={tuple(shape)}")
+        if name != "float32":
+            suffixes.append(f"dtype=torch.{name}")
+        text = "[]"
+    else:
+        if not options.edgeitems:
+            suffixes.append(f"size={tuple(shape)}")
+        if name not in ("float32", "int64", "bool"):
+            suffixes.append(f"dtype=torch.{name}")
+        summary = array.size > options.threshold
+        shown = (_ends(array) if options.edgeitems else array[:0].ravel()) if summary else array
+        text = _nested(array, indent, summary, _Numbers(shown))
+    if history:
+        suffixes.append(history)
+    return _with(prefix + text, suffixes, indent)
+
+
+def _with(text: str, suffixes: list[str], indent: int) -> str:
+    """Suffixes behind the numbers, in a line of their own where they do not fit."""
+    pieces = [text]
+    length = len(text) - text.rfind("\n") + 1
+    for suffix in suffixes:
+        if length + len(suffix) + 2 > options.linewidth:
+            pieces.append(",\n" + " " * indent + suffix)
+            length = indent + len(suffix)
+        else:
+            pieces.append(", " + suffix)
+            length += len(suffix) + 2
+    return "".join(pieces) + ")"

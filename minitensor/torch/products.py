@@ -1,0 +1,70 @@
+"""Products of matrices and vectors."""
+
+from __future__ import annotations
+
+import math
+
+from minitensor.torch.compiling import FUNCTIONS as TABLE
+from minitensor.torch.naming import called, need_tensor
+from minitensor.torch.tensor import Tensor
+
+_mul, _matmul = TABLE["mul"], TABLE["matmul"]
+
+
+def mm(input: Tensor, mat2: Tensor) -> Tensor:
+    """The product of two matrices."""
+    for x in (input, mat2):
+        need_tensor("mm", x)
+    if input._array.ndim != 2 or mat2._array.ndim != 2:
+        raise RuntimeError(f"{'mat2' if input._array.ndim == 2 else 'self'} must be a matrix")
+    return matmul(input, mat2)
+
+
+def matmul(input: Tensor, other: Tensor) -> Tensor:
+    """The product over the last two dimensions."""
+    for i, x in enumerate((input, other)):
+        need_tensor("matmul", x, i + 1)
+    a, b = input._array, other._array
+    if a.ndim == 0 or b.ndim == 0:
+        raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {a.ndim}D and {b.ndim}D")
+    if a.ndim == 1 and b.ndim == 1 and a.shape != b.shape:
+        raise RuntimeError(
+            f"inconsistent tensor size, expected tensor [{a.shape[0]}] and src [{b.shape[0]}] to have the same number "
+            f"of elements, but got {a.shape[0]} and {b.shape[0]} elements respectively"
+        )
+    inner = b.shape[-2 if b.ndim > 1 else 0]
+    if a.shape[-1] != inner:
+        rows = math.prod(a.shape[:-1])
+        if b.ndim == 1:
+            raise RuntimeError(f"size mismatch, got input ({rows}), mat ({rows}x{a.shape[-1]}), vec ({inner})")
+        raise RuntimeError(
+            f"mat1 and mat2 shapes cannot be multiplied ({rows}x{a.shape[-1]} and {inner}x{b.shape[-1]})"
+        )
+    if a.dtype != b.dtype:
+        names = {"float32": "float", "float64": "double", "int32": "int", "int64": "long long", "bool": "bool"}
+        raise RuntimeError(
+            f"expected m1 and m2 to have the same dtype, but got: {names[a.dtype.name]} != {names[b.dtype.name]}"
+        )
+    return _matmul(input, other)
+
+
+mv = matmul
+
+
+def bmm(input: Tensor, mat2: Tensor) -> Tensor:
+    """The products of two stacks of matrices."""
+    if input._array.ndim != 3 or mat2._array.ndim != 3:
+        raise RuntimeError("batch1 must be a 3D tensor" if input._array.ndim != 3 else "batch2 must be a 3D tensor")
+    return called(matmul(input, mat2), "BmmBackward0")
+
+
+def dot(input: Tensor, other: Tensor) -> Tensor:
+    """The product of two vectors."""
+    if input._array.ndim != 1 or other._array.ndim != 1:
+        raise RuntimeError(f"1D tensors expected, but got {input._array.ndim}D and {other._array.ndim}D tensors")
+    return matmul(input, other)
+
+
+def outer(input: Tensor, vec2: Tensor) -> Tensor:
+    """Every product of an element of one vector with one of the other."""
+    return _mul(input.reshape(-1, 1), vec2)  # type: ignore[attr-defined]

@@ -1,0 +1,111 @@
+"""Random numbers: ``manual_seed``, ``rand``, ``randn`` and their kin. The numbers are PyTorch's own, seed by seed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minitensor.tensor import Tensor as BaseTensor
+from minitensor.torch.creation import like, placed, size_of
+from minitensor.torch.dtypes import dtype_of, float32, int64
+from minitensor.torch.generator import Generator, default_generator
+from minitensor.torch.tensor import Tensor
+
+
+def manual_seed(seed: int) -> Generator:
+    """Begin the random numbers of the whole program anew: those that ``seed`` stands for."""
+    return default_generator.manual_seed(seed)
+
+
+def seed() -> int:
+    """Begin random numbers that nobody knows; their seed is returned."""
+    return default_generator.seed()
+
+
+def initial_seed() -> int:
+    """The seed that the random numbers began with."""
+    return default_generator.initial_seed()
+
+
+def _drawer(generator: Any) -> Generator:
+    if generator is None:
+        return default_generator
+    if not isinstance(generator, Generator):
+        raise TypeError(f"generator is a torch.Generator or None, not {type(generator).__name__}")
+    return generator
+
+
+def _floating(op: str, dtype: Any) -> np.dtype:
+    wanted = float32 if dtype is None else dtype_of(dtype)
+    if not wanted.is_floating_point:
+        raise RuntimeError(f"\"{op}\" not implemented for '{wanted.name}'")
+    return wanted.numpy
+
+
+def rand(
+    *size: Any, generator: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """Numbers drawn evenly from 0 (included) to 1 (excluded)."""
+    drawn = _drawer(generator).uniform(size_of("rand", size), _floating("rand", dtype))
+    return placed("rand", drawn, device, requires_grad)
+
+
+def randn(
+    *size: Any, generator: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """Numbers drawn from the normal distribution of mean 0 and variance 1."""
+    drawn = _drawer(generator).normal(size_of("randn", size), _floating("randn", dtype))
+    return placed("randn", drawn, device, requires_grad)
+
+
+def randint(*given: Any, generator: Any = None, dtype: Any = None, device: Any = None, **named: Any) -> Tensor:
+    """Whole numbers: ``randint(high, size)`` from 0, ``randint(low, high, size)`` from ``low``, up to ``high - 1``."""
+    arguments = list(given)
+    if "size" in named:
+        arguments.append(named.pop("size"))
+    requires_grad = named.pop("requires_grad", False)
+    if named or len(arguments) not in (2, 3):
+        raise TypeError("randint() takes (high, size) or (low, high, size)")
+    low, high, size = arguments if len(arguments) == 3 else (0, *arguments)
+    if not low < high:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    drawn = _drawer(generator).integers(size_of("randint", (size,)), low, high)
+    return placed("randint", drawn.astype((int64 if dtype is None else dtype_of(dtype)).numpy), device, requires_grad)
+
+
+def randperm(n: int, *, generator: Any = None, dtype: Any = None, device: Any = None) -> Tensor:
+    """The numbers from 0 to ``n - 1`` in any order."""
+    if n < 0:
+        raise RuntimeError(f"n must be non-negative, got{n}")
+    drawn = _drawer(generator).permutation(n).astype((int64 if dtype is None else dtype_of(dtype)).numpy)
+    return placed("randperm", drawn, device, False)
+
+
+def rand_like(input: Tensor, **named: Any) -> Tensor:
+    """Numbers as :func:`rand` draws them, in the shape and dtype of ``input``."""
+    return like("rand_like", input, default_generator.uniform, named)
+
+
+def randn_like(input: Tensor, **named: Any) -> Tensor:
+    """Numbers as :func:`randn` draws them, in the shape and dtype of ``input``."""
+    return like("randn_like", input, default_generator.normal, named)
+
+
+def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None) -> Tensor:
+    """Numbers from the normal distribution: ``size`` of them, or as many as ``mean`` and ``std`` (tensors) have."""
+    drawer = _drawer(generator)
+    parameters = [x._array for x in (mean, std) if isinstance(x, BaseTensor)]
+    if not parameters:
+        if size is None:
+            raise TypeError("normal() takes a size where mean and std are numbers")
+        return placed("normal", drawer.normal(size_of("normal", (size,)), float32.numpy, mean, std), None, False)
+    shape = np.broadcast_shapes(*(array.shape for array in parameters))
+    drawn = drawer.normal(shape, parameters[0].dtype)
+    middle, deviation = (x._array if isinstance(x, BaseTensor) else x for x in (mean, std))
+    return placed("normal", np.asarray(drawn * deviation + middle, parameters[0].dtype), None, False)
+
+
+def bernoulli(input: Tensor, *, generator: Any = None) -> Tensor:
+    """1 with the probability that each element of ``input`` says, else 0."""
+    return input.new_empty(input._array.shape).bernoulli_(input, generator=generator)  # type: ignore[attr-defined]

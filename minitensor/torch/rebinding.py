@@ -1,0 +1,73 @@
+"""In-place names that change what a tensor is, instead of writing its numbers: ``resize_``, ``set_``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from minitensor import rebinding as engine
+from minitensor.history import Leaf
+from minitensor.tensor import Tensor as BaseTensor
+from minitensor.torch.creation import size_of
+from minitensor.torch.tensor import Tensor
+
+
+def resize_(input: Tensor, *sizes: Any) -> Tensor:
+    """Give the tensor another size, with more or fewer elements; the first ones stay.
+
+    Elements that come to it are 0; PyTorch leaves them as memory happens to be.
+
+    Raises:
+        RuntimeError: when it requires grad.
+    """
+    if input._current() is not None:
+        raise RuntimeError(
+            "cannot resize variables that require grad\n"
+            "The elements that it loses or gains would have no gradient. Use reshape, an index or torch.cat."
+        )
+    engine.resize_(input, list(size_of("resize_", sizes)))
+    return input
+
+
+def resize_as_(input: Tensor, the_template: Tensor) -> Tensor:
+    """Give the tensor the size of another."""
+    return resize_(input, *the_template._array.shape)
+
+
+def set_(
+    input: Tensor, source: Tensor | None = None, storage_offset: int = 0, size: Any = None, stride: Any = None
+) -> Tensor:
+    """Let the tensor look at the storage of ``source``. Nothing is written; its former views keep the old storage.
+
+    Raises:
+        RuntimeError: when it is a leaf that requires grad.
+    """
+    if source is not None and not isinstance(source, BaseTensor):
+        raise TypeError(f"set_(): argument 'source' (position 1) must be Tensor, not {type(source).__name__}")
+    if type(input._current()) is Leaf:
+        raise RuntimeError(
+            "a leaf Variable that requires grad is being used in an in-place operation.\n"
+            "Its gradient belongs to the numbers that it has. Nothing was changed."
+        )
+    try:
+        engine.set_(input, source, None if size is None else list(size), stride, storage_offset)
+    except ValueError as error:
+        raise RuntimeError(str(error)) from None
+    return input
+
+
+def apply_(input: Tensor, callable: Callable[[Any], Any]) -> Tensor:
+    """Overwrite every element with what a function of one number makes of it. One write.
+
+    Raises:
+        TypeError: when the tensor requires grad: what the function does can not be recorded.
+    """
+    if input._current() is not None:
+        raise TypeError("can't use apply_ on a tensor that requires grad: what a function does is not recorded")
+    numbers = [callable(number) for number in input._array.ravel().tolist()]
+    made = input.new_tensor(numbers).reshape(input._array.shape)  # type: ignore[attr-defined]
+    return input.copy_(made)  # type: ignore[attr-defined]
+
+
+for _function in (resize_, resize_as_, set_, apply_):
+    setattr(Tensor, _function.__name__, _function)

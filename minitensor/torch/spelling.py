@@ -1,0 +1,265 @@
+"""How PyTorch spells the rows of the derivative table: names, parameters and their order; and where it computes
+something else.
+
+A spelling changes no rule unless it says so. Where PyTorch's derivative differs from Paddle's (a tie of ``maximum``,
+the bounds of ``clamp``, what division saves) or its value does (``round``), the difference stands here, as a row does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from minitensor.history import Node
+from minitensor.operands import CONSTANT
+from minitensor.saving import FREED
+from minitensor.table import ROWS, Row
+from minitensor.torch import kernels
+
+#: The engine's names of operands and arguments, and PyTorch's.
+RENAMED = {"x": "input", "y": "other", "axis": "dim", "arr": "input", "indices": "index"}
+
+
+@dataclass(frozen=True, eq=False)
+class Spelling:
+    """One row under PyTorch's names.
+
+    Attributes:
+        names: the function's names; the first is its own.
+        row: the row, changed where PyTorch computes something else.
+        parameters: what comes before ``*``, as source text.
+        keywords: what comes behind it.
+        first: statements that come before everything else, with ``{_}`` for the underscore of the in-place operation.
+        renamed: what PyTorch calls the row's operands and arguments.
+        out: whether the normal function takes ``out=``.
+        grad_name: the name of ``grad_fn``, or a function of the node; None where it follows from the row's name.
+    """
+
+    names: tuple[str, ...]
+    row: Row
+    parameters: str
+    keywords: str
+    first: str
+    renamed: dict[str, str]
+    out: bool
+    grad_name: str | Callable[[Node], str] | None
+
+    def text(self, in_place: bool) -> tuple[str, str]:
+        """Signature and first statements of one of the two forms."""
+        keywords = [self.keywords] if self.keywords else []
+        first = []
+        if self.out and not in_place:
+            names = re.findall(r"(\w+)\s*(?:=[^,]*)?(?:,|$)", self.parameters)
+            given = [*names, *(f"{name}={name}" for name in re.findall(r"(\w+)\s*=", self.keywords))]
+            keywords.append("out=None")
+            first.append(f"if out is not None: return into_out({self.names[0]!r}, out, {', '.join(given)})")
+        known = [name for name in (*self.row.operands, *self.row.argument_names) if name in self.renamed]
+        if known:
+            first.append(f"{', '.join(known)} = {', '.join(self.renamed[name] for name in known)}")
+        first += [self.first] if self.first else []
+        signature = ", ".join([self.parameters, *(["*", *keywords] if keywords else [])])
+        return signature, "\n".join(first)
+
+
+SPELLINGS: list[Spelling] = []
+
+
+def spell(
+    names: str,
+    row: str = "",
+    parameters: str = "",
+    *,
+    keywords: str = "",
+    first: str = "",
+    renamed: dict[str, str] | None = None,
+    out: bool = True,
+    grad_name: Any = None,
+    **changes: Any,
+) -> None:
+    """Write one spelling. ``changes`` are fields of the row."""
+    own = tuple(names.split())
+    source = ROWS[row or own[0]]
+    if changes:
+        source = replace(source, **changes)
+    given = (*source.operands, *source.arguments)
+    if not parameters:
+        parameters = ", ".join(re.sub(r"^\w+", lambda m: RENAMED.get(m[0], m[0]), each) for each in given)
+    here = set(re.findall(r"\b[a-z]\w*\b", parameters))
+    if renamed is None:
+        renamed = {}
+    renamed = {name: renamed.get(name, RENAMED.get(name, name)) for name in (*source.operands, *source.argument_names)}
+    renamed = {name: new for name, new in renamed.items() if new != name and new in here | set(keywords.split("="))}
+    SPELLINGS.append(Spelling(own, source, parameters, keywords, first, renamed, out, grad_name))
+
+
+# ---------- arithmetic ----------
+
+
+def _pow_name(node: Node) -> str:
+    """PyTorch has one function for an exponent that is a number, and another for tensors."""
+    if node.inputs[1] is None and (node.saved is FREED or node.saved[1] is None or node.saved[1][1] is CONSTANT):
+        return "PowBackward0"
+    return "PowBackward1"
+
+
+def _matmul_name(node: Node) -> str:
+    return f"{('Dot', 'Mv', 'Mm')[len(node.shape)] if len(node.shape) < 3 else 'UnsafeView'}Backward0"
+
+
+def _over(name: str) -> Callable[[Node], str]:
+    """PyTorch has one function that reduces everything, and another for some dimensions."""
+
+    def over(node: Node) -> str:
+        return f"{name}Backward{0 if node.saved is FREED or node.saved[-2] is None else 1}"
+
+    return over
+
+
+_SCALED = "if alpha != 1: y = scaled(x, y, alpha)"
+_ROUNDED = "if rounding_mode is not None: return rounded_division('div{_}', x, y, rounding_mode)"
+
+spell("add", keywords="alpha=1", first=_SCALED)
+spell("sub subtract", "subtract", keywords="alpha=1", first=f"no_bool_subtraction(x, y)\n{_SCALED}")
+spell("mul multiply", "multiply")
+spell("div divide true_divide", "divide", keywords="rounding_mode=None", first=_ROUNDED,
+      rules={"x": "g / y", "y": "-g * (x / y) / y"})  # fmt: skip
+spell("pow", "pow", "input, exponent", renamed={"y": "exponent"}, grad_name=_pow_name, forward=kernels.power)
+spell("floor_divide", in_place=True)
+spell("trunc_divide", grad_name="DivBackward0")
+spell("remainder", forward=kernels.remainder)
+spell("maximum", in_place=False, rules={"x": "where(x > y, g, where(x == y, g * 0.5, 0))",
+                                        "y": "where(x < y, g, where(x == y, g * 0.5, 0))"})  # fmt: skip
+spell("minimum", in_place=False, rules={"x": "where(x < y, g, where(x == y, g * 0.5, 0))",
+                                        "y": "where(x > y, g, where(x == y, g * 0.5, 0))"})  # fmt: skip
+spell("neg negative", "neg")
+spell("abs absolute", "abs")
+spell("clamp clip", "clip", marks={"passed": "not_outside(x, min, max)"}, grad_name="ClampBackward1")
+spell("sign", in_place=True)
+for _name in ("square", "sqrt", "rsqrt", "reciprocal"):
+    spell(_name, grad_name="PowBackward0" if _name == "square" else None)
+spell("matmul", "matmul", "input, other", first="transpose_x = transpose_y = False", grad_name=_matmul_name)
+spell("addmm", "addmm", "input, mat1, mat2", keywords="beta=1, alpha=1", first="x, y = mat1, mat2")
+spell("baddbmm", "baddbmm", "input, batch1, batch2", keywords="beta=1, alpha=1", first="x, y = batch1, batch2")
+spell("renorm", "renorm", "input, p, dim, maxnorm", renamed={"max_norm": "maxnorm"})
+
+# ---------- functions of one number or two ----------
+
+for _name in ("exp", "expm1", "log", "log2", "log10", "log1p", "sigmoid", "sin", "cos", "tan", "sinc", "sinh", "cosh",
+              "tanh", "erf", "lgamma", "digamma", "i0", "hypot", "ldexp", "isnan", "isinf", "isfinite",
+              "floor", "ceil", "gcd", "lcm", "logical_and", "logical_or", "logical_xor", "logical_not",
+              "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not"):  # fmt: skip
+    spell(_name)
+spell("copysign", marks={}, rules={"x": "where(x == 0, 0, g * (out / where(x == 0, 1, x)))", "y": "zeros_like(g)"})
+spell("erfinv", rules={"x": "g * 0.8862269254527580 * exp(square(erfinv(x)))"})
+spell("asin arcsin", "asin")
+spell("acos arccos", "acos")
+spell("atan arctan", "atan")
+spell("asinh arcsinh", "asinh")
+spell("acosh arccosh", "acosh")
+spell("atanh arctanh", "atanh")
+spell("trunc fix", "trunc")
+spell("round", keywords="decimals=0", parameters="input", forward=kernels.round_half_to_even)
+spell("frac", forward=kernels.frac)
+spell("logit")
+spell("polygamma", "polygamma", "n, input", grad_name="PolygammaBackward0")
+spell("lerp", "lerp", "input, end, weight", renamed={"y": "end"})
+spell("nan_to_num")
+spell("bitwise_left_shift", "bitwise_left_shift", "input, other", first="is_arithmetic = True")
+spell("bitwise_right_shift", "bitwise_right_shift", "input, other", first="is_arithmetic = True")
+for _names, _row in {"gt greater": "greater_than", "ge greater_equal": "greater_equal", "lt less": "less_than",
+                     "le less_equal": "less_equal", "eq": "equal", "ne not_equal": "not_equal"}.items():  # fmt: skip
+    spell(_names, _row)
+
+# ---------- reductions and scans ----------
+
+_IN_DTYPE = "if dtype is not None: x = in_dtype(x, dtype)"
+_REDUCED = "input, dim=None, keepdim=False"
+_DIM = "axis = reduced_dims(x, axis)"
+spell("sum", "sum", _REDUCED, keywords="dtype=None", first=f"{_IN_DTYPE}\n{_DIM}", grad_name=_over("Sum"))
+spell("prod", "prod", _REDUCED, keywords="dtype=None", first=f"{_IN_DTYPE}\n{_DIM}", grad_name="ProdBackward0")
+spell("mean", "mean", _REDUCED, keywords="dtype=None", floats=False,
+      first=f"{_IN_DTYPE}\nx = only_floats('mean', x)\n{_DIM}", grad_name=_over("Mean"))  # fmt: skip
+spell("amax", "max", "input, dim=(), keepdim=False", first=_DIM, grad_name="AmaxBackward0")
+spell("amin", "min", "input, dim=(), keepdim=False", first=_DIM, grad_name="AminBackward0")
+_SCANNED = f"{_IN_DTYPE}\nelse: x = as_long(x, '{{_}}')"
+spell("cumsum", "cumsum", "input, dim", keywords="dtype=None", first=_SCANNED)
+spell("cumprod", "cumprod", "input, dim", keywords="dtype=None", first=_SCANNED)
+spell("softmax", "softmax", "input, dim=-1, dtype=None", first=_IN_DTYPE)
+
+# ---------- networks ----------
+
+spell("relu")
+spell("relu6", "relu6", "input", out=False, grad_name="HardtanhBackward0")
+spell("leaky_relu", "leaky_relu", "input, negative_slope=0.01", out=False)
+spell("elu", "elu", "input, alpha=1.0", out=False)
+spell("hardtanh", "hardtanh", "input, min_val=-1.0, max_val=1.0", renamed={"min": "min_val", "max": "max_val"},
+      out=False)  # fmt: skip
+spell("threshold", "thresholded_relu", "input, threshold, value", out=False, grad_name="ThresholdBackward0")
+
+# ---------- choosing, overwriting ----------
+
+spell("where", "where", "condition, input, other", in_place=False, first="condition = as_mask('where', condition)",
+      out=False)  # fmt: skip
+spell("clone", "clone", "input", keywords="memory_format=None", out=False)
+spell("fill", "fill", "input, value", out=False, grad_name="FillBackward2")
+spell("zero", "zero", "input", out=False, forward=kernels.zero)
+spell("tril")
+spell("triu")
+spell("fill_diagonal", "fill_diagonal", "input, fill_value, wrap=False", renamed={"value": "fill_value"},
+      first="offset = 0", normal=False, out=False)  # fmt: skip
+
+# ---------- parts that an index or a mask names ----------
+
+
+def _index(name: str, stores: str = "", how: str = "storable", index: str = "index") -> str:
+    text = f"{index} = as_index('{name}{{_}}', index)"
+    return text if not stores else f"{text}\n{stores} = {how}('{name}{{_}}', {stores})"
+
+
+_EXACT = "broadcast = False"
+
+spell("index_select", "index_select", "input, dim, index", first=_index("index_select"))
+spell("index_add", "index_add", "input, dim, index, source", keywords="alpha=1", renamed={"value": "source"},
+      first=_index("index_add", "x, value", "same_dtype"))  # fmt: skip
+spell("index_fill", "index_fill", "input, dim, index, value", first=_index("index_fill", "x, value"), out=False)
+spell("gather", "take_along_axis", "input, dim, index", first=f"{_index('gather', index='indices')}\n{_EXACT}",
+      grad_name="GatherBackward0")  # fmt: skip
+spell("take_along_dim", "take_along_axis", "input, indices, dim", renamed={"indices": "indices"},
+      first="indices = as_index('take_along_dim', indices)\nbroadcast = True",
+      grad_name="GatherBackward0")  # fmt: skip
+spell("scatter", "put_along_axis", "input, dim, index, src", renamed={"values": "src"},
+      first=f"as_many_dimensions('scatter', index, src)\n"
+            f"{_index('scatter', 'arr, values', 'same_dtype', 'indices')}\n{_EXACT}",
+      grad_name="ScatterBackward0")  # fmt: skip
+spell(
+    "scatter_add",
+    "scatter_add",
+    "input, dim, index, src",
+    first="as_many_dimensions('scatter_add', index, src)\n" + _index("scatter_add", "input, src", "same_dtype"),
+)
+spell("masked_fill", "masked_fill", "input, mask, value", out=False,
+      first="mask = as_mask('masked_fill{_}', mask)\nx, value = storable('masked_fill{_}', x, value)")  # fmt: skip
+spell("masked_scatter", "masked_scatter", "input, mask, source", renamed={"value": "source"}, out=False,
+      first="mask = as_mask('masked_scatter{_}', mask)\n"
+            "x, value = same_dtype('masked_scatter{_}', x, value)")  # fmt: skip
+spell("masked_select", "masked_select", "input, mask", first="mask = as_mask('masked_select', mask)")
+spell("index_put", "index_put", "input, indices, values, accumulate=False", out=False,
+      renamed={"value": "values", "indices": "indices"},
+      first="rows, depth = as_rows('index_put{_}', x, indices)\n"
+            "x, value = same_dtype('index_put{_}', x, value)")  # fmt: skip
+
+# ---------- random numbers ----------
+
+spell("uniform", "uniform", "input, from_=0.0, to=1.0", keywords="generator=None", out=False,
+      forward=kernels.uniform, renamed={"min": "from_", "max": "to"}, first="seed = generator", prepare=None,
+      arguments=("min", "max", "seed"))  # fmt: skip
+spell("normal", "normal", "input, mean=0.0, std=1.0", keywords="generator=None", out=False, forward=kernels.normal,
+      arguments=("mean", "std", "generator"), prepare=kernels.normal_arguments)  # fmt: skip
+spell("bernoulli", "bernoulli", "input, p=0.5", keywords="generator=None", out=False, forward=kernels.bernoulli,
+      arguments=("p", "generator"), prepare=kernels.bernoulli_arguments)  # fmt: skip
+spell("exponential", "exponential", "input, lambd=1.0", keywords="generator=None", out=False,
+      forward=kernels.exponential, arguments=("lambd", "generator"), prepare=None)  # fmt: skip
+spell("random", "random", "input, from_=0, to=None", keywords="generator=None", out=False, forward=kernels.random,
+      prepare=kernels.random_arguments)  # fmt: skip

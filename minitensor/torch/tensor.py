@@ -1,0 +1,361 @@
+"""The tensor of PyTorch's vocabulary: the engine's tensor under other names.
+
+It adds nothing to the engine's tensor and holds nothing of its own, so that either kind can be made of the other
+without a copy: :func:`as_kind`. Operations, views, indexing and operators are added by the modules that define them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minitensor.device.arrays import gpu_of, host_array
+from minitensor.dtypes import FLOATS
+from minitensor.history import Leaf
+from minitensor.modes import modes
+from minitensor.storage import Storage
+from minitensor.tensor import Hook
+from minitensor.tensor import Tensor as BaseTensor
+from minitensor.torch import printing
+from minitensor.torch.dtypes import BY_NUMPY, Size, device, device_of, dtype
+from minitensor.torch.grad_fn import Function, look
+
+
+class Tensor(BaseTensor):
+    """An n-dimensional array that knows its storage and its history. Made by ``torch.tensor``, ``torch.zeros``, ..."""
+
+    __slots__ = ()
+
+    def __new__(cls, *given: Any) -> Any:
+        """``torch.Tensor(data)``: float32 whatever the data; ``torch.Tensor(2, 3)``: of that size."""
+        if not given:
+            return object.__new__(cls)
+        from minitensor.torch.creation import empty, tensor
+
+        if all(hasattr(n, "__index__") and not isinstance(n, BaseTensor) for n in given):
+            return empty(*given)
+        if len(given) > 1:
+            raise TypeError("Tensor() takes data, or the lengths of a size; torch.tensor(data) keeps the dtype")
+        return tensor(given[0].detach() if isinstance(given[0], Tensor) else given[0], dtype="float32")
+
+    def __init__(self, *given: Any) -> None:
+        if not given:
+            made = type(self)._made(np.empty(0, np.float32))
+            self._array, self._storage, self._node, self._history = made._array, made._storage, None, None
+
+    # ---------- how it looks at the storage ----------
+
+    @property
+    def shape(self) -> Size:  # type: ignore[override]
+        """Elements along each dimension."""
+        return Size(self._array.shape)
+
+    def size(self, dim: int | None = None) -> Any:  # type: ignore[override]
+        """The shape, or the length of one dimension."""
+        return Size(self._array.shape) if dim is None else self._array.shape[as_dim(dim, self._array.ndim)]
+
+    def dim(self) -> int:
+        """How many dimensions there are."""
+        return self._array.ndim
+
+    ndimension = dim
+
+    def numel(self) -> int:
+        """How many elements there are."""
+        return self._array.size
+
+    nelement = numel
+
+    def stride(self, dim: int | None = None) -> Any:
+        """How many elements of the storage lie between neighbours, along each dimension or one."""
+        size = self._array.itemsize
+        steps = tuple(step // size for step in self._array.strides)
+        return steps if dim is None else steps[as_dim(dim, len(steps))]
+
+    def storage_offset(self) -> int:
+        """How many elements of the storage lie before the first element."""
+        return self.offset
+
+    @property
+    def dtype(self) -> dtype:
+        """The element type."""
+        return BY_NUMPY[self._array.dtype]
+
+    @property
+    def device(self) -> device:
+        """Where the numbers lie."""
+        return device_of(self)
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the numbers lie on a GPU, perhaps the simulated one."""
+        return gpu_of(self._array) is not None
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return self._array.itemsize
+
+    def is_floating_point(self) -> bool:
+        """Whether the numbers have fractions."""
+        return self._array.dtype in FLOATS
+
+    def untyped_storage(self) -> StorageLook:
+        """The storage."""
+        return StorageLook(self._storage, self)
+
+    @property
+    def _version(self) -> int:
+        """How many writes the storage has seen, through any tensor that shares its version."""
+        return self._storage.version
+
+    # ---------- where its numbers came from ----------
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether a gradient is wanted. Set it to True to make a leaf."""
+        return self._current() is not None
+
+    @requires_grad.setter
+    def requires_grad(self, wanted: bool) -> None:
+        if not isinstance(wanted, (bool, np.bool_)):
+            raise RuntimeError("requires_grad must be a bool")
+        if type(self._current()) is not Leaf and self._current() is not None and not wanted:
+            raise RuntimeError(
+                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in "
+                "a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+            )
+        if wanted and self._array.dtype not in FLOATS:
+            raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        if wanted and self._is_view() and not self.requires_grad:
+            self._history = None  # the view alone becomes a leaf
+        if wanted is not self.requires_grad:
+            BaseTensor.stop_gradient.fset(self, not wanted)  # type: ignore[attr-defined]
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Set ``requires_grad`` and return the tensor."""
+        if not isinstance(requires_grad, (bool, np.bool_)):
+            given = type(requires_grad).__name__
+            raise TypeError(f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {given}")
+        self.requires_grad = requires_grad
+        return self
+
+    @property
+    def grad_fn(self) -> Function | None:  # type: ignore[override]
+        """The function that made this value; None for a leaf."""
+        node = self._current()
+        if node is None or type(node) is Leaf:
+            return None
+        # PyTorch reads a view anew after a write through it.
+        return look(node, "AsStridedBackward0" if self._is_view() and node.op.name.endswith("_") else None)
+
+    @property
+    def grad(self) -> Tensor | None:  # type: ignore[override]
+        """The gradient that backward left here."""
+        gradient = BaseTensor.grad.fget(self)  # type: ignore[attr-defined]
+        return gradient if gradient is None or isinstance(gradient, Tensor) else as_kind(gradient)
+
+    @grad.setter
+    def grad(self, gradient: Any) -> None:
+        if gradient is None:
+            if type(self._current()) is Leaf:
+                BaseTensor.grad.fset(self, None)  # type: ignore[attr-defined]
+            return
+        if not isinstance(gradient, BaseTensor):
+            raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(gradient)}")
+        if gradient._array.shape != self._array.shape:
+            raise RuntimeError(
+                f"attempting to assign a gradient of size '{list(gradient._array.shape)}' to a tensor of size "
+                f"'{list(self._array.shape)}'. Please ensure that the gradient and the tensor are the same size"
+            )
+        BaseTensor.grad.fset(self, gradient)  # type: ignore[attr-defined]
+
+    def retain_grad(self) -> None:
+        """Keep the gradient of this non-leaf, too.
+
+        Raises:
+            RuntimeError: when it requires none.
+        """
+        if self._current() is None:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        BaseTensor.retain_grads(self)
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether this non-leaf keeps its gradient."""
+        extra = getattr(self, "_extra", None)
+        return extra is not None and extra.box is not None and type(self._current()) is not Leaf
+
+    def register_hook(self, hook: Callable[[Tensor], Any]) -> Hook:
+        """Call ``hook(gradient)`` in backward; what it returns replaces the gradient."""
+        if self._current() is None:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if not callable(hook):
+            raise TypeError(f"register_hook takes a function of the gradient, not {type(hook).__name__}")
+        return BaseTensor.register_hook(self, lambda g: hook(as_kind(g)))
+
+    def detach(self) -> Tensor:
+        """A tensor on the same storage, with the same version, that requires no grad."""
+        return as_kind(BaseTensor.detach(self))
+
+    def detach_(self) -> Tensor:
+        """Leave the history: the same tensor, which now requires no grad.
+
+        Raises:
+            RuntimeError: for a view.
+        """
+        if self._is_view():
+            raise RuntimeError(
+                "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
+                "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
+                "detach_() cannot be called on these gradients. To fix this error, please refer to the "
+                "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution."
+            )
+        BaseTensor.detach_(self)
+        return self
+
+    def _is_view(self) -> bool:
+        return self._history is not None and self._history.founder is not self._array
+
+    # ---------- Python's own protocols ----------
+
+    def __repr__(self) -> str:
+        node = self._current()
+        suffix = ""
+        if type(node) is Leaf:
+            suffix = "requires_grad=True"
+        elif node is not None:
+            suffix = f"grad_fn=<{type(self.grad_fn).__name__}>"
+        return printing.text_of(
+            host_array(self._array), "cpu" if gpu_of(self._array) is None else "cuda:0", suffix, self._array.shape
+        )
+
+    def __format__(self, spec: str) -> str:
+        if self._array.ndim == 0:
+            return format(self.item(), spec) if spec else format(self.item())
+        return object.__format__(self, spec)
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __len__(self) -> int:
+        if self._array.ndim == 0:
+            raise TypeError("len() of a 0-d tensor")
+        return self._array.shape[0]
+
+    def __iter__(self) -> Any:
+        if self._array.ndim == 0:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(self.unbind(0))  # type: ignore[attr-defined]
+
+    def __bool__(self) -> bool:
+        if self._array.size != 1:
+            few = "no values" if self._array.size == 0 else "more than one value"
+            raise RuntimeError(f"Boolean value of Tensor with {few} is ambiguous")
+        return bool(self._array)
+
+    def __contains__(self, value: Any) -> bool:
+        if not isinstance(value, (BaseTensor, bool, int, float)):
+            raise RuntimeError(
+                f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(value)}."
+            )
+        return bool((self == value)._array.any())  # type: ignore[attr-defined]
+
+    def item(self) -> float | int | bool:
+        """The one element, as a Python number."""
+        if self._array.size != 1:
+            raise RuntimeError(f"a Tensor with {self._array.size} elements cannot be converted to Scalar")
+        return self._array.item()
+
+    def __index__(self) -> int:
+        if self._array.dtype.kind not in "ib" or self._array.size != 1:
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self._array.item())
+
+    def tolist(self) -> Any:
+        """The elements as nested lists of Python numbers."""
+        return self._array.tolist()
+
+    def __copy__(self) -> Tensor:
+        return _of_kind(type(self), BaseTensor.__copy__(self))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+        return _of_kind(type(self), BaseTensor.__deepcopy__(self, memo))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        make, arguments = BaseTensor.__reduce__(self)
+        return _rebuilt, (type(self), make, arguments)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(f"'Tensor' object has no attribute {name!r}", name=name, obj=self)
+        from minitensor.torch.missing import missing
+
+        raise missing("'Tensor' object", name, dir(type(self)), obj=self)
+
+
+class StorageLook:
+    """What ``untyped_storage()`` shows. Two looks at one storage are equal."""
+
+    __slots__ = ("_storage", "_tensor")
+
+    def __init__(self, storage: Storage, tensor: Tensor) -> None:
+        self._storage, self._tensor = storage, tensor
+
+    def data_ptr(self) -> int:
+        """The address in bytes of its first byte."""
+        return self._tensor.data_ptr() - self._tensor.offset * self._tensor._array.itemsize
+
+    def nbytes(self) -> int:
+        """Its size in bytes."""
+        return self._storage.buffer.nbytes
+
+    size = nbytes
+    __len__ = nbytes
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, StorageLook) and self.data_ptr() == other.data_ptr()
+
+    def __hash__(self) -> int:
+        return self.data_ptr()
+
+
+def as_kind(x: BaseTensor) -> Any:
+    """The engine's tensor ``x`` itself, as a tensor of this vocabulary."""
+    x.__class__ = Tensor
+    return x
+
+
+def _of_kind(kind: type, x: BaseTensor) -> Any:
+    x.__class__ = kind
+    return x
+
+
+def _rebuilt(kind: type, make: Callable[..., BaseTensor], arguments: tuple[Any, ...]) -> Any:
+    """What a pickle is read back as."""
+    return _of_kind(kind, make(*arguments))
+
+
+def as_dim(dim: Any, ndim: int) -> int:
+    """``dim`` counted from the front.
+
+    Raises:
+        IndexError, TypeError: when there is no such dimension, or it is no integer.
+    """
+    try:
+        number = dim.__index__()
+    except (AttributeError, TypeError):
+        raise TypeError(f"argument 'dim' must be int, not {type(dim).__name__}") from None
+    reach = max(ndim, 1)
+    if not -reach <= number < reach:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-reach}, {reach - 1}], but got {number})"
+        )
+    return number % reach
+
+
+def recording(x: Tensor) -> bool:
+    """Whether an operation on ``x`` would be recorded."""
+    return modes.grad and x._current() is not None

@@ -1,0 +1,76 @@
+"""What is true of elements, and questions about two tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minitensor.device.arrays import host_array, like
+from minitensor.tensor import Tensor as BaseTensor
+from minitensor.torch.compiling import FUNCTIONS as TABLE
+from minitensor.torch.dtypes import dtype_of
+from minitensor.torch.naming import need_tensor, plain
+from minitensor.torch.tensor import Tensor, as_dim
+from minitensor.torch.words import sizes_differ
+
+
+def _truth(name: str) -> Callable[..., Tensor]:
+    def truth(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+        need_tensor(name, input)
+        axis = dim if dim is None else as_dim(dim, input._array.ndim)
+        found = getattr(np, name)(input._array, axis=axis if input._array.ndim else None, keepdims=keepdim)
+        return plain(input, found, name)
+
+    truth.__name__ = truth.__qualname__ = name
+    truth.__doc__ = f"Whether {name} elements are true (along ``dim``)."
+    return truth
+
+
+all, any_ = _truth("all"), _truth("any")
+
+
+def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
+    """Where two elements differ by no more than ``atol + rtol * abs(other)``."""
+    need_tensor("isclose", input)
+    need_tensor("isclose", other, 2)
+    if input._array.dtype != other._array.dtype:
+        raise RuntimeError(f"{input.dtype} did not match {other.dtype}")
+    try:
+        np.broadcast_shapes(input._array.shape, other._array.shape)
+    except ValueError:
+        raise sizes_differ([input._array.shape, other._array.shape]) from None
+    return plain(input, np.isclose(input._array, other._array, rtol, atol, equal_nan), "isclose")
+
+
+def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+    """Whether all elements are close."""
+    return bool(isclose(input, other, rtol, atol, equal_nan)._array.all())
+
+
+def equal(input: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have one shape and the same elements."""
+    need_tensor("equal", input)
+    need_tensor("equal", other, 2)
+    return input._array.shape == other._array.shape and bool(np.all(input._array == other._array))
+
+
+def count_nonzero(input: Tensor) -> Tensor:
+    """How many elements are not 0."""
+    return plain(input, np.asarray(np.count_nonzero(host_array(input._array)), np.int64), "count_nonzero")
+
+
+def nonzero(input: Tensor) -> Tensor:
+    """The indices of the elements that are not 0, one row each."""
+    return plain(input, like(np.argwhere(host_array(input._array)).astype(np.int64), input._array), "nonzero")
+
+
+def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
+    """``input`` where ``condition`` is true, else ``other``; with the condition alone, where it is true."""
+    need_tensor("where", condition)
+    if input is None and other is None:
+        return tuple(plain(condition, i, "where") for i in np.nonzero(host_array(condition._array)))
+    if not isinstance(input, BaseTensor) and not isinstance(other, BaseTensor):
+        input = condition.new_tensor(input, dtype=dtype_of(type(input)))  # type: ignore[attr-defined]
+    return TABLE["where"](condition, input, other)

@@ -1,0 +1,100 @@
+"""Optional parameters that turn one operation into another: ``alpha``, ``rounding_mode``, ``dtype``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minitensor.dtypes import FLOATS
+from minitensor.kernels.numbers import number
+from minitensor.redirecting import redirected
+from minitensor.tensor import Tensor as BaseTensor
+from minitensor.torch.dtypes import SCALAR_NAMES, dtype_of
+from minitensor.torch.operands import cast
+
+
+def scaled(x: Any, y: Any, alpha: Any) -> Any:
+    """``alpha * y``, recorded where ``y`` is a tensor.
+
+    Raises:
+        RuntimeError: when ``alpha`` is no integer and both operands are.
+    """
+    from minitensor.torch.compiling import FUNCTIONS
+
+    factor = number("add", "alpha", alpha)
+    if isinstance(factor, float) and not any(_is_floating(operand) for operand in (x, y)):
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    if isinstance(y, BaseTensor):
+        return redirected(FUNCTIONS["mul"], y, factor)
+    return factor * y
+
+
+def _is_floating(operand: Any) -> bool:
+    return operand._array.dtype in FLOATS if isinstance(operand, BaseTensor) else isinstance(operand, float)
+
+
+def rounded_division(op: str, x: Any, y: Any, mode: Any) -> Any:
+    """The quotient of ``x`` and ``y``, rounded; written into ``x`` where ``op`` ends with an underscore.
+
+    Raises:
+        RuntimeError: when ``mode`` is neither "floor" nor "trunc".
+    """
+    from minitensor.torch.compiling import FUNCTIONS
+
+    if mode not in ("floor", "trunc"):
+        raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{mode}'")
+    name = {"floor": "floor_divide", "trunc": "trunc_divide"}[mode]
+    return redirected(FUNCTIONS[name + ("_" if op.endswith("_") else "")], x, y)
+
+
+def in_dtype(x: Any, dtype: Any) -> Any:
+    """``x`` in another dtype, for a result of that dtype; recorded."""
+    wanted = dtype_of(dtype)
+    return x if x._array.dtype is wanted.numpy else cast(x, wanted.numpy)
+
+
+def only_floats(op: str, x: Any) -> Any:
+    """``x``, if it holds floats.
+
+    Raises:
+        RuntimeError: when it does not.
+    """
+    if isinstance(x, BaseTensor) and x._array.dtype not in FLOATS:
+        raise RuntimeError(
+            f"{op}(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
+            f"Got: {SCALAR_NAMES[x._array.dtype]}"
+        )
+    return x
+
+
+def reduced_dims(x: Any, dim: Any) -> Any:
+    """The dimensions to reduce. A tensor without dimensions has 0 and -1 all the same, as in PyTorch."""
+    if isinstance(x, BaseTensor) and x._array.ndim == 0 and dim is not None:
+        given = dim if isinstance(dim, (tuple, list)) else (dim,)
+        return () if all(d in (0, -1) for d in given) else dim
+    return dim
+
+
+def as_many_dimensions(op: str, index: Any, src: Any) -> None:
+    """Raise RuntimeError unless ``index`` and ``src`` have equally many dimensions, or ``src`` is a number."""
+    if isinstance(index, BaseTensor) and isinstance(src, BaseTensor) and index._array.ndim != src._array.ndim:
+        raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
+
+
+def no_bool_subtraction(x: Any, y: Any) -> None:
+    """Raise RuntimeError where a tensor of bools is subtracted, or subtracted from."""
+    bools = [isinstance(each, BaseTensor) and each._array.dtype.kind == "b" for each in (x, y)]
+    if any(bools):
+        with_what = "with two bool tensors" if all(bools) else "with a bool tensor"
+        hint = (
+            "Use the `^` or `logical_xor()` operator instead."
+            if all(bools)
+            else ("If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.")
+        )
+        raise RuntimeError(f"Subtraction, the `-` operator, {with_what} is not supported. {hint}")
+
+
+def as_long(x: Any, in_place: str) -> Any:
+    """``x`` as int64 where it holds smaller integers: their sums are of that dtype, unless they are stored in place."""
+    if in_place or not isinstance(x, BaseTensor) or x._array.dtype in FLOATS:
+        return x
+    return in_dtype(x, "int64")

@@ -1,0 +1,312 @@
+"""Views: new tensors on old storages. Here ``split``, ``chunk``, ``unbind`` and ``expand`` are views, too.
+
+Their twins in place (``transpose_``, ``squeeze_``, ...) change shape and strides of the tensor itself; they write
+nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from minitensor import parts, relaying
+from minitensor.history import Node, is_protected, new_node, repeated
+from minitensor.modes import modes
+from minitensor.tensor import Tensor as BaseTensor
+from minitensor.torch.tensor import Tensor, as_dim, as_kind
+from minitensor.torch.words import leaf_written
+from minitensor.views import Relaying, relaid, view_of
+
+
+class View(Relaying):
+    """What views of one kind have in common; ``torch_name`` is that of their ``grad_fn``."""
+
+    __slots__ = ("torch_name",)
+
+    def __init__(self, name: str, forward: Any, backward: Any, torch_name: str = "") -> None:
+        super().__init__(name, forward, backward)
+        self.torch_name = torch_name or f"{''.join(p.capitalize() for p in name.strip('_').split('_'))}Backward0"
+
+
+def _same_order(name: str, torch_name: str = "") -> View:
+    return View(name, relaying.RESHAPE.forward, relaying.RESHAPE.backward, torch_name)
+
+
+def _other_order(name: str, torch_name: str = "") -> View:
+    return View(name, relaying.TRANSPOSE.forward, relaying.TRANSPOSE.backward, torch_name)
+
+
+def _part(name: str, torch_name: str = "") -> View:
+    return View(name, lambda array, show: show(array), parts.part_backward, torch_name)
+
+
+def _expanded_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
+    return (g,)  # summed to the input's shape by the engine
+
+
+VIEW, UNSAFE_VIEW = _same_order("view"), _same_order("reshape", "UnsafeViewBackward0")
+SQUEEZE, UNSQUEEZE = _same_order("squeeze"), _same_order("unsqueeze")
+SQUEEZE_, UNSQUEEZE_ = _same_order("squeeze_"), _same_order("unsqueeze_")
+TRANSPOSE, TRANSPOSE_ = _other_order("transpose"), _other_order("transpose_")
+PERMUTE, T, T_ = _other_order("permute"), _other_order("t"), _other_order("t_")
+SELECT, SLICE, DIAGONAL, ALIAS = _part("select"), _part("slice"), _part("diagonal"), _part("alias")
+SPLIT, SPLIT_SIZES, UNBIND = _part("split"), _part("split", "SplitWithSizesBackward0"), _part("unbind")
+#: ``x[None]`` picks, and PyTorch records it as ``unsqueeze``.
+NEW_DIMENSION = _part("unsqueeze")
+EXPAND = View("expand", lambda u, shape: repeated(u, shape), _expanded_backward)
+
+
+def shown(x: Tensor, array: np.ndarray, op: View, *saved: Any) -> Tensor:
+    """A tensor that looks at the storage of ``x`` as ``array`` does."""
+    return as_kind(view_of(x, array, op, saved))
+
+
+# ---------- the same elements in the same order ----------
+
+
+def sizes_of(op: str, size: Sequence[Any]) -> list[int]:
+    given = size[0] if len(size) == 1 and not hasattr(size[0], "__index__") else size
+    try:
+        return [n.__index__() for n in given]
+    except (TypeError, AttributeError):
+        raise TypeError(f"{op}(): argument 'size' must be tuple of ints, not {given!r}") from None
+
+
+def _full(x: Tensor, sizes: list[int]) -> tuple[int, ...]:
+    """The shape with -1 worked out."""
+    count = x._array.size
+    if any(n < -1 for n in sizes):
+        raise RuntimeError(f"invalid shape dimension {min(sizes)}")
+    if sizes.count(-1) > 1:
+        raise RuntimeError("only one dimension can be inferred")
+    known = math.prod(n for n in sizes if n != -1)
+    if -1 in sizes and known == 0:
+        raise RuntimeError(
+            f"cannot reshape tensor of {count} elements into shape {sizes} because the unspecified dimension size -1 "
+            f"can be any value and is ambiguous"
+        )
+    if (-1 in sizes and count % known) or (-1 not in sizes and known != count):
+        raise RuntimeError(f"shape '{sizes}' is invalid for input of size {count}")
+    return tuple(count // known if n == -1 else n for n in sizes)
+
+
+def _on_same_memory(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | None:
+    if array.flags.c_contiguous or array.size == 0:
+        return array.reshape(shape)
+    reshaped = array.reshape(shape)
+    return reshaped if np.may_share_memory(reshaped, array) else None
+
+
+def view(input: Tensor, *size: Any) -> Tensor:
+    """The elements in another shape, always on the same storage.
+
+    Raises:
+        RuntimeError: where that would take a copy.
+    """
+    if not size:
+        raise TypeError("view() takes the new shape, as in x.view(2, 3)")
+    wanted = _full(input, sizes_of("view", size))
+    array = _on_same_memory(input._array, wanted)
+    if array is None:
+        raise RuntimeError(
+            "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
+            "contiguous subspaces). Use .reshape(...) instead."
+        )
+    return shown(input, array, VIEW, wanted)
+
+
+def reshape(input: Tensor, *shape: Any) -> Tensor:
+    """The elements in another shape: a view where the memory allows it, else a copy."""
+    wanted = _full(input, sizes_of("reshape", shape))
+    array = _on_same_memory(input._array, wanted)
+    if array is not None:
+        return shown(input, array, VIEW, wanted)
+    out = Tensor._made(input._array.copy().reshape(wanted), "reshape", (input,))
+    node = input._current()
+    if modes.grad and node is not None:
+        out._node = new_node(UNSAFE_VIEW, (node,), (wanted,), wanted)
+    return out
+
+
+def view_as(input: Tensor, other: Tensor) -> Tensor:
+    """The elements in the shape of ``other``, on the same storage."""
+    return view(input, other._array.shape)
+
+
+def reshape_as(input: Tensor, other: Tensor) -> Tensor:
+    """The elements in the shape of ``other``."""
+    return reshape(input, other._array.shape)
+
+
+def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+    """The dimensions from ``start_dim`` to ``end_dim`` as one; the tensor itself where they are one already."""
+    shape = input._array.shape
+    first, last = as_dim(start_dim, len(shape)), as_dim(end_dim, len(shape))
+    if first > last:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if not shape:
+        return reshape(input, 1)
+    if first == last:
+        return input
+    return reshape(input, (*shape[:first], math.prod(shape[first : last + 1]), *shape[last + 1 :]))
+
+
+def ravel(input: Tensor) -> Tensor:
+    """All elements in one dimension."""
+    return reshape(input, -1)
+
+
+def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
+    """One dimension as several."""
+    dim = as_dim(dim, input._array.ndim)
+    shape = input._array.shape
+    rest = list(sizes)
+    if -1 in rest:
+        rest[rest.index(-1)] = shape[dim] // max(1, -math.prod(rest))
+    return view(input, (*shape[:dim], *rest, *shape[dim + 1 :]))
+
+
+def _squeezed(x: Tensor, dim: Any) -> tuple[int, ...]:
+    shape = x._array.shape
+    if dim is None:
+        return tuple(n for n in shape if n != 1)
+    dims = {as_dim(d, len(shape)) for d in (dim if isinstance(dim, (tuple, list)) else [dim])}
+    return tuple(n for i, n in enumerate(shape) if not (i in dims and n == 1))
+
+
+def squeeze(input: Tensor, dim: Any = None) -> Tensor:
+    """A view without the dimensions of length 1 (all of them, or those in ``dim``)."""
+    shape = _squeezed(input, dim)
+    return shown(input, input._array.reshape(shape), SQUEEZE, shape)
+
+
+def _unsqueezed(x: Tensor, dim: Any) -> tuple[int, ...]:
+    shape = list(x._array.shape)
+    shape.insert(as_dim(dim, len(shape) + 1), 1)
+    return tuple(shape)
+
+
+def unsqueeze(input: Tensor, dim: int) -> Tensor:
+    """A view with a dimension of length 1 more, at ``dim``."""
+    shape = _unsqueezed(input, dim)
+    return shown(input, input._array.reshape(shape), UNSQUEEZE, shape)
+
+
+# ---------- the same elements in another order ----------
+
+
+def _exchanged(x: Tensor, dim0: Any, dim1: Any) -> tuple[int, ...]:
+    order = list(range(x._array.ndim))
+    if order:
+        first, second = as_dim(dim0, len(order)), as_dim(dim1, len(order))
+        order[first], order[second] = order[second], order[first]
+    return tuple(order)
+
+
+def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    """A view with two dimensions exchanged."""
+    order = _exchanged(input, dim0, dim1)
+    return shown(input, input._array.transpose(order), TRANSPOSE, order)
+
+
+def permute(input: Tensor, *dims: Any) -> Tensor:
+    """A view with the dimensions in another order."""
+    ndim = input._array.ndim
+    given = sizes_of("permute", dims)
+    if len(given) != ndim:
+        raise RuntimeError(
+            f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
+            f"ordering of dimensions i.e. input.dim() = {ndim} is not equal to len(dims) = {len(given)}"
+        )
+    order = tuple(as_dim(d, ndim) for d in given)
+    if len(set(order)) != ndim:
+        raise RuntimeError("permute(): duplicate dims are not allowed.")
+    return shown(input, input._array.transpose(order), PERMUTE, order)
+
+
+def _turned(op: str, x: Tensor) -> tuple[int, ...]:
+    if x._array.ndim > 2:
+        raise RuntimeError(f"{op}() expects a tensor with <= 2 dimensions, but self is {x._array.ndim}D")
+    return tuple(range(x._array.ndim))[::-1]
+
+
+def t(input: Tensor) -> Tensor:
+    """A view of a matrix with rows and columns exchanged; of a vector or number, the same."""
+    order = _turned("t", input)
+    return shown(input, input._array.transpose(order), T, order)
+
+
+def movedim(input: Tensor, source: int, destination: int) -> Tensor:
+    """A view with one dimension moved to another place."""
+    order = list(range(input._array.ndim))
+    order.insert(as_dim(destination, len(order)), order.pop(as_dim(source, len(order))))
+    return permute(input, order)
+
+
+def contiguous(input: Tensor) -> Tensor:
+    """The tensor itself where its elements lie in order, else a copy in which they do."""
+    return input if input.is_contiguous() else input.clone()  # type: ignore[attr-defined]
+
+
+# ---------- in place: shape and strides of the tensor itself ----------
+
+
+def _relay(x: Tensor, op: View, array: np.ndarray, saved: tuple[int, ...]) -> Tensor:
+    if modes.grad and is_protected(x):
+        raise leaf_written(op.name, is_view=not x.is_leaf)
+    relaid(x, array, op, (saved,))
+    return x
+
+
+def transpose_(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    """Exchange two dimensions of the tensor itself. Nothing is written."""
+    order = _exchanged(input, dim0, dim1)
+    return _relay(input, TRANSPOSE_, input._array.transpose(order), order)
+
+
+def t_(input: Tensor) -> Tensor:
+    """Exchange rows and columns of the tensor itself. Nothing is written."""
+    order = _turned("t_", input)
+    return _relay(input, T_, input._array.transpose(order), order)
+
+
+def squeeze_(input: Tensor, dim: Any = None) -> Tensor:
+    """Drop dimensions of length 1 from the tensor itself. Nothing is written."""
+    shape = _squeezed(input, dim)
+    return _relay(input, SQUEEZE_, input._array.reshape(shape), shape)
+
+
+def unsqueeze_(input: Tensor, dim: int) -> Tensor:
+    """Give the tensor itself a dimension of length 1 more. Nothing is written."""
+    shape = _unsqueezed(input, dim)
+    return _relay(input, UNSQUEEZE_, input._array.reshape(shape), shape)
+
+
+#: As functions and as methods.
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    function.__name__: function
+    for function in (*(reshape, flatten, ravel, unflatten, squeeze, unsqueeze, transpose, permute, t, movedim),)
+}
+FUNCTIONS |= {"swapaxes": transpose, "swapdims": transpose, "moveaxis": movedim}
+
+#: As methods only.
+METHODS: dict[str, Callable[..., Any]] = {
+    function.__name__: function
+    for function in (view, view_as, reshape_as, contiguous, transpose_, t_, squeeze_, unsqueeze_)
+}
+
+for _name, _function in {**FUNCTIONS, **METHODS}.items():
+    setattr(Tensor, _name, _function)
+
+
+def _reversed(x: BaseTensor) -> Tensor:
+    """A view with the dimensions in reverse order."""
+    order = tuple(range(x._array.ndim))[::-1]
+    return shown(x, x._array.transpose(order), PERMUTE, order)  # type: ignore[arg-type]
+
+
+Tensor.T = property(_reversed)  # type: ignore[attr-defined]
+Tensor.mT = property(lambda x: transpose(x, -2, -1))  # type: ignore[attr-defined]

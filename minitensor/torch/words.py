@@ -1,0 +1,259 @@
+"""Errors in PyTorch's words and types.
+
+The first line is PyTorch's own. Below it stands what a learner needs besides: which line did it, and what to do.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from minitensor import errors
+from minitensor.device.arrays import gpu_of
+from minitensor.events import telling
+from minitensor.regions import writeable
+from minitensor.saving import Saved, is_right
+from minitensor.saving import recovered as engine_recovered
+from minitensor.storage import write_that_made
+from minitensor.torch.dtypes import SCALAR_NAMES
+from minitensor.torch.grad_names import function_name, operation_name
+
+if TYPE_CHECKING:
+    from minitensor.history import Node
+    from minitensor.storage import Storage
+
+# ---------- refused before anything is written ----------
+
+
+@telling("refused")
+def leaf_written(op: str, is_view: bool) -> RuntimeError:
+    """``op`` would write a leaf that requires grad, or a view of one."""
+    return RuntimeError(
+        f"a {'view of a ' if is_view else ''}leaf Variable that requires grad is being used in an in-place operation.\n"
+        f"Nothing was written: `{op}` would replace the numbers of the leaf, and an update would start from the new "
+        f"ones.\nUse the normal operation and give its result a name, or update the leaf under `torch.no_grad()`."
+    )
+
+
+@telling("refused")
+def overlapping_target(op: str) -> RuntimeError:
+    """``op`` would write through a tensor whose elements share memory."""
+    return RuntimeError(
+        f"unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+        f"Please clone() the tensor before performing the operation.\n"
+        f"Nothing was written by `{op}`."
+    )
+
+
+@telling("refused")
+def result_does_not_fit(have: np.dtype, want: np.dtype) -> RuntimeError:
+    """An in-place operation has a result of a dtype that its target can not hold."""
+    return RuntimeError(
+        f"result type {SCALAR_NAMES[have]} can't be cast to the desired output type {SCALAR_NAMES[want]}\n"
+        f"The dtype never changes in place, and nothing was written. Use the normal operation, or convert first: "
+        f"`x.float()`."
+    )
+
+
+def needs_own_input(op: str) -> RuntimeError:
+    """Policy "2.5": the backward of in-place ``op`` needs what it would overwrite."""
+    return RuntimeError(
+        f'`{op}` is refused under the in-place policy "2.5": its backward needs the input that it would overwrite.'
+    )
+
+
+# ---------- shapes and operands ----------
+
+
+def sizes_differ(shapes: list[tuple[int, ...]]) -> RuntimeError:
+    """Shapes that can not be broadcast together."""
+    first = shapes[0]
+    for other in shapes[1:]:
+        ndim = max(len(first), len(other))
+        a, b = ((1,) * (ndim - len(s)) + tuple(s) for s in (first, other))
+        for d in range(ndim - 1, -1, -1):
+            if a[d] != b[d] and 1 not in (a[d], b[d]):
+                return RuntimeError(
+                    f"The size of tensor a ({a[d]}) must match the size of tensor b ({b[d]}) at non-singleton "
+                    f"dimension {d}"
+                )
+        first = tuple(max(m, n) if 0 not in (m, n) else 0 for m, n in zip(a, b, strict=True))
+    return RuntimeError(f"shapes {', '.join(str(list(s)) for s in shapes)} can not be broadcast together")
+
+
+def _broadcast(arrays: tuple[np.ndarray, ...]) -> tuple[int, ...] | None:
+    try:
+        return np.broadcast_shapes(*(array.shape for array in arrays))
+    except ValueError:
+        return None
+
+
+def devices_differ() -> RuntimeError:
+    """Operands on different devices."""
+    return RuntimeError(
+        "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!\n"
+        "Move them with `x.cuda()` or `x.cpu()`."
+    )
+
+
+def explain(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> Exception:
+    """The error to raise when numpy refused an operation on broadcast operands."""
+    if len({gpu_of(array) for array in arrays if array.ndim}) > 1:
+        return devices_differ()
+    if _broadcast(arrays) is None:
+        return sizes_differ([array.shape for array in arrays])
+    if "negative integer powers" in str(error):
+        return RuntimeError(str(error).partition(": ")[2] or str(error))
+    return _of_dimension(error, arrays) or in_words(op, errors.explain(op, error, arrays))
+
+
+def _of_dimension(error: Exception, arrays: tuple[np.ndarray, ...]) -> Exception | None:
+    """An error about a dimension or an index; None for another."""
+    if isinstance(error, np.exceptions.AxisError) and error.axis is not None:
+        reach = max(error.ndim or 0, 1)
+        return IndexError(
+            f"Dimension out of range (expected to be in range of [{-reach}, {reach - 1}], but got {error.axis})"
+        )
+    found = re.search(r"index (-?\d+) is out of range for dimension (\d+), which has length (\d+)", str(error))
+    if found:
+        return IndexError(f"index {found[1]} is out of bounds for dimension {found[2]} with size {found[3]}")
+    return None
+
+
+@telling("refused")
+def explain_in_place(op: str, error: Exception, arrays: tuple[np.ndarray, ...], target: np.ndarray) -> Exception:
+    """The error to raise when numpy refused an in-place operation. Nothing has been written."""
+    if len({gpu_of(array) for array in arrays if array.ndim}) > 1:
+        return devices_differ()
+    shape = _broadcast(arrays)
+    if shape is None:
+        return sizes_differ([array.shape for array in arrays])
+    if shape != target.shape:
+        return RuntimeError(
+            f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(shape)}\n"
+            f"`{op}` never changes a shape; use the normal operation."
+        )
+    if not writeable(target):
+        return overlapping_target(op)
+    if isinstance(error, TypeError) and target.dtype.kind != "f":
+        return result_does_not_fit(np.dtype(np.float32), target.dtype)
+    return explain(op, error, arrays)
+
+
+def explain_other(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> Exception:
+    """The same for an operation whose operands are not broadcast against each other."""
+    if len({gpu_of(array) for array in arrays if array.ndim}) > 1:
+        return devices_differ()
+    return _of_dimension(error, arrays) or in_words(op, errors.explain_other(op, error, arrays))
+
+
+@telling("refused")
+def explain_other_in_place(op: str, error: Exception, arrays: tuple[np.ndarray, ...], target: np.ndarray) -> Exception:
+    """The same for an in-place operation whose operands are not broadcast against each other."""
+    if not writeable(target):
+        return overlapping_target(op)
+    if isinstance(error, TypeError) and "ufunc" in str(error) and target.dtype.kind != "f":
+        return result_does_not_fit(np.dtype(np.float32), target.dtype)
+    return explain_other(op, error, arrays)
+
+
+def in_words(op: str, error: Exception) -> Exception:
+    """An error of the engine as PyTorch would raise it: a ``ValueError`` is a ``RuntimeError`` there."""
+    kind = RuntimeError if type(error) is ValueError else type(error)
+    return kind(str(error).replace("x.astype('int64')", "x.long()").replace("x.astype('float32')", "x.float()"))
+
+
+def named(op: str, error: Exception) -> Exception:
+    """An error about an argument, with the name of the operation in front."""
+    return in_words(op, errors.named(op, error))
+
+
+def check_on_device(op: str, a: Any, arrays: tuple[Any, ...]) -> None:
+    """An in-place operation is about to write ``a``, an array of a GPU.
+
+    Raises:
+        RuntimeError: when its elements share memory, or an operand lies elsewhere.
+    """
+    if not writeable(a):
+        raise overlapping_target(op)
+    if any(gpu_of(other) is not gpu_of(a) and getattr(other, "ndim", 0) for other in arrays):
+        raise devices_differ()
+
+
+# ---------- in backward ----------
+
+SECOND_BACKWARD = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
+    "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
+    "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
+    "after calling backward."
+)
+
+
+def freed(node: Node) -> RuntimeError:
+    """Backward needs what an earlier backward let go."""
+    return RuntimeError(f"{SECOND_BACKWARD}\n  freed: what {node.op.name} saved ({node.place})")
+
+
+class Anomaly:
+    """Whether ``torch.autograd.set_detect_anomaly`` is on, and whether it looks for nan."""
+
+    __slots__ = ("on", "check_nan")
+
+    def __init__(self) -> None:
+        self.on, self.check_nan = False, True
+
+
+anomaly = Anomaly()
+
+_HINT = (
+    "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
+    "torch.autograd.set_detect_anomaly(True, check_nan=False)."
+)
+_HINT_FOUND = (
+    "Hint: the backtrace further above shows the operation that failed to compute its gradient. The variable in "
+    "question was changed in there or anywhere later. Good luck!"
+)
+
+
+def _origin(node: Node, what: str, storage: Storage) -> str:
+    """Which operation the saved tensor comes from: none for a leaf.
+
+    PyTorch names the ``grad_fn`` that the tensor has now: that of the write, unless ``node`` saved its own result.
+    """
+    known = getattr(node.op, "operands", ())
+    if what == "out":
+        name = function_name(node)
+    elif what not in known or (source := node.inputs[known.index(what)]) is None or not source.inputs:
+        return ""
+    else:
+        write = write_that_made(storage, storage.version)
+        name = function_name(source) if write is None else operation_name(write[0])
+    return f", which is output 0 of {re.sub('Backward[0-9]*$', '', name)},"
+
+
+@telling("stale")
+def stale(node: Node, what: str, saved: Saved) -> RuntimeError:
+    """Backward needs a value whose storage was written after ``node`` saved it."""
+    array, storage, version = saved
+    saved_at = version if type(version) is int else version.version
+    kind = ("torch.cuda." if gpu_of(array) is not None else "torch.") + SCALAR_NAMES[array.dtype] + "Tensor"
+    taught = str(errors.stale.__wrapped__(node, what, saved)).splitlines()  # type: ignore[attr-defined]
+    return RuntimeError(
+        f"one of the variables needed for gradient computation has been modified by an inplace operation: "
+        f"[{kind} {list(array.shape)}]{_origin(node, what, storage)} is at version {storage.version}; expected version "
+        f"{saved_at} instead. {_HINT_FOUND if anomaly.on else _HINT}\n" + "\n".join(taught[1:])
+    )
+
+
+def recovered(node: Node, what: str, saved: Saved) -> np.ndarray:
+    """The saved array as it was, although its storage has been written since.
+
+    Raises:
+        RuntimeError: when it is lost, or may be.
+    """
+    if not is_right(saved):
+        raise stale(node, what, saved)
+    return engine_recovered(node, what, saved)

@@ -1,0 +1,36 @@
+"""Every test begins with default modes, on the host, and with the same random numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import minitensor as paddle
+
+
+@pytest.fixture(autouse=True)
+def defaults() -> Iterator[None]:
+    paddle.set_inplace_policy("2.6")
+    paddle.seed(0)
+    yield
+    assert paddle.is_grad_enabled(), "a test left grad mode off"
+    paddle.set_inplace_policy("2.6")
+
+
+@pytest.fixture(params=["cpu", "gpu:sim"])
+def device(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The host, and a simulated GPU; new tensors are made there."""
+    before = paddle.get_device()
+    paddle.set_device(request.param)
+    yield request.param
+    paddle.set_device(before)
+
+
+@pytest.fixture
+def gpu() -> Iterator[None]:
+    """A new simulated GPU that rounds as Paddle's allocator does."""
+    before = paddle.get_device()
+    paddle.set_device("gpu:sim", capacity="2 GiB", profile="paddle")
+    yield
+    paddle.set_device(before)

@@ -1,0 +1,138 @@
+"""Errors begin in PyTorch's words and then say what a learner needs: which line, which versions, what to do."""
+
+from __future__ import annotations
+
+import pytest
+
+import minitensor as paddle
+from minitensor import torch
+
+
+def test_a_stale_error_names_both_lines():
+    x = torch.ones(2, requires_grad=True)
+    a = x * 1
+    y = a.sin()
+    a.mul_(3)
+    with pytest.raises(RuntimeError) as raised:
+        y.sum().backward()
+    text = str(raised.value)
+    assert text.startswith(
+        "one of the variables needed for gradient computation has been modified by an inplace operation: "
+        "[torch.FloatTensor [2]], which is output 0 of Mul, is at version 1; expected version 0 instead. Hint: enable "
+        "anomaly detection"
+    )
+    assert "y = a.sin()" in text
+    assert "a.mul_(3)" in text
+    assert "Ways out" in text
+    assert x.grad is None
+
+
+def test_a_second_backward_names_the_line_whose_values_are_gone():
+    x = torch.ones(2, requires_grad=True)
+    y = (x * x).sum()
+    y.backward()
+    with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time") as raised:
+        y.backward()
+    assert "y = (x * x).sum()" in str(raised.value)
+
+
+def test_a_stale_error_names_an_assignment_to_an_index():
+    x = torch.ones(2, requires_grad=True)
+    a = x * 1
+    y = a * a
+    a[0] = 7
+    with pytest.raises(RuntimeError, match="which is output 0 of CopySlices, is at version 1") as raised:
+        y.sum().backward()
+    assert "test_torch_errors.py" in str(raised.value)
+    assert "a[0] = 7" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "write",
+    ["x.add_(1)", "x.zero_()", "x.uniform_()", "x[0:1].mul_(2)", "x.t_()", "x.copy_(torch.zeros(2))", "x[0] = 1"],
+)
+def test_a_refused_write_to_a_leaf_changes_nothing_and_says_so(write):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    with pytest.raises(RuntimeError, match="leaf Variable that requires grad is being used in an in-place operation"):
+        exec(write, {"x": x, "torch": torch})
+    assert x.tolist() == [1.0, 2.0]
+    assert x._version == 0
+    assert x.is_leaf
+    with torch.no_grad():
+        exec(write, {"x": x, "torch": torch})
+    assert x.requires_grad
+    assert x.is_leaf
+
+
+def test_under_copy_on_write_nothing_is_refused_for_a_saved_value():
+    with paddle.set_inplace_policy("copy_on_write"):
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        a = x * 1
+        y = a * a
+        a.add_(10)
+        y.sum().backward()
+    assert x.grad.tolist() == [2.0, 4.0]
+
+
+def test_under_the_oldest_policy_an_operation_that_needs_its_input_is_refused_in_place():
+    x = torch.ones(2, requires_grad=True) * 1
+    with paddle.set_inplace_policy("2.5"):
+        with pytest.raises(RuntimeError, match="refused under the in-place policy"):
+            x.sin_()
+        x.exp_()
+    assert x._version == 1
+
+
+def test_anomaly_detection_tells_the_forward_line():
+    x = torch.tensor([-1.0], requires_grad=True)
+    with torch.autograd.detect_anomaly():
+        y = torch.sqrt(x)
+        with (
+            pytest.warns(UserWarning, match=r"y = torch.sqrt\(x\)"),
+            pytest.raises(RuntimeError, match="'SqrtBackward0' returned nan values in its 0th output"),
+        ):
+            y.backward()
+    torch.sqrt(x).backward()  # off again: nan is a value
+
+
+@pytest.mark.parametrize(
+    ("program", "error", "text"),
+    [
+        ("torch.ones(2) + torch.ones(3)", RuntimeError, r"tensor a \(2\) must match the size of tensor b \(3\)"),
+        ("torch.ones(2).add_(torch.ones(3, 2))", RuntimeError, r"output with shape \[2\] doesn't match"),
+        (
+            "torch.tensor([1]).add_(0.5)",
+            RuntimeError,
+            "result type Float can't be cast to the desired output type Long",
+        ),
+        ("torch.ones(1).expand(3).add_(1)", RuntimeError, "more than one element of the written-to tensor"),
+        ("torch.ones(2) + [1, 2]", TypeError, "must be Tensor, not list"),
+        ("torch.tensor('a')", TypeError, "invalid data type 'str'"),
+        ("torch.ones(2, device='tpu')", RuntimeError, "Expected one of cpu, cuda"),
+        ("torch.zeros(2, dtype='float16')", TypeError, "not supported here"),
+        ("torch.ones(2).numpy(1)", TypeError, "positional"),
+        ("torch.nn.Linear(2, 1)(torch.ones(3))", RuntimeError, "mat1 and mat2 shapes cannot be multiplied"),
+        ("torch.nn.Linear(2, 1)(3)", TypeError, "must be Tensor, not int"),
+        ("torch.ones(2, device='cuda:1')", RuntimeError, "invalid device ordinal"),
+        ("torch.ones(2, requires_grad=True).resize_(3)", RuntimeError, "cannot resize variables that require grad"),
+        ("torch.optim.SGD([], lr=1)", ValueError, "empty parameter list"),
+        ("torch.optim.SGD([torch.ones(1, requires_grad=True) * 2], lr=1)", ValueError, "non-leaf"),
+        ("torch.optim.Adam([torch.ones(1)], lr=-1)", ValueError, "Invalid learning rate: -1"),
+        ("torch.nn.Linear(2, 1).load_state_dict({})", RuntimeError, "Missing key"),
+        ("torch.ones(2).backward(create_graph=True)", NotImplementedError, "autograd.grad"),
+        ("torch.ones(2, requires_grad=True).sum().backward(torch.ones(3))", RuntimeError, "Mismatch in shape"),
+        ("torch.sum(torch.ones(2, 3), dim=0, out=torch.ones(2))", RuntimeError, "it must fit"),
+        ("torch.where(torch.ones(2), 1.0, torch.ones(2))", RuntimeError, "boolean masks"),
+    ],
+)
+def test_bad_input_is_refused_in_words_that_say_what_is_wrong(program, error, text):
+    with pytest.raises(error, match=text):
+        eval(program, {"torch": torch})
+
+
+def test_a_failed_load_copies_nothing():
+    layer = torch.nn.Linear(2, 1)
+    before = layer.weight.tolist()
+    with pytest.raises(RuntimeError, match="size mismatch for bias"):
+        layer.load_state_dict({"weight": torch.ones(1, 2), "bias": torch.ones(5)})
+    assert layer.weight.tolist() == before

@@ -1,0 +1,98 @@
+"""Rules that PyTorch has and Paddle has not: against central differences, first and second order."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from minitensor import torch
+
+F = torch.nn.functional
+
+#: Functions of one tensor whose rule, or saving, is of this vocabulary alone.
+FUNCTIONS = {
+    "div": lambda x: 3 / x + x / (x + 2),
+    "clamp": lambda x: x.clamp(0.5, 1.6) * x,
+    "copysign": lambda x: x.copysign(-x) * x,
+    "maximum": lambda x: torch.maximum(x, x * x),
+    "minimum": lambda x: torch.minimum(x, x * x),
+    "erfinv": lambda x: (x / 4).erfinv(),
+    "norm": lambda x: x.norm(),
+    "norm of order 3": lambda x: x.norm(3),
+    "var": lambda x: x.var(),
+    "std": lambda x: x.std(0).sum(),
+    "log_softmax": lambda x: F.log_softmax(x, -1) * x,
+    "logsumexp": lambda x: x.logsumexp(0),
+    "cross_entropy": lambda x: F.cross_entropy(x, torch.tensor([1, 0])),
+    "silu": lambda x: F.silu(x),
+    "softplus": lambda x: F.softplus(x),
+    "smooth_l1": lambda x: F.smooth_l1_loss(x, x * x),
+    "linear": lambda x: F.linear(x, x[:, :3], x[:, 0]),
+    "expand": lambda x: x.expand(4, 2, 3) * torch.arange(4.0, dtype=torch.float64).view(4, 1, 1) * x,
+    "max along": lambda x: x.max(1)[0] ** 2,
+    "split, written": lambda x: (x * 1).split(1)[0].mul_(x[1]),
+    "gather": lambda x: x.gather(1, torch.tensor([[2, 2], [0, 1]])) ** 2,
+    "scatter": lambda x: (x * 1).scatter_(1, torch.tensor([[2, 0], [0, 1]]), x[:, :2] ** 2) * x,
+    "repeat": lambda x: x.repeat(2, 1) * torch.arange(4.0, dtype=torch.float64).view(4, 1),
+    "round": lambda x: (x * 3).round() * x,
+    "movedim": lambda x: x.movedim(0, 1) @ x,
+}
+POINT = np.array([[0.7, 1.9, 0.3], [1.1, 2.3, 0.9]])
+
+
+def value(function, numbers):
+    return function(torch.tensor(numbers)).sum().item()
+
+
+def differences(of, numbers, step=1e-6):
+    found = np.zeros_like(numbers)
+    for i in np.ndindex(numbers.shape):
+        up, down = numbers.copy(), numbers.copy()
+        up[i] += step
+        down[i] -= step
+        found[i] = (of(up) - of(down)) / (2 * step)
+    return found
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_gradient_is_the_slope(name):
+    x = torch.tensor(POINT, requires_grad=True)
+    FUNCTIONS[name](x).sum().backward()
+    expected = differences(lambda numbers: value(FUNCTIONS[name], numbers), POINT)
+    np.testing.assert_allclose(x.grad.numpy(), expected, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_gradient_of_a_gradient_is_its_slope(name):
+    weights = torch.tensor(np.cos(np.arange(6.0)).reshape(2, 3))
+
+    def slope(numbers):
+        x = torch.tensor(numbers, requires_grad=True)
+        (g,) = torch.autograd.grad(FUNCTIONS[name](x).sum(), x, create_graph=True)
+        return x, (g * weights).sum()
+
+    x, total = slope(POINT)
+    (second,) = (
+        torch.autograd.grad(total, x, allow_unused=True, materialize_grads=True)
+        if total.requires_grad
+        else (torch.zeros(2, 3),)
+    )
+    expected = differences(lambda numbers: slope(numbers)[1].item(), POINT, 1e-5)
+    np.testing.assert_allclose(second.numpy(), expected, rtol=1e-4, atol=1e-6)
+
+
+def test_a_module_trains():
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.Linear(2, 16), torch.nn.ReLU(inplace=True), torch.nn.Linear(16, 1))
+    x = torch.rand(64, 2)
+    target = (x[:, :1] * x[:, 1:]).sin()
+    optimizer = torch.optim.Adam(net.parameters(), lr=0.02)
+    losses = []
+    for _ in range(60):
+        optimizer.zero_grad()
+        loss = F.mse_loss(net(x), target)
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[-1] < losses[0] / 10
+    assert {p._version for p in net.parameters()} == {61}  # one fill, and one write a step

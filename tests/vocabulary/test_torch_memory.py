@@ -1,0 +1,152 @@
+"""What shares memory, what is counted, and the article's measurement on a simulated GPU."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+import minitensor as paddle
+from minitensor import torch
+from minitensor.device.counters import cpu_meter
+
+F = torch.nn.functional
+
+
+def address(array: np.ndarray) -> int:
+    return array.__array_interface__["data"][0]
+
+
+@pytest.mark.usefixtures("gpu")
+def test_relu_in_place_allocates_nothing_and_relu_382_mib():
+    paddle.set_device("gpu:sim", capacity="2 GiB", profile="torch")
+
+    def measured(inplace):
+        x = torch.zeros(10000, 10000, device=torch.device("cuda:0" if torch.cuda.is_available() else "cpu"))
+        torch.cuda.synchronize()
+        before = torch.cuda.max_memory_allocated(), torch.cuda.memory_allocated()
+        result = F.relu_(x) if inplace else F.relu(x)
+        torch.cuda.synchronize()
+        after = torch.cuda.max_memory_allocated(), torch.cuda.memory_allocated()
+        assert result.is_cuda
+        return [(now - then) / 1024**2 for now, then in zip(after, before, strict=True)]
+
+    assert measured(inplace=False) == [382.0, 382.0]
+    assert measured(inplace=True) == [0.0, 0.0]
+
+
+def test_a_model_moves_to_the_gpu_and_trains_there():
+    torch.manual_seed(0)
+    layer = torch.nn.Linear(3, 1)
+    there = torch.nn.Linear(3, 1)
+    there.load_state_dict(layer.state_dict())
+    there.to("cuda")
+    x = torch.rand(5, 3)
+    for each, data in ((layer, x), (there, x.cuda())):
+        optimizer = torch.optim.SGD(each.parameters(), lr=0.1, momentum=0.9)
+        for _ in range(3):
+            optimizer.zero_grad()
+            (each(data) ** 2).mean().backward()
+            optimizer.step()
+    assert there.weight.is_cuda
+    assert there.weight.grad.device == torch.device("cuda", 0)
+    np.testing.assert_allclose(there.weight.detach().cpu().numpy(), layer.weight.detach().numpy(), rtol=1e-6)
+    assert "device='cuda:0', requires_grad=True)" in repr(there.weight)
+    with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device"):
+        there(x)
+
+
+def test_sharing_and_copying_by_address():
+    array = np.arange(6.0)
+    shared, copied = torch.from_numpy(array), torch.tensor(array)
+    assert shared.data_ptr() == address(array) == address(shared.numpy()) == torch.as_tensor(array).data_ptr()
+    assert copied.data_ptr() != address(array)
+    x = torch.arange(6.0).view(2, 3)
+    for view in (x.T, x[0], x.split(1)[0], x.chunk(3, 1)[0], x.unbind()[0], x[:, :1].expand(2, 4), x.detach(), x.data):
+        assert view.data_ptr() == x.data_ptr()
+    for copy in (x.clone(), x[[0]], x[x > 2], x.index_select(0, torch.tensor([0])), x.masked_select(x > -1), x + 0):
+        assert copy.data_ptr() != x.data_ptr()
+
+
+def test_an_exported_array_keeps_the_memory():
+    x = torch.ones(1000)
+    array = x.numpy()
+    storage = weakref.ref(x._storage)
+    del x
+    assert storage() is not None
+    array += 1
+    assert array.sum() == 2000
+    del array
+    assert storage() is None
+
+
+def test_data_keeps_the_memory_counted_and_its_version_apart():
+    gc.collect()
+    before = cpu_meter.allocated
+    x = torch.ones(1000)
+    alias = x.data
+    del x
+    assert cpu_meter.allocated - before == 4000
+    alias.add_(1)
+    assert alias.numpy().sum() == 2000
+    again = alias.data
+    again.add_(1)
+    assert (alias._version, again._version) == (1, 1)
+    del alias, again
+    assert cpu_meter.allocated == before
+
+
+def test_a_write_through_data_is_found_when_foreign_writes_are_checked():
+    def program():
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        a = x * 1
+        y = a * a
+        a.data.add_(10)
+        y.sum().backward()
+        return x.grad.tolist()
+
+    assert program() == [22.0, 24.0]  # PyTorch's answer, and wrong: the slope of a * a was 2 and 4
+    with paddle.check_foreign_writes(), pytest.raises(RuntimeError, match="behind the engine's back"):
+        program()
+
+
+def test_assigning_data_keeps_the_leaf_and_its_version():
+    x = torch.ones(3, requires_grad=True)
+    with torch.no_grad():
+        x.add_(1)
+    x.data = torch.tensor([5.0, 6.0, 7.0])
+    assert (x.tolist(), x._version, x.is_leaf, x.requires_grad) == ([5.0, 6.0, 7.0], 1, True, True)
+    (x * x).sum().backward()
+    assert x.grad.tolist() == [10.0, 12.0, 14.0]
+    with pytest.raises(RuntimeError, match="can not become"):
+        x.data = torch.ones(4)
+
+
+def test_nothing_is_left_without_the_collector():
+    gc.collect()
+    gc.disable()
+    try:
+        before = cpu_meter.allocated
+        net = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.ReLU(inplace=True))
+        optimizer = torch.optim.Adam(net.parameters())
+        for _ in range(2):
+            optimizer.zero_grad()
+            net(torch.rand(4, 8)).std().backward()
+            optimizer.step()
+        a, b = torch.rand(6, requires_grad=True).mul(2).max(0)
+        c = torch.rand(3, 3).norm().data.T.expand(2, 2)
+        del net, optimizer, a, b, c
+        assert cpu_meter.allocated == before
+    finally:
+        gc.enable()
+
+
+def test_out_reuses_the_memory_and_counts_one_write():
+    x, out = torch.ones(4), torch.empty(4)
+    at = out.data_ptr()
+    for count, result in enumerate((torch.add(x, 1, out=out), torch.sin(x, out=out), torch.mul(x, x, out=out)), 1):
+        assert result is out
+        assert count <= out._version == 3
+    assert out.data_ptr() == at
