@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable
 from typing import Any
+
+from minitensor.vocabulary.nearest import nearest
 
 #: Per owner: names that are there and do not count, and what others are called.
 NOT_HERE: dict[str, tuple[frozenset[str], dict[str, str]]] = {}
@@ -16,11 +17,8 @@ def missing(owner: str, name: str, known: Iterable[str], obj: Any = None) -> Att
     if name in meant:
         hint = f"; PyTorch's name is '{meant[name]}'"
     else:
-        public = {each.lower(): each for each in known if not each.startswith("_") and each not in hidden}
-        # A name in place or without its underscore is nearer than any spelling.
-        other = name[:-1] if name.endswith("_") else f"{name}_"
-        near = [other.lower()] if other.lower() in public else difflib.get_close_matches(name.lower(), public, 1, 0.5)
-        hint = f"; the nearest that minitensor has is '{public[near[0]]}'" if near else ""
+        near = nearest(name, (each for each in known if each not in hidden), least=0.5)
+        hint = f"; the nearest that minitensor has is '{near}'" if near else ""
     return AttributeError(f"{owner} has no attribute '{name}'{hint}", name=name, obj=obj)
 
 

@@ -23,23 +23,18 @@ def missing(module: str, name: str, known: Iterable[str]) -> AttributeError:
     text = f"module {module!r} has no attribute {name!r}"
     if name.startswith("__"):  # Python itself asks
         return AttributeError(text, name=name)
-    hint = _hint(name, [each for each in known if not each.startswith("_")])
-    return AttributeError(text + hint, name=name)
+    return AttributeError(text + _hint(name, known), name=name)
 
 
-def _hint(name: str, public: list[str]) -> str:
-    from difflib import get_close_matches
-
+def _hint(name: str, known: Iterable[str]) -> str:
     from minitensor.tensor import Tensor
+    from minitensor.vocabulary.nearest import nearest, twin_of
 
     if name in NOT_HERE:
         return f": {NOT_HERE[name]}"
-    # In place or not is nearer than any spelling.
-    twin = name[:-1] if name.endswith("_") else f"{name}_"
-    for each in (name, twin):
-        if each in public:
-            return f"; the nearest name is {each!r}"
-        if hasattr(Tensor, each):
+    public = set(known)
+    for each in (name, twin_of(name)):
+        if each not in public and hasattr(Tensor, each):
             return f"; tensors have it, as `x.{each}`"
-    near = get_close_matches(name, public, 1)
-    return f"; the nearest name is {near[0]!r}" if near else ""
+    near = nearest(name, public)
+    return f"; the nearest name is {near!r}" if near else ""
