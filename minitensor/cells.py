@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.device.arrays import host_array, like
+from minitensor.device.arrays import host_array, like, share_memory
 from minitensor.regions import Layout, address, memory_of, overlaps_itself, span
 
 
@@ -241,6 +241,6 @@ def touch(a: np.ndarray, b: np.ndarray) -> bool:
     if not np.may_share_memory(a, b):
         return False
     try:
-        return bool(np.shares_memory(a, b, max_work=10_000))
+        return share_memory(a, b, max_work=10_000)
     except np.exceptions.TooHardError:
         return Cells.of(a).meets(Cells.of(b))

@@ -11,13 +11,17 @@ from typing import Any
 import numpy as np
 
 from minitensor.creation import as_shape, float_dtype
+from minitensor.device.arrays import as_array, gpu_of
+from minitensor.device.places import current
+from minitensor.errors import devices_differ
 from minitensor.kernels import random as kernels
 from minitensor.tensor import Tensor
 
 
-def _empty(op: str, shape: Any, dtype: Any) -> np.ndarray:
-    wanted = float_dtype(op, dtype)
-    return np.empty(as_shape(op, shape), wanted)
+def _empty(op: str, shape: Any, dtype: Any, gpu: Any) -> Any:
+    """An array to draw into, on ``gpu`` (None: the host)."""
+    array = np.empty(as_shape(op, shape), float_dtype(op, dtype))
+    return array if gpu is None else gpu.put(array)
 
 
 def uniform(
@@ -28,7 +32,7 @@ def uniform(
     Raises:
         ValueError, TypeError: when ``min`` is above ``max``, or a parameter is no number.
     """
-    drawn = _empty("uniform", shape, dtype)
+    drawn = _empty("uniform", shape, dtype, current.gpu)
     return Tensor._made(kernels.uniform(drawn, *kernels.uniform_arguments(min, max, seed), drawn), "uniform")
 
 
@@ -42,9 +46,12 @@ def normal(mean: Any = 0.0, std: Any = 1.0, shape: Any = None, name: str | None 
     if not parameters:
         if shape is None:
             raise TypeError("normal: shape is needed where mean and std are numbers")
-        drawn = _empty("normal", shape, None)
+        drawn = _empty("normal", shape, None, current.gpu)
         return Tensor._made(kernels.normal(drawn, *kernels.normal_arguments(mean, std), drawn), "normal")
-    drawn = _empty("normal", np.broadcast_shapes(*(x.shape for x in parameters)), np.result_type(*parameters))
+    gpu = gpu_of(parameters[0])
+    if gpu_of(parameters[-1]) is not gpu:
+        raise devices_differ("normal", tuple(parameters))
+    drawn = _empty("normal", np.broadcast_shapes(*(x.shape for x in parameters)), np.result_type(*parameters), gpu)
     middle, deviation = (
         x._array if isinstance(x, Tensor) else kernels.finite("normal", "mean or std", x) for x in (mean, std)
     )
@@ -52,14 +59,14 @@ def normal(mean: Any = 0.0, std: Any = 1.0, shape: Any = None, name: str | None 
         raise ValueError("normal: std is not below 0")
     kernels.normal(drawn, 0.0, 1.0, drawn)
     with np.errstate(all="ignore"):
-        return Tensor._made(np.asarray(drawn * deviation + middle, drawn.dtype), "normal")
+        return Tensor._made(as_array(drawn * deviation + middle).astype(drawn.dtype, copy=False), "normal")
 
 
 def log_normal(mean: Any = 1.0, std: Any = 2.0, shape: Any = None, name: str | None = None) -> Tensor:
     """e to the power of what :func:`normal` draws."""
     drawn = normal(mean, std, shape)._array
     with np.errstate(all="ignore"):
-        return Tensor._made(np.exp(drawn), "log_normal")
+        return Tensor._made(as_array(np.exp(drawn)), "log_normal")
 
 
 def bernoulli(x: Any, p: float | None = None, name: str | None = None) -> Tensor:
@@ -71,7 +78,7 @@ def bernoulli(x: Any, p: float | None = None, name: str | None = None) -> Tensor
     """
     if not isinstance(x, Tensor):
         raise TypeError(f"bernoulli: x must be a Tensor, not {type(x).__name__}")
-    drawn = _empty("bernoulli", x.shape, x.dtype)
+    drawn = _empty("bernoulli", x.shape, x.dtype, gpu_of(x._array))
     (probability,) = kernels.bernoulli_arguments(x if p is None else p)
     return Tensor._made(kernels.bernoulli(drawn, probability, drawn), "bernoulli")
 

@@ -13,7 +13,7 @@ from minitensor.device.arrays import gpu_of
 from minitensor.device.places import place_of
 from minitensor.dtypes import FLOATS
 from minitensor.events import telling
-from minitensor.regions import writeable
+from minitensor.regions import overlaps_itself, read_only, writeable
 from minitensor.storage import Place, write_that_made
 
 if TYPE_CHECKING:
@@ -61,6 +61,23 @@ def overlapping_target(op: str, shape: tuple[int, ...]) -> RuntimeError:
         f"was written.\n"
         f"Write into a `clone()`, or into the tensor that it is a view of."
     )
+
+
+@telling("refused")
+def read_only_target(op: str, shape: tuple[int, ...]) -> RuntimeError:
+    """``op`` would write memory that its owner, outside, does not let be written."""
+    return RuntimeError(
+        f"`{op}` would write through a tensor of shape {list(shape)} whose memory is read-only: the array, file or "
+        f"library that it is shared with does not let it be written. Nothing was written.\n"
+        f"Use the normal operation and give its result a name, or write into a `clone()`."
+    )
+
+
+def not_writeable(op: str, target: np.ndarray) -> RuntimeError:
+    """``op`` would write ``target``, which is not writeable: its elements share memory, or it is read-only."""
+    if overlaps_itself(target) or not read_only(target):
+        return overlapping_target(op, target.shape)
+    return read_only_target(op, target.shape)
 
 
 @telling("refused")
@@ -143,9 +160,16 @@ def not_broadcastable(op: str, shapes: list[tuple[int, ...]]) -> ValueError:
     )
 
 
+def on_several_devices(arrays: tuple[np.ndarray, ...]) -> bool:
+    """Whether the arrays lie on more than one device; bare numbers lie nowhere."""
+    return len({gpu_of(array) for array in arrays if not isinstance(array, np.generic)}) > 1
+
+
 def devices_differ(op: str, arrays: tuple[np.ndarray, ...]) -> TypeError:
     """The operands lie on different devices."""
-    places = " and ".join(place_of(gpu_of(array)) for array in arrays)
+    places = " and ".join(place_of(gpu_of(array)) for array in arrays if not isinstance(array, np.generic))
+    if len({gpu_of(array) for array in arrays} - {None}) > 1:
+        places += " (a new simulated GPU is another device than the one before; tensors stay on theirs)"
     return TypeError(
         f"{op}: the operands lie on {places}; an operation works on one device. Move them with `x.cuda()` or `x.cpu()`."
     )
@@ -153,7 +177,7 @@ def devices_differ(op: str, arrays: tuple[np.ndarray, ...]) -> TypeError:
 
 def explain(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> Exception:
     """The error to raise when numpy refused a normal operation."""
-    if len({gpu_of(array) for array in arrays if array.ndim}) > 1:
+    if on_several_devices(arrays):
         return devices_differ(op, arrays)
     try:
         np.broadcast_shapes(*(array.shape for array in arrays))
@@ -173,7 +197,7 @@ def explain(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> Except
 @telling("refused")
 def explain_in_place(op: str, error: Exception, arrays: tuple[np.ndarray, ...], target: np.ndarray) -> Exception:
     """The error to raise when numpy refused an in-place operation. Nothing has been written."""
-    if len({gpu_of(array) for array in arrays if array.ndim}) > 1:
+    if on_several_devices(arrays):
         return devices_differ(op, arrays)
     try:
         shape = np.broadcast_shapes(*(array.shape for array in arrays))
@@ -186,7 +210,7 @@ def explain_in_place(op: str, error: Exception, arrays: tuple[np.ndarray, ...], 
             f"use the normal operation."
         )
     if not writeable(target):
-        return overlapping_target(op, target.shape)
+        return not_writeable(op, target)
     if isinstance(error, TypeError) and target.dtype not in FLOATS:
         return result_does_not_fit(op, target.dtype)
     return explain(op, error, arrays)
@@ -200,6 +224,8 @@ def named(op: str, error: Exception) -> Exception:
 
 def explain_other(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> Exception:
     """The same for an operation whose operands are not broadcast against each other."""
+    if on_several_devices(arrays):
+        return devices_differ(op, arrays)
     if isinstance(error, TypeError) and "ufunc" in _plain(error):
         return TypeError(f"{op}: there is no such operation for operands of dtype {_names(arrays)}")
     return type(error)(f"{op}: {_plain(error)}")
@@ -208,8 +234,10 @@ def explain_other(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> 
 @telling("refused")
 def explain_other_in_place(op: str, error: Exception, arrays: tuple[np.ndarray, ...], target: np.ndarray) -> Exception:
     """The same for an in-place operation whose operands are not broadcast against each other."""
+    if on_several_devices(arrays):
+        return devices_differ(op, arrays)
     if not writeable(target):
-        return overlapping_target(op, target.shape)
+        return not_writeable(op, target)
     if isinstance(error, TypeError) and "ufunc" in _plain(error) and target.dtype not in FLOATS:
         return result_does_not_fit(op, target.dtype)
     return explain_other(op, error, arrays)

@@ -322,7 +322,7 @@ def _write_onward(node: Node, i: int, u: np.ndarray) -> np.ndarray:
 
 def _relaid_onward(node: Node, _: int, u: np.ndarray) -> np.ndarray:
     (back,) = node.saved
-    old = np.zeros_like(u, shape=(u.size,))
+    old = np.zeros((u.size,), u.dtype, like=u)
     old[like(back(np.arange(u.size).reshape(node.shape)).ravel(), u)] = u.ravel()
     return old.reshape(node.shape)
 

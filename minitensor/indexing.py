@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from minitensor.creation import to_tensor
-from minitensor.device.arrays import as_array, host_array, like
+from minitensor.device.arrays import add_at, as_array, gpu_of, host_array, like, may_share
+from minitensor.device.places import place_of
 from minitensor.dtypes import FLOATS
-from minitensor.errors import freed, leaf_written, overlapping_target
+from minitensor.errors import devices_differ, freed, leaf_written, not_writeable, on_several_devices
 from minitensor.events import watch
 from minitensor.history import (
     WRITE,
@@ -28,8 +29,10 @@ from minitensor.history import (
     repeated,
     set_node,
 )
+from minitensor.kernels.indexed import assign, turns_that_stay
 from minitensor.kernels.numbers import overwrite, stored_array
 from minitensor.modes import modes
+from minitensor.moving import moved, placed_on
 from minitensor.operands import as_operands_in_place, cast, check_target, storable_number
 from minitensor.parts import INDEX, Pick
 from minitensor.regions import region_of, writeable
@@ -48,6 +51,11 @@ def _plain(index: Any, array: np.ndarray) -> tuple[Any, bool]:
     advanced = False
     for entry in index if isinstance(index, tuple) else (index,):
         if isinstance(entry, Tensor):
+            if gpu_of(entry._array) is not gpu_of(array):
+                raise TypeError(
+                    f"an index lies on {entry.place} and the tensor on {place_of(gpu_of(array))}. Move it with "
+                    f"`index.cuda()` or `index.cpu()`."
+                )
             entry = host_array(entry._array)
             if entry.ndim == 0 and entry.dtype.kind == "i":
                 entry = int(entry)
@@ -61,12 +69,21 @@ def _plain(index: Any, array: np.ndarray) -> tuple[Any, bool]:
             advanced = True
             if isinstance(entry, np.ndarray) and entry.dtype.kind not in "biu":
                 raise TypeError(f"an index array holds integers or bools, not {entry.dtype.name}")
-            if isinstance(entry, np.ndarray):
-                entry = like(entry, array)
         elif entry is not None and entry is not Ellipsis:
             entry = _whole(entry)
         entries.append(entry)
+    if advanced and type(array) is not np.ndarray:
+        _check_on_host(tuple(entries), array.shape)
+        entries = [like(entry, array) if isinstance(entry, np.ndarray) else entry for entry in entries]
     return tuple(entries), advanced
+
+
+def _check_on_host(index: tuple[Any, ...], shape: tuple[int, ...]) -> None:
+    """Raise IndexError where ``index`` reaches outside of ``shape``: a device would not say so."""
+    try:
+        np.broadcast_to(np.False_, shape)[index]
+    except IndexError as error:
+        raise IndexError(f"{str(error).splitlines()[0]}; the tensor has shape {list(shape)}") from None
 
 
 def _index_array(entry: Any) -> np.ndarray:
@@ -118,8 +135,8 @@ def _held(plain: tuple[Any, ...]) -> tuple[Any, ...]:
 def _gather_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
     if node.saved is FREED:
         raise freed(node)
-    whole = np.zeros_like(g, shape=node.inputs[0].shape)  # type: ignore[union-attr]
-    np.add.at(whole, node.saved[0], g)  # an element taken twice gets both gradients
+    whole = np.zeros(node.inputs[0].shape, g.dtype, like=g)  # type: ignore[union-attr]
+    add_at(whole, node.saved[0], g)  # an element taken twice gets both gradients
     return (whole,)
 
 
@@ -143,10 +160,8 @@ def _set_at_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray | None, np.n
     taken = rest = None
     if value is not None:
         # Where an index names a cell twice, the last write is the one that stayed.
-        order = np.full_like(g, -1, dtype=np.int64)
-        turns = like(np.arange(order[plain].size).reshape(order[plain].shape), g)
-        order[plain] = turns
-        taken = np.where(order[plain] == turns, g[plain], 0)
+        turns, stays = turns_that_stay(g, plain)
+        taken = np.where(stays == turns, g[plain], 0)
     if old is not None:
         rest = g.copy()
         rest[plain] = 0
@@ -157,8 +172,11 @@ def _set_at_onward(node: Node, i: int, u: np.ndarray) -> np.ndarray:
     if node.saved is FREED:
         raise freed(node)
     plain = node.saved[0]
-    made = u.copy() if i == 0 else np.zeros_like(u, shape=node.shape)
-    made[plain] = 0 if i == 0 else repeated(u, made[plain].shape)
+    made = u.copy() if i == 0 else np.zeros(node.shape, u.dtype, like=u)
+    if i == 0:
+        made[plain] = 0
+    else:
+        assign(made, plain, repeated(u, made[plain].shape))
     return made
 
 
@@ -173,7 +191,12 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
 
 
 def copy_(x: Tensor, other: Any) -> Tensor:
-    """Overwrite ``x`` with the numbers of ``other``, broadcast to its shape. A gradient flows to ``other``."""
+    """Overwrite ``x`` with the numbers of ``other``, broadcast to its shape. A gradient flows to ``other``.
+
+    What lies on another device is copied from there.
+    """
+    if isinstance(other, Tensor) and isinstance(x, Tensor):
+        other = moved(other, gpu_of(x._array))
     store_at(x, (), other, "copy_")
     return x
 
@@ -183,6 +206,9 @@ def store_at(x: Tensor, index: Any, value: Any, op: str) -> None:
     pick = Pick(plain) if not advanced else (lambda array: array[plain])
     target = _picked(x, pick)
     _, y = as_operands_in_place(op, 0, x, storable_number(op, value, x._array.dtype))
+    both = x._array, y._array
+    if not (type(both[0]) is type(both[1]) is np.ndarray) and on_several_devices(both):
+        raise devices_differ(op, both)
     _check_fits(op, x, target, y)
     xn = yn = None
     if modes.grad and x._array.dtype in FLOATS:
@@ -196,14 +222,14 @@ def store_at(x: Tensor, index: Any, value: Any, op: str) -> None:
     numbers = stored_array(op, y._array, x._array.dtype)
     while numbers.ndim > target.ndim:  # leading dimensions of length 1, as numpy drops them
         numbers = numbers[0]
-    if advanced and np.may_share_memory(numbers, x._array):
+    if advanced and may_share(numbers, x._array):
         numbers = numbers.copy()
     storage = x._storage
     plan = None
     if storage.savers is not None:
         plan = before_write(storage, x._array, index=plain) if advanced else before_write(storage, target)
     if advanced:
-        x._array[plain] = numbers
+        assign(x._array, plain, numbers)
     else:
         overwrite(target, numbers)
     place = log_write(storage, op)
@@ -231,7 +257,7 @@ def set_part(x: Tensor, target: np.ndarray, yn: Node | None) -> None:
 
 def _check_fits(op: str, x: Tensor, target: np.ndarray, y: Tensor) -> None:
     if not writeable(x._array):
-        raise overlapping_target(op, x._array.shape)
+        raise not_writeable(op, x._array)
     have = y._array.shape
     while len(have) > target.ndim and have[0] == 1:
         have = have[1:]
@@ -262,15 +288,16 @@ def set_value(x: Tensor, value: Any) -> None:
             f"set_value: the tensor has dtype {x.dtype.name} and the value {given.dtype.name}; they must be equal"
         )
     if not writeable(x._array):
-        raise overlapping_target("set_value", x._array.shape)
+        raise not_writeable("set_value", x._array)
     recorded = modes.grad and not x.stop_gradient
     if recorded and is_protected(x):
         if not x.is_leaf:
             raise leaf_written(x.name, "set_value", is_view=True)
         recorded = False
     storage = x._storage
+    numbers = given._array if gpu_of(given._array) is gpu_of(x._array) else placed_on(gpu_of(x._array), given._array)
     plan = None if storage.savers is None else before_write(storage, x._array)
-    overwrite(x._array, given._array)
+    overwrite(x._array, numbers)
     place = log_write(storage, "set_value")
     if plan is not None:
         after_write(plan, storage, "set_value", *place)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from minitensor.creation import to_tensor
-from minitensor.device.arrays import as_array
+from minitensor.device.arrays import as_array, gpu_of
 from minitensor.dtypes import FLOATS
 from minitensor.kernels.indexed import checked
 from minitensor.kernels.numbers import stored_array
@@ -71,7 +71,7 @@ def storable(op: str, x: Any, value: Any) -> tuple[Any, Any]:
         return x, value  # refused by what comes next
     dtype = x._array.dtype
     if isinstance(value, NUMBERS):
-        return x, constant(op, storable_number(op, value, dtype), dtype)
+        return x, constant(op, storable_number(op, value, dtype), dtype, gpu_of(x._array))
     if isinstance(value, _ARRAYS):
         value = to_tensor(value, dtype if dtype in FLOATS else None)
     if isinstance(value, Tensor) and value._array.dtype is not dtype:
@@ -112,7 +112,8 @@ def as_rows(op: str, x: Any, indices: Any) -> tuple[Tensor, int]:
     if depth > len(shape):
         raise IndexError(f"{op}: {depth} indices are too many for a tensor of shape {list(shape)}")
     try:
-        arrays = [checked(index, shape[d], d) for d, index in enumerate(np.broadcast_arrays(*arrays))]
+        spread = np.broadcast_shapes(*(index.shape for index in arrays))
+        arrays = [checked(np.broadcast_to(index, spread), shape[d], d) for d, index in enumerate(arrays)]
     except (ValueError, IndexError) as error:
         raise IndexError(f"{op}: {error}") from None
     if arrays[0].size == 0:

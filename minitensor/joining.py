@@ -6,12 +6,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
 from minitensor.creation import as_shape
+from minitensor.device.arrays import gpu_of
 from minitensor.dtypes import dtype_of
+from minitensor.errors import devices_differ
 from minitensor.history import Node, Operation, new_node, repeated
 from minitensor.modes import modes
 from minitensor.operands import cast, meet
@@ -33,6 +36,8 @@ def _tensors(op: str, x: Any) -> tuple[Tensor, ...]:
         raise TypeError(f"{op} takes a list of tensors, not {x!r}")
     for item in x:
         need_tensor(op, item)
+    if len({gpu_of(item._array) for item in x}) > 1:
+        raise devices_differ(op, tuple(item._array for item in x))
     return meet(*x)
 
 
@@ -41,7 +46,7 @@ def _tensors(op: str, x: Any) -> tuple[Tensor, ...]:
 
 def _concat_backward(node: Node, g: np.ndarray) -> list[np.ndarray]:
     axis, lengths = node.saved
-    return np.split(g, np.cumsum(lengths)[:-1], axis)
+    return np.split(g, list(accumulate(lengths))[:-1], axis)
 
 
 def _stack_backward(node: Node, g: np.ndarray) -> list[np.ndarray]:
@@ -51,7 +56,7 @@ def _stack_backward(node: Node, g: np.ndarray) -> list[np.ndarray]:
 
 def _concat_onward(node: Node, i: int, u: np.ndarray) -> np.ndarray:
     axis, lengths = node.saved
-    joined = np.zeros_like(u, shape=node.shape)
+    joined = np.zeros(node.shape, u.dtype, like=u)
     begin = sum(lengths[:i])
     joined[(slice(None),) * axis + (slice(begin, begin + lengths[i]),)] = u
     return joined
@@ -59,7 +64,7 @@ def _concat_onward(node: Node, i: int, u: np.ndarray) -> np.ndarray:
 
 def _stack_onward(node: Node, i: int, u: np.ndarray) -> np.ndarray:
     (axis,) = node.saved
-    stacked = np.zeros_like(u, shape=node.shape)
+    stacked = np.zeros(node.shape, u.dtype, like=u)
     stacked[(slice(None),) * axis + (i,)] = u
     return stacked
 

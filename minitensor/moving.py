@@ -14,7 +14,7 @@ from minitensor.modes import modes
 from minitensor.tensor import Tensor
 
 
-def _placed(array: Any, gpu: Any) -> Any:
+def placed_on(gpu: Any, array: Any) -> Any:
     """A copy of ``array`` on ``gpu`` (None: the host)."""
     host = host_array(array)
     host = host.copy() if host is array else host
@@ -23,11 +23,11 @@ def _placed(array: Any, gpu: Any) -> Any:
 
 def _moved_backward(node: Node, g: Any) -> tuple[Any]:
     source, _ = node.saved
-    return (_placed(g, source),)
+    return (placed_on(source, g),)
 
 
 def _moved_onward(node: Node, _: int, u: Any) -> Any:
-    return _placed(u, node.saved[1])
+    return placed_on(node.saved[1], u)
 
 
 CPU, CUDA = (Operation(name, _moved_backward, onward=_moved_onward) for name in ("cpu", "cuda"))
@@ -39,7 +39,7 @@ def moved(x: Tensor, gpu: Any) -> Tensor:
     if here is gpu:
         return x
     op = CPU if gpu is None else CUDA
-    out = Tensor._made(_placed(x._array, gpu), op.name, (x,))
+    out = Tensor._made(placed_on(gpu, x._array), op.name, (x,))
     node = x._current()
     if modes.grad and node is not None:
         out._node = new_node(op, (node,), (here, gpu), out._array.shape)
@@ -62,9 +62,9 @@ def to(x: Tensor, *where: Any, device: Any = None, dtype: Any = None, blocking: 
     for each in where:
         if isinstance(each, Tensor):
             device, dtype = each.place, each.dtype
-        elif isinstance(each, (DType, np.dtype, type)) or each in DTYPES:
+        elif isinstance(each, (DType, np.dtype, type)) or (isinstance(each, str) and each in DTYPES):
             dtype = each
-        else:
+        elif not isinstance(each, bool):  # Paddle's third argument says whether to wait
             device = each
     if device is not None:
         x = moved(x, device_named("to", device))

@@ -9,11 +9,13 @@ import numpy as np
 
 from minitensor.creation import to_tensor
 from minitensor.device.arrays import gpu_of
+from minitensor.device.places import current, using
 from minitensor.dtypes import FLOATS, promoted
 from minitensor.errors import (
     devices_differ,
     leaf_written,
     not_a_tensor,
+    on_several_devices,
     overlapping_family,
     overlapping_target,
     result_does_not_fit,
@@ -21,7 +23,7 @@ from minitensor.errors import (
 from minitensor.history import Leaf, Operation, is_protected, new_node
 from minitensor.kernels.numbers import stored
 from minitensor.modes import modes
-from minitensor.regions import overlaps_itself
+from minitensor.regions import overlaps_itself, writeable
 from minitensor.storage import Storage
 from minitensor.tensor import Tensor
 
@@ -39,6 +41,8 @@ def _uncounted() -> Storage:
 CONSTANT = _uncounted()
 
 _constants: dict[tuple[Any, ...], Tensor] = {}
+#: The same for arrays of a GPU, which bare numbers join; arrays of the host do not.
+_numbers: dict[tuple[Any, ...], Tensor] = {}
 
 
 def constant(op: str, value: Any, partner: np.dtype | None, gpu: Any = None) -> Tensor:
@@ -54,14 +58,14 @@ def constant(op: str, value: Any, partner: np.dtype | None, gpu: Any = None) -> 
         made = Tensor._alias(np.asarray(value, dtype), CONSTANT)
     except OverflowError:
         raise ValueError(f"{op}: {value} does not fit into dtype {dtype.name}") from None
-    if gpu is not None:
-        made._array = made._array[()]  # a number joins the arrays of a GPU; an array of the host does not
-        return made
     made._array.flags.writeable = False
+    if gpu is not None:
+        made._array = made._array[()]
     if value != 0 or type(value) is int:  # 0.0 and -0.0 would share a key
-        if len(_constants) >= 256:
-            _constants.clear()
-        _constants[key] = made
+        kept = _constants if gpu is None else _numbers
+        if len(kept) >= 256:
+            kept.clear()
+        kept[key] = made
     return made
 
 
@@ -80,20 +84,27 @@ def as_operands(op: str, *given: Any) -> tuple[Tensor, ...]:
     Raises:
         TypeError: for anything else, or when no tensor or array is among them.
     """
-    if len(given) == 2 and type(given[0]) is Tensor and type(given[0]._array) is np.ndarray:
+    if len(given) == 2 and type(given[0]) is Tensor:
         x, y = given
         try:
-            return x, _constants[y, type(y), x._array.dtype]
+            return x, (_constants if type(x._array) is np.ndarray else _numbers)[y, type(y), x._array.dtype]
         except (KeyError, TypeError):
             pass  # not a number, or one that is new
     known = [value._array.dtype for value in given if isinstance(value, Tensor)]
-    tensors: list[Any] = [_tensor_or_number(op, i, value, known) for i, value in enumerate(given)]
+    tensors = _tensors_or_numbers(op, given, known)
     dtypes = [t._array.dtype for t in tensors if isinstance(t, Tensor)]
     if not dtypes:
         raise TypeError(f"{op}: at least one operand must be a Tensor or an array; there is {given[0]!r} only")
     partner = dtypes[0] if len(dtypes) == 1 else promoted(dtypes[-2], dtypes[-1])
     gpu = next((gpu for t in tensors if isinstance(t, Tensor) and (gpu := gpu_of(t._array)) is not None), None)
     return tuple(t if isinstance(t, Tensor) else constant(op, t, partner, gpu) for t in tensors)
+
+
+def _tensors_or_numbers(op: str, given: tuple[Any, ...], partners: list[np.dtype]) -> list[Any]:
+    """Arrays and lists become tensors on the device of the first tensor among ``given``."""
+    first = next((value for value in given if isinstance(value, Tensor)), None)
+    with using(current.gpu if first is None else gpu_of(first._array)):
+        return [_tensor_or_number(op, i, value, partners) for i, value in enumerate(given)]
 
 
 def _tensor_or_number(op: str, position: int, value: Any, partners: list[np.dtype]) -> Any:
@@ -118,12 +129,12 @@ def as_operands_in_place(op: str, target: int, *given: Any) -> tuple[Tensor, ...
     if not isinstance(x, Tensor):
         raise TypeError(f"{op}: x must be a Tensor, not {type(x).__name__}: only a tensor can be written in place")
     partner = x._array.dtype
-    if len(given) == 2 and target == 0 and type(x._array) is np.ndarray:
+    if len(given) == 2 and target == 0:
         try:
-            return x, _constants[given[1], type(given[1]), partner]
+            return x, (_constants if type(x._array) is np.ndarray else _numbers)[given[1], type(given[1]), partner]
         except (KeyError, TypeError):
             pass
-    tensors = [_tensor_or_number(op, i, value, [partner]) for i, value in enumerate(given)]
+    tensors = _tensors_or_numbers(op, given, [partner])
     return tuple(t if isinstance(t, Tensor) else constant(op, t, partner, gpu_of(x._array)) for t in tensors)
 
 
@@ -196,12 +207,12 @@ def check_on_device(op: str, a: Any, arrays: tuple[Any, ...]) -> None:
     """An in-place operation is about to write ``a``, an array of a GPU; numpy would check as much on the host.
 
     Raises:
-        RuntimeError: when its elements share memory.
+        RuntimeError: when its elements share memory, or it is lent to be read.
         TypeError: when another operand lies elsewhere.
     """
-    if overlaps_itself(a):
+    if not writeable(a):
         raise overlapping_target(op, a.shape)
-    if any(gpu_of(other) is not gpu_of(a) and getattr(other, "ndim", 0) for other in arrays):
+    if on_several_devices(arrays):
         raise devices_differ(op, arrays)
 
 

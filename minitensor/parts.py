@@ -18,7 +18,7 @@ from minitensor.views import as_axis, need_tensor, view_of, whole
 def part_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
     """The gradient of a part for the whole: zero where the part does not look."""
     (show,) = node.saved
-    for_all = np.zeros_like(g, shape=node.inputs[0].shape)  # type: ignore[union-attr]
+    for_all = np.zeros(node.inputs[0].shape, g.dtype, like=g)  # type: ignore[union-attr]
     show(for_all)[...] = g
     return (for_all,)
 

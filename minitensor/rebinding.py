@@ -26,14 +26,16 @@ from typing import Any
 import numpy as np
 
 from minitensor.creation import as_shape
+from minitensor.device.arrays import gpu_of
 from minitensor.dtypes import DType, dtype_of
-from minitensor.errors import leaf_written
+from minitensor.errors import devices_differ, leaf_written, read_only_target
 from minitensor.events import watch
 from minitensor.history import Leaf, Node, move_boxes, new_leaf, new_node
 from minitensor.indexing import store_at
 from minitensor.modes import modes
 from minitensor.operands import CAST, cast
 from minitensor.parts import as_strided
+from minitensor.regions import read_only, writeable
 from minitensor.storage import log_write, new_storage
 from minitensor.tensor import Tensor
 from minitensor.views import need_tensor
@@ -45,6 +47,12 @@ def _moved_to(x: Tensor, array: np.ndarray, op: str) -> None:
     storage.version = x._storage.version
     x._array, x._storage = array, storage
     log_write(storage, op)
+
+
+def _refuse_read_only(x: Tensor, op: str) -> None:
+    """Raise RuntimeError where ``x`` lies in read-only memory: in place it would quietly share it no more."""
+    if not writeable(x._array) and read_only(x._array):
+        raise read_only_target(op, x._array.shape)
 
 
 # ---------- cast_ ----------
@@ -66,6 +74,7 @@ def cast_(x: Tensor, dtype: Any) -> Tensor:
     wanted = dtype_of(dtype)
     if wanted.numpy == x._array.dtype:
         return x
+    _refuse_read_only(x, "cast_")
     node = x._current()
     if node is not None:
         if type(node) is Leaf and modes.grad:
@@ -128,10 +137,11 @@ def resize_(x: Tensor, shape: Any, fill_zero: bool = False, name: str | None = N
             f"resize_: this tensor of shape {x.shape} wants a gradient, which the elements that it loses or gains "
             f"would not have. Nothing was changed. Use `reshape`, an index or `concat`, or call `detach_()` first."
         )
+    _refuse_read_only(x, "resize_")
     if x._array.flags.c_contiguous and size <= x._array.size:
         x._array = x._array.reshape(-1)[:size].reshape(lengths)
     else:
-        array = np.zeros_like(x._array, order="C", shape=lengths)
+        array = np.zeros(lengths, x._array.dtype, like=x._array)
         kept = min(size, x._array.size)
         array.reshape(-1)[:kept] = x._array.reshape(-1)[:kept]
         _moved_to(x, array, "resize_")
@@ -168,6 +178,7 @@ def set_(
         ValueError: when ``x`` is a leaf that wants a gradient: it would be another value under the same gradient.
     """
     need_tensor("set_", x)
+    _refuse_read_only(x, "set_")
     if type(x._current()) is Leaf:
         raise ValueError(
             f"set_: Leaf Var ({x.name}) wants a gradient, and its gradient belongs to the numbers that it has. Nothing "
@@ -179,6 +190,8 @@ def set_(
         made = Tensor._made(np.zeros_like(x._array, order="C", shape=(0,)))
     elif not isinstance(source, Tensor):
         raise TypeError(f"set_: source is a Tensor or None, not {type(source).__name__}")
+    elif gpu_of(source._array) is not gpu_of(x._array):
+        raise devices_differ("set_", (x._array, source._array))
     else:
         made = _looking_at(source, shape, stride, offset)
     node = x._current()

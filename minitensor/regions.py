@@ -8,11 +8,12 @@ strides changed later is no special case.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from minitensor.device.arrays import add_at, like, owner_of, restrided, strided
 from minitensor.device.arrays import address_of as address
-from minitensor.device.arrays import like, restrided, strided
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,22 +42,22 @@ class Region:
 
     def spread(self, g: np.ndarray) -> np.ndarray:
         """The gradient for the founder of a gradient ``g`` for the view: zero where the view does not look."""
-        cells = np.zeros_like(g, shape=(self.extent,))
+        cells = np.zeros((self.extent,), g.dtype, like=g)
         if self.overlaps_itself:
-            np.add.at(cells, like(self.view.of(np.arange(self.extent)), g), g)
+            add_at(cells, like(self.view.of(np.arange(self.extent)), g), g)
         elif g.size:
             self.view.of(cells)[...] = g
         return self.founder.of(cells)
 
     def show(self, u: np.ndarray) -> np.ndarray:
         """What the view shows of the founder's elements ``u``."""
-        cells = np.zeros_like(u, shape=(self.extent,))
+        cells = np.zeros((self.extent,), u.dtype, like=u)
         self.founder.of(cells)[...] = u
         return self.view.of(cells).copy()
 
     def split(self, g: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """A gradient ``g`` for the founder, split into the view's part and the rest (zero at the view's cells)."""
-        cells = np.zeros_like(g, shape=(self.extent,))
+        cells = np.zeros((self.extent,), g.dtype, like=g)
         self.founder.of(cells)[...] = g
         part = self.view.of(cells)
         taken = part.copy()
@@ -106,9 +107,39 @@ def covers(view: np.ndarray, founder: np.ndarray) -> bool:
     return view.size == founder.size == span(founder)[1] and span(view) == span(founder) and not overlaps_itself(view)
 
 
+#: What is lent to be read, by the ids of the arrays that own it, and how often: a GPU has no arrays that are read-only.
+_lent: dict[int, int] = {}
+
+
+def lend(array: np.ndarray) -> None:
+    """Refuse writes into the memory of ``array``, which lies on a GPU, until :func:`take_back`."""
+    key = id(owner_of(array))
+    _lent[key] = _lent.get(key, 0) + 1
+
+
+def take_back(array: np.ndarray) -> None:
+    """Undo one :func:`lend`."""
+    key = id(owner_of(array))
+    _lent[key] -= 1
+    if _lent[key] == 0:
+        del _lent[key]
+
+
 def writeable(array: np.ndarray) -> bool:
-    """Whether an array may be written: on a GPU, where no two of its elements share memory."""
-    return array.flags.writeable if type(array) is np.ndarray else not overlaps_itself(array)
+    """Whether an array may be written: on a GPU, where no two of its elements share memory and it is not lent."""
+    if type(array) is np.ndarray:
+        return array.flags.writeable
+    return not overlaps_itself(array) and not (_lent and id(owner_of(array)) in _lent)
+
+
+def read_only(array: np.ndarray) -> bool:
+    """Whether the memory of an array may not be written at all: it is shared with somebody who says so."""
+    owner: Any = array
+    while owner is not None:
+        if type(owner) is np.ndarray:
+            array = owner
+        owner = getattr(owner, "base", None)
+    return not writeable(array)
 
 
 def overlaps_itself(array: np.ndarray) -> bool:

@@ -355,7 +355,7 @@ def backward_source(row: Row, in_place: bool, on_tensors: bool) -> str:
             unpack.append(f"    {name} = {f'constant({marks})' if on_tensors else marks}")
         elif on_tensors:
             of = "node" if name == "out" else text.node(name) if name in text.ruled else "None"
-            unpack.append(f"    {name} = revived(node, {name!r}, saved_{name}, {of})")
+            unpack.append(f"    {name} = beside(g, revived(node, {name!r}, saved_{name}, {of}))")
         else:
             unpack += [
                 f"    {name}, storage, version = saved_{name}",

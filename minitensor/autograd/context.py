@@ -17,6 +17,7 @@ from minitensor.history import Node, Operation
 from minitensor.keeping import own_input
 from minitensor.modes import modes
 from minitensor.operands import check_target
+from minitensor.regions import lend, take_back
 from minitensor.saving import remember
 from minitensor.storage import Place, write_that_made
 from minitensor.tensor import Tensor
@@ -212,6 +213,7 @@ class PyLayerContext:
         "_inputs",
         "_outputs",
         "_materializes",
+        "_lent_arrays",
     )
 
     def __init__(self, layer: Any, call: Call) -> None:
@@ -219,6 +221,7 @@ class PyLayerContext:
         self._node: Node | None = None
         self._recorded = False
         self._materializes = True
+        self._lent_arrays: list[np.ndarray] = []
         self._sources: tuple[tuple[str, int], ...] = ()
 
     def _forward(self, what: str) -> Call:
@@ -293,9 +296,18 @@ class PyLayerContext:
                 f"backward; or, if it depends on no input, set it as an attribute, as in ctx.mask = mask."
             )
         x = revived(node, f"saved tensor {i}", saved, self._history(node, source) if self._recorded else None)
-        x._array = x._array.view()
-        x._array.flags.writeable = False
+        if type(x._array) is np.ndarray:
+            x._array = x._array.view()
+            x._array.flags.writeable = False
+        else:
+            lend(x._array)
+            self._lent_arrays.append(x._array)
         return x
+
+    def _take_back(self) -> None:
+        """The layer's backward is over: what it was lent on a GPU may be written again."""
+        while self._lent_arrays:
+            take_back(self._lent_arrays.pop())
 
     def _history(self, node: Node, source: tuple[str, int]) -> Node | None:
         kind, k = source

@@ -14,6 +14,7 @@ import numpy as np
 
 from minitensor.autograd.differences import Arrays, Comparison, Wrong, slopes, weights
 from minitensor.backward import grad
+from minitensor.device.arrays import gpu_of, host_array, like
 from minitensor.dtypes import FLOATS
 from minitensor.history import new_leaf
 from minitensor.modes import enable_grad
@@ -97,12 +98,13 @@ class _Function:
                 seen.append(x)
         if not seen:
             raise ValueError("gradcheck: no input wants a gradient; set stop_gradient=False on those to be checked")
-        self.arrays = [np.copy(x._array, order="K") for x in seen]
+        self.arrays = [_in_its_layout(x._array) for x in seen]
+        self.gpus = [gpu_of(x._array) for x in seen]
         self.names = [f"input {self.places.index(i)}" for i in range(len(seen))]
 
     def run(self, arrays: Sequence[np.ndarray]) -> tuple[list[Tensor], list[Tensor]]:
         """Fresh leaves with the numbers of ``arrays``, and the outputs."""
-        leaves = [_leaf(array) for array in arrays]
+        leaves = [_leaf(array, gpu) for array, gpu in zip(arrays, self.gpus, strict=True)]
         arguments = [x if i is None else leaves[i] for x, i in zip(self.given, self.places, strict=True)]
         result = self.function(*arguments)
         outputs = list(result) if isinstance(result, (list, tuple)) else [result]
@@ -113,7 +115,7 @@ class _Function:
 
     def values(self, arrays: Sequence[np.ndarray]) -> Arrays:
         """The outputs' numbers."""
-        return [out._array for out in self.run(arrays)[1]]
+        return [host_array(out._array) for out in self.run(arrays)[1]]
 
     def repeatable(self) -> list[Tensor]:
         """The outputs, once it is certain that a second call gives the same.
@@ -122,9 +124,9 @@ class _Function:
             Wrong: when it does not, or an input has changed.
         """
         leaves, outputs = self.run(self.arrays)
-        first = [out._array.copy() for out in outputs]
+        first = [out.numpy() for out in outputs]
         for leaf, array, name in zip(leaves, self.arrays, self.names, strict=True):
-            if leaf._array.shape != array.shape or not np.array_equal(leaf._array, array, equal_nan=True):
+            if leaf._array.shape != array.shape or not np.array_equal(host_array(leaf._array), array, equal_nan=True):
                 raise Wrong(f"gradcheck: the function has changed {name} itself. Write into a clone() of it.")
         second = self.values(self.arrays)
         for k, (one, other) in enumerate(zip(first, second, strict=False)):
@@ -136,8 +138,16 @@ class _Function:
         return outputs
 
 
-def _leaf(array: np.ndarray) -> Tensor:
-    leaf = Tensor._made(np.copy(array, order="K"))
+def _in_its_layout(array: np.ndarray) -> np.ndarray:
+    """A copy on the host whose dimensions lie in memory in the order of those of ``array``."""
+    order = sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis]))
+    return host_array(array).transpose(order).copy().transpose(np.argsort(order))
+
+
+def _leaf(array: np.ndarray, gpu: Any) -> Tensor:
+    """A leaf with the numbers of ``array``, on ``gpu`` (None: the host)."""
+    array = np.copy(array, order="K")
+    leaf = Tensor._made(array if gpu is None else gpu.put(array))
     leaf._node = new_leaf(array.shape)
     return leaf
 
@@ -148,13 +158,14 @@ def _same(a: np.ndarray, b: np.ndarray) -> bool:
 
 def _gradients(outputs: list[Tensor], leaves: list[Tensor], starts: Arrays, **options: Any) -> list[Tensor]:
     """The gradients for the leaves; zeros where the outputs do not depend on one."""
-    begun = [_constant(start) for start in starts]
+    begun = [_constant(start, out) for start, out in zip(starts, outputs, strict=True)]
     found = grad(outputs, leaves, begun, allow_unused=True, **options)
-    return [_constant(np.zeros(x._array.shape)) if g is None else g for x, g in zip(leaves, found, strict=True)]
+    return [_constant(np.zeros(x._array.shape), x) if g is None else g for x, g in zip(leaves, found, strict=True)]
 
 
-def _constant(array: np.ndarray) -> Tensor:
-    return Tensor._made(np.array(array, np.float64, order="C"))
+def _constant(array: np.ndarray, beside: Tensor) -> Tensor:
+    """A tensor of ``array`` on the device of ``beside``."""
+    return Tensor._made(like(np.array(array, np.float64, order="C"), beside._array))
 
 
 # ---------- the first order ----------
@@ -196,10 +207,10 @@ def _jacobian(checked: _Function, leaves: list[Tensor], out: Tensor, k: int) -> 
         start = np.zeros(shape)
         start[at] = 1
         for row, g in zip(rows, _gradients([out], leaves, [start], retain_graph=True), strict=True):
-            row[at] = g._array
+            row[at] = host_array(g._array)
     weight = weights(k, shape)
-    once = [g._array for g in _gradients([out], leaves, [weight], retain_graph=True)]
-    again = [g._array for g in _gradients([out], leaves, [weight], retain_graph=True)]
+    once = [host_array(g._array) for g in _gradients([out], leaves, [weight], retain_graph=True)]
+    again = [host_array(g._array) for g in _gradients([out], leaves, [weight], retain_graph=True)]
     for name, row, one, other in zip(checked.names, rows, once, again, strict=True):
         if not _same(one, other):
             raise Wrong(f"gradcheck: backward of output {k} gives {name} another gradient when it runs a second time")
@@ -222,10 +233,11 @@ def _second_order(checked: _Function, eps: float) -> Iterator[Comparison]:
     def first(arrays: Arrays, **options: Any) -> tuple[list[Tensor], list[Tensor]]:
         leaves, outputs = checked.run(arrays[:count])
         wanting = [out for out in outputs if not out.stop_gradient]
-        starts = [_leaf(array) for array in arrays[count:]]
+        starts = [_leaf(array, gpu_of(out._array)) for array, out in zip(arrays[count:], wanting, strict=True)]
         found = grad(wanting, leaves, list(starts), allow_unused=True, **options)
         return [*leaves, *starts], [
-            _constant(np.zeros(leaf._array.shape)) if g is None else g for leaf, g in zip(leaves, found, strict=True)
+            _constant(np.zeros(leaf._array.shape), leaf) if g is None else g
+            for leaf, g in zip(leaves, found, strict=True)
         ]
 
     shapes = [out._array.shape for out in checked.run(checked.arrays)[1] if not out.stop_gradient]
@@ -236,18 +248,18 @@ def _second_order(checked: _Function, eps: float) -> Iterator[Comparison]:
 
     def total(moved: Arrays) -> Arrays:
         _, gradients = first(moved)
-        return [np.asarray(sum((g._array * w).sum() for g, w in zip(gradients, inner, strict=True)))]
+        return [np.asarray(sum((host_array(g._array) * w).sum() for g, w in zip(gradients, inner, strict=True)))]
 
     _, plain = first(arrays)
     sources, gradients = first(arrays, create_graph=True)
     for name, g, h in zip(checked.names, plain, gradients, strict=True):
         speakers = "with create_graph ", "without it        "
-        yield Comparison("the weighted outputs", name, h._array, g._array, speakers=speakers)
+        yield Comparison("the weighted outputs", name, host_array(h._array), host_array(g._array), speakers=speakers)
     recorded = [(g, w) for g, w in zip(gradients, inner, strict=True) if not g.stop_gradient]
     second = [np.zeros(array.shape) for array in arrays]
     if recorded:
-        found = grad([g for g, _ in recorded], sources, [_constant(w) for _, w in recorded], allow_unused=True)
-        second = [zero if g is None else g._array for zero, g in zip(second, found, strict=True)]
+        found = grad([g for g, _ in recorded], sources, [_constant(w, g) for g, w in recorded], allow_unused=True)
+        second = [zero if g is None else host_array(g._array) for zero, g in zip(second, found, strict=True)]
     names = [*checked.names, *(f"the weights of output {k}" for k in range(len(shapes)))]
     for name, said, numeric in zip(names, second, slopes(total, arrays, eps)[0], strict=True):
         yield Comparison("a weighted sum of the gradients", name, said, numeric)

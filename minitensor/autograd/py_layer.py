@@ -15,6 +15,8 @@ import numpy as np
 
 from minitensor.autograd.context import Call, PyLayerContext
 from minitensor.autograd.outputs import ALL, Output, Part, part_operation
+from minitensor.device.arrays import gpu_of
+from minitensor.device.places import place_of
 from minitensor.dtypes import BY_NUMPY, FLOATS
 from minitensor.errors import freed
 from minitensor.events import watch
@@ -164,7 +166,7 @@ def _record(ctx: PyLayerContext, call: Call, given: list[Tensor], outputs: list[
     wanting = [x._array.dtype in FLOATS and all(x is not c for c in call.constants) for x in given]
     if any(wanting):
         ctx._outputs = _laid_out(call, outputs, wanting)
-        ctx._inputs = tuple((x._array.shape, x._array.dtype) for x in call.inputs)
+        ctx._inputs = tuple((x._array.shape, x._array.dtype, gpu_of(x._array)) for x in call.inputs)
         ctx._sources = tuple(call.source(i, given) for i in range(len(call.saved or ())))
         node.op.saved_names = tuple(f"saved tensor {i}" for i in range(len(node.saved)))
         node.op.later = lambda: _on_tensors
@@ -185,6 +187,9 @@ def _laid_out(call: Call, outputs: list[Tensor], wanting: list[bool]) -> tuple[O
             Output(x._array.shape, x._array.dtype, ALL if wants else None)
             for x, wants in zip(outputs, wanting, strict=True)
         )
+    places = sorted({str(x.place) for x in wanted})
+    if len({gpu_of(x._array) for x in wanted}) > 1:
+        raise TypeError(f"{call.name}: forward returned outputs on {' and '.join(places)}; they lie on one device")
     size = sum(x._array.size for x in wanted)
     total = size + len(wanted)
     dtype = np.result_type(*(x._array.dtype for x in wanted))
@@ -217,6 +222,7 @@ def _run(ctx: PyLayerContext, node: Node, grads: list[Tensor | None], recorded: 
         answer = ctx._layer.backward(ctx, *grads)
     finally:
         ctx._node, ctx._recorded = before
+        ctx._take_back()
     answers = list(answer) if isinstance(answer, (list, tuple)) else [answer]
     name = f"{node.op.name}.backward"
     if len(answers) != len(node.inputs):
@@ -224,13 +230,18 @@ def _run(ctx: PyLayerContext, node: Node, grads: list[Tensor | None], recorded: 
             f"{name} returned {len(answers)} gradients, and forward was given {len(node.inputs)} tensors: "
             f"it returns one for each of them, and none for other arguments"
         )
-    for k, (x, parent, (shape, dtype)) in enumerate(zip(answers, node.inputs, ctx._inputs, strict=True)):
+    for k, (x, parent, (shape, dtype, gpu)) in enumerate(zip(answers, node.inputs, ctx._inputs, strict=True)):
         if parent is None or x is None:
             answers[k] = None
             continue
         if not isinstance(x, Tensor):
             raise TypeError(
                 f"{name} returned {type(x).__name__} as the gradient of input {k}; a Tensor or None is right"
+            )
+        if gpu_of(x._array) is not gpu:
+            raise TypeError(
+                f"{name} returned a gradient on {x.place} for input {k}, which lies on {place_of(gpu)}; "
+                f"a gradient lies where its tensor does"
             )
         if x._array.shape != shape:
             raise ValueError(
@@ -255,20 +266,21 @@ def _backward(node: Node, g: np.ndarray) -> list[np.ndarray | None]:
             part = g[out.part.begin : out.part.end].reshape(out.shape)
             grads.append(Tensor._made(part.astype(out.dtype, order="C")))
         else:
-            grads.append(_zeros(g, out.shape, out.dtype) if ctx._materializes else None)
+            grads.append(_zeros(gpu_of(g), out.shape, out.dtype) if ctx._materializes else None)
     with no_grad():
         answers = _run(ctx, node, grads, recorded=False)
     passed: list[np.ndarray | None] = []
-    for x, parent, (shape, dtype) in zip(answers, node.inputs, ctx._inputs, strict=True):
+    for x, parent, (shape, dtype, gpu) in zip(answers, node.inputs, ctx._inputs, strict=True):
         if x is not None:
             passed.append(x._array.copy())
         else:
-            passed.append(None if parent is None else np.zeros_like(g, dtype, shape=shape))
+            passed.append(None if parent is None else _zeros(gpu, shape, dtype)._array)
     return passed
 
 
-def _zeros(g: np.ndarray, shape: tuple[int, ...], dtype: np.dtype) -> Tensor:
-    return Tensor._made(np.zeros_like(g, dtype, order="C", shape=shape))
+def _zeros(gpu: Any, shape: tuple[int, ...], dtype: np.dtype) -> Tensor:
+    zeros = np.zeros(shape, dtype)
+    return Tensor._made(zeros if gpu is None else gpu.put(zeros))
 
 
 def _on_tensors(node: Node, g: Tensor) -> list[Tensor | None]:
@@ -287,14 +299,14 @@ def _on_tensors(node: Node, g: Tensor) -> list[Tensor | None]:
             part = reshape(given[out.part.begin : out.part.end], out.shape).clone()  # type: ignore[index,attr-defined]
             grads.append(part if part._array.dtype == out.dtype else cast(part, out.dtype))
         else:
-            grads.append(_zeros(g._array, out.shape, out.dtype) if ctx._materializes else None)
+            grads.append(_zeros(gpu_of(g._array), out.shape, out.dtype) if ctx._materializes else None)
     answers = _run(ctx, node, grads, recorded=True)
     passed: list[Tensor | None] = []
-    for k, (x, parent, (shape, dtype)) in enumerate(zip(answers, node.inputs, ctx._inputs, strict=True)):
+    for k, (x, parent, (shape, dtype, gpu)) in enumerate(zip(answers, node.inputs, ctx._inputs, strict=True)):
         if parent is None:
             passed.append(None)
         elif x is None:
-            passed.append(_zeros(g._array, shape, dtype))
+            passed.append(_zeros(gpu, shape, dtype))
         else:
             if x._current() is None and x._array.any():
                 raise RuntimeError(

@@ -13,15 +13,24 @@ from numpy.lib.stride_tricks import as_strided
 
 Array = Any
 
+#: The GPU of arrays that do not name it themselves, by their type: a CUDA device enters the arrays of CuPy.
+GPU_OF_TYPE: dict[type, Any] = {}
+
 
 def gpu_of(array: Array) -> Any:
     """The GPU that ``array`` lies on; None for an array, or a number, of the host."""
-    return None if isinstance(array, (np.ndarray, np.generic)) else array.gpu
+    if isinstance(array, (np.ndarray, np.generic)):
+        return None
+    gpu = GPU_OF_TYPE.get(type(array))
+    return array.gpu if gpu is None else gpu
 
 
 def address_of(array: Array) -> int:
     """The address in bytes of the first element."""
-    return array.__array_interface__["data"][0] if type(array) is np.ndarray else array.address
+    if type(array) is np.ndarray:
+        return array.__array_interface__["data"][0]
+    gpu = GPU_OF_TYPE.get(type(array))
+    return array.address if gpu is None else gpu.address(array)
 
 
 def owner_of(array: Array) -> Array:
@@ -41,18 +50,67 @@ def host_array(array: Array) -> np.ndarray:
 
 def like(host: np.ndarray, array: Array) -> Array:
     """``host`` on the device of ``array``."""
-    return host if type(array) is np.ndarray else array.gpu.put(host)
+    return host if type(array) is np.ndarray else gpu_of(array).put(host)
+
+
+def beside(value: Any, array: Array) -> Array:
+    """``value``; a bare number, which lies nowhere, as an array on the device of ``array``."""
+    return like(np.asarray(value), array) if isinstance(value, np.generic) else value
 
 
 def strided(memory: Array, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Array:
     """A view of one-dimensional, contiguous ``memory``: ``offset`` in elements, ``strides`` in bytes."""
     if type(memory) is np.ndarray:
         return np.ndarray(shape, memory.dtype, memory, offset * memory.itemsize, strides)
-    return memory.gpu.strided(memory, offset, shape, strides)
+    return gpu_of(memory).strided(memory, offset, shape, strides)
 
 
 def restrided(array: Array, shape: tuple[int, ...], strides: tuple[int, ...]) -> Array:
     """A view from the first element of ``array`` on, wherever it leads. The caller has checked that it may."""
     if type(array) is np.ndarray:
         return as_strided(array, shape, strides)
-    return array.gpu.restrided(array, shape, strides)
+    return gpu_of(array).restrided(array, shape, strides)
+
+
+def may_share(a: Array, b: Array) -> bool:
+    """Whether two arrays of one device may have memory in common, as far as is plain to see; ``a`` may be a number."""
+    return not isinstance(a, np.generic) and np.may_share_memory(a, b)
+
+
+def add_at(array: Array, index: Any, values: Array) -> None:
+    """Add ``values`` to ``array[index]``; a place named twice gets both. numpy does not pass indices in tuples on."""
+    if type(array) is np.ndarray:
+        np.add.at(array, index, values)
+    else:
+        gpu_of(array).add_at(array, index, values)
+
+
+def raise_at(array: Array, index: Any, values: Array) -> None:
+    """Let ``array[index]``, integers on a GPU, be no less than ``values``."""
+    gpu_of(array).raise_at(array, index, values)
+
+
+class _Header:
+    """Where an array lies, for numpy: shape and strides at an address that nobody reads."""
+
+    __slots__ = ("__array_interface__",)
+
+    def __init__(self, array: Array) -> None:
+        self.__array_interface__ = {
+            "version": 3,
+            "typestr": array.dtype.str,
+            "shape": array.shape,
+            "strides": array.strides,
+            "data": (address_of(array), True),
+        }
+
+
+def share_memory(a: Array, b: Array, max_work: int) -> bool:
+    """Whether two arrays have a byte in common: ``np.shares_memory``, for arrays of one GPU, too.
+
+    Raises:
+        numpy.exceptions.TooHardError: when finding out takes more than ``max_work`` steps.
+    """
+    if type(a) is not np.ndarray:
+        a, b = (np.asarray(_Header(array)) for array in (a, b))
+    return bool(np.shares_memory(a, b, max_work=max_work))

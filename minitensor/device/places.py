@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.device.memory_error import bytes_text
 from minitensor.device.simulated import SimulatedGpu
 
 #: What a simulated GPU has when nothing else is said: as much as the card of a laptop.
@@ -23,13 +24,24 @@ _UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 1 << 10, "MIB": 
 
 
 class Current:
-    """``gpu``: where new tensors are made; None for the host. ``simulated``: the simulated GPU, once there is one."""
+    """What is chosen and found.
 
-    __slots__ = ("gpu", "simulated")
+    Attributes:
+        gpu: where new tensors are made; None for the host.
+        simulated: the simulated GPU, once there is one, and
+        announced: whether the program was told that it stands for "gpu".
+        cuda: the CUDA device, once it was looked for; None where none answered.
+        no_cuda: then why, in a few words; None before it was looked for.
+    """
+
+    __slots__ = ("gpu", "simulated", "announced", "cuda", "no_cuda")
 
     def __init__(self) -> None:
         self.gpu: Any = None
         self.simulated: SimulatedGpu | None = None
+        self.announced = False
+        self.cuda: Any = None
+        self.no_cuda: str | None = None
 
 
 current = Current()
@@ -45,6 +57,36 @@ def using(gpu: Any) -> Iterator[None]:
         current.gpu = before
 
 
+class Place(str):
+    """A device, as ``Tensor.place`` shows it: ``Place(gpu:sim)``; equal to its name, as in ``x.place == "gpu:sim"``.
+
+    Two simulated GPUs have the same name and are two places.
+
+    Attributes:
+        gpu: the device itself; None for the host.
+    """
+
+    __slots__ = ("gpu",)
+
+    def __new__(cls, gpu: Any) -> Place:
+        place = super().__new__(cls, "Place(cpu)" if gpu is None else f"Place({gpu.name})")
+        place.gpu = gpu
+        return place
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Place):
+            return self.gpu is other.gpu
+        return isinstance(other, str) and other in (str(self), str(self)[len("Place(") : -1])
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = str.__hash__
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return str, (str(self),)
+
+
 def bytes_in(capacity: Any) -> int:
     """A number of bytes given as an integer or as text, as ``"256 MiB"``.
 
@@ -53,10 +95,13 @@ def bytes_in(capacity: Any) -> int:
     """
     if isinstance(capacity, (int, np.integer)) and not isinstance(capacity, bool) and capacity > 0:
         return int(capacity)
+    if isinstance(capacity, (int, np.integer)) and not isinstance(capacity, bool):
+        raise ValueError(f"a device has at least 1 byte, not {capacity}")
     if isinstance(capacity, str):
         found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([KMG]i?B|B)\s*", capacity, re.IGNORECASE)
-        if found and float(found[1]) > 0:
-            return int(float(found[1]) * _UNITS[found[2].upper()])
+        size = int(float(found[1]) * _UNITS[found[2].upper()]) if found else 0
+        if size > 0:
+            return size
         raise ValueError(f"a capacity is a number of bytes or a text such as '256 MiB', not {capacity!r}")
     raise TypeError(f"a capacity is a number of bytes or a text such as '256 MiB', not {capacity!r}")
 
@@ -88,8 +133,10 @@ def get_device() -> str:
 
 def device_named(op: str, device: Any, capacity: Any = None, profile: str | None = None) -> Any:
     """The GPU of that name; None for the host."""
-    name = str(device).removeprefix("Place(").removesuffix(")")
-    name = {"cuda": "gpu", "cuda:0": "gpu:0", "gpu_pinned": "cpu"}.get(name, name)
+    if isinstance(device, Place) and capacity is None and profile is None:
+        return device.gpu  # also a simulated GPU that another has replaced
+    name = device.removeprefix("Place(").removesuffix(")") if isinstance(device, str) else None
+    name = {"cuda": "gpu", "cuda:0": "gpu:0", "gpu_pinned": "cpu"}.get(name, name)  # type: ignore[arg-type]
     if name not in ("cpu", "gpu", "gpu:0", "gpu:sim"):
         raise ValueError(f"{op}: there is no device {device!r}; there are 'cpu', 'gpu' and 'gpu:sim'")
     if name == "cpu" or name == "gpu:0" or name == "gpu":
@@ -99,35 +146,56 @@ def device_named(op: str, device: Any, capacity: Any = None, profile: str | None
             return None
         real = _cuda()
         if real is not None:
+            if capacity is not None or profile is not None:
+                raise ValueError(
+                    f"{op}: a CUDA device answers, so 'gpu' is that, and its capacity is what it is. Ask for 'gpu:sim' "
+                    f"to choose a capacity or a profile."
+                )
             return real
     return _simulated(name, capacity, profile)
 
 
 def _cuda() -> Any:
-    """The CUDA device, or None."""
+    """The CUDA device, or None; it is looked for once."""
+    if current.cuda is None and current.no_cuda is None:
+        current.cuda, current.no_cuda = _found()
+    return current.cuda
+
+
+def _found() -> tuple[Any, str | None]:
+    """The CUDA device; or None, and why there is none."""
     try:
-        from minitensor.device import cuda_arrays
-    except ImportError:
-        return None
-    return cuda_arrays.gpu()
+        from minitensor.device.cuda_arrays import CudaGpu, NoDeviceError
+    except ModuleNotFoundError as error:
+        return None, "CuPy is not installed" if error.name == "cupy" else f"CuPy lacks {error.name}"
+    except Exception as error:  # whatever keeps CuPy from loading its libraries
+        return None, f"CuPy does not load: {_first_line(error)}"
+    try:
+        return CudaGpu(), None
+    except NoDeviceError as error:
+        return None, str(error)
+
+
+def _first_line(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip(" =")]
+    return lines[0] if lines else type(error).__name__
 
 
 def _simulated(asked: str, capacity: Any, profile: str | None) -> SimulatedGpu:
     if current.simulated is None or capacity is not None or profile is not None:
-        first = current.simulated is None
         size = CAPACITY if capacity is None else bytes_in(capacity)
         current.simulated = SimulatedGpu(size, "torch" if profile is None else profile)
-        if first and asked != "gpu:sim":
-            print(
-                f"minitensor: no CUDA device answers, so 'gpu' is a simulated GPU of {size / (1 << 30):g} GiB: its "
-                f"memory is the host's, its allocator's figures are computed.",
-                file=sys.stderr,
-            )
+    if asked != "gpu:sim" and not current.announced:
+        current.announced = True
+        print(
+            f"minitensor: no CUDA device answers ({current.no_cuda}), so 'gpu' is a simulated GPU of "
+            f"{bytes_text(current.simulated.allocator.capacity)}: its memory is the host's, its allocator's figures "
+            f"are computed.",
+            file=sys.stderr,
+        )
     return current.simulated
 
 
-def place_of(gpu: Any) -> str:
+def place_of(gpu: Any) -> Place:
     """How ``Tensor.place`` shows a device."""
-    if gpu is None:
-        return "Place(cpu)"
-    return f"Place({gpu.name})"
+    return Place(gpu)

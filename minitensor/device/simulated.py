@@ -2,8 +2,9 @@
 
 A :class:`DeviceArray` can be used as an array of CuPy can: with its methods, with Python's operators, and with numpy's
 functions, which pass it on. Host arrays and device arrays do not mix, numbers do. Nothing turns it into a host array
-by the way: only :meth:`DeviceArray.get` does, and numbers leave by :meth:`DeviceArray.item`. So a program that runs
-here does on a device what it would do there, and makes no round trip to the host that would cost time there.
+by the way: only :meth:`DeviceArray.get` does, and numbers leave by :meth:`DeviceArray.item`. What CuPy refuses or
+leaves undefined is refused here, too. So a program that runs here does on a device what it would do there, and
+:class:`Transfers` counts the round trips to the host that would cost time there.
 
 Every array that owns memory asks the GPU's allocator for a block when it is made and gives it back when it dies: what
 the counters say includes the scratch arrays inside an operation, as on a device.
@@ -11,14 +12,27 @@ the counters say includes the scratch arrays inside an operation, as on a device
 
 from __future__ import annotations
 
-import weakref
+import functools
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from minitensor.device.allocator import CachingAllocator
+from minitensor.device.allocator import Block, CachingAllocator
+from minitensor.device.memory_error import OutOfMemoryError
+from minitensor.device.memory_log import MemoryEvent
+from minitensor.device.strictness import (
+    COUNTING,
+    Transfers,
+    lists_places,
+    masks_in,
+    refuse_call,
+    refuse_conflict,
+    refuse_overlap,
+)
+from minitensor.events import watch
 
 #: Numbers join device arrays; they cost no device memory.
 _NUMBERS = (bool, int, float, np.generic)
@@ -27,12 +41,14 @@ _NUMBERS = (bool, int, float, np.generic)
 class Flags:
     """How an array lies in memory. An array on a device can not be made read-only."""
 
-    __slots__ = ("c_contiguous", "f_contiguous", "owndata")
+    __slots__ = ("_host",)
 
-    def __init__(self, array: np.ndarray) -> None:
-        self.c_contiguous = array.flags.c_contiguous
-        self.f_contiguous = array.flags.f_contiguous
-        self.owndata = array.base is None
+    def __init__(self, host: np.ndarray) -> None:
+        self._host = host
+
+    c_contiguous = property(attrgetter("_host.flags.c_contiguous"))
+    f_contiguous = property(attrgetter("_host.flags.f_contiguous"))
+    owndata = property(attrgetter("_host.flags.owndata"))
 
 
 class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
@@ -45,31 +61,36 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
     base: DeviceArray | None
 
     def __init__(self, gpu: SimulatedGpu, host: np.ndarray, base: DeviceArray | None = None) -> None:
-        self.gpu, self.host, self.base = gpu, host, base
-        self._block = gpu.allocate(host.nbytes) if base is None else None
+        self.gpu, self.host, self.base, self._block = gpu, host, base, None
+        if base is None:
+            self._block = gpu.allocate(host.nbytes)
 
     def __del__(self) -> None:
-        block = getattr(self, "_block", None)
-        if block is not None:
-            self.gpu.free(block)
+        if self._block is not None:
+            self.gpu.free(self._block)
 
     # ---------- how it lies in memory ----------
 
-    shape = property(lambda self: self.host.shape)
-    strides = property(lambda self: self.host.strides)
-    dtype = property(lambda self: self.host.dtype)
-    ndim = property(lambda self: self.host.ndim)
-    size = property(lambda self: self.host.size)
-    nbytes = property(lambda self: self.host.nbytes)
-    itemsize = property(lambda self: self.host.itemsize)
-    flags = property(lambda self: Flags(self.host))
+    shape = property(attrgetter("host.shape"))
+    strides = property(attrgetter("host.strides"))
+    dtype = property(attrgetter("host.dtype"))
+    ndim = property(attrgetter("host.ndim"))
+    size = property(attrgetter("host.size"))
+    nbytes = property(attrgetter("host.nbytes"))
+    itemsize = property(attrgetter("host.itemsize"))
+
+    @property
+    def flags(self) -> Flags:
+        """How it lies in memory, in words."""
+        return Flags(self.host)
 
     @property
     def address(self) -> int:
         """Where the first element lies, in the addresses of the simulated device."""
-        owner = self if self.base is None else self.base
-        begin = np.lib.array_utils.byte_bounds(owner.host)[0]
-        return owner._block.address + self.host.__array_interface__["data"][0] - begin  # type: ignore[union-attr]
+        owner = self.base
+        if owner is None:
+            return self._block.address  # type: ignore[union-attr]
+        return owner._block.address + _host_address(self.host) - _host_address(owner.host)  # type: ignore[union-attr]
 
     def __len__(self) -> int:
         return len(self.host)
@@ -81,18 +102,29 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     def get(self) -> np.ndarray:
         """A copy on the host."""
+        transfers = self.gpu.transfers
+        transfers.to_host += 1
+        transfers.bytes_to_host += self.host.nbytes
         return self.host.copy()
 
     def item(self) -> Any:
         """The one element, as a Python number."""
+        self.gpu.transfers.waits += 1
         return self.host.item()
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers."""
-        return self.host.tolist()
+        return self.get().tolist()
 
     def __bool__(self) -> bool:
+        self.gpu.transfers.waits += 1
         return bool(self.host)
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
 
     def __array__(self, *_: Any, **__: Any) -> np.ndarray:
         raise TypeError("an array on a GPU does not become a host array by the way; ask for a copy with .get()")
@@ -100,62 +132,168 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
     # ---------- computing ----------
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        if method not in ("__call__", "at"):
+        if method != "__call__":
             raise TypeError(f"numpy's {ufunc.__name__}.{method} does not work on device arrays; use the function")
+        gpu, hosts = self.gpu, []
+        for each in inputs:
+            if type(each) is DeviceArray and each.gpu is gpu:
+                hosts.append(each.host)
+            elif isinstance(each, _NUMBERS):
+                hosts.append(each)
+            else:
+                raise self._refused(each)
         given = kwargs.get("out")
-        result = getattr(ufunc, method)(*self._lowered(inputs), **self._lowered(kwargs))
-        return self._raised(result) if given is None else given[0]
+        if given is not None:
+            scratch = [_apart(each, given[0]) for each in inputs]  # as long as CuPy has it
+            ufunc(*hosts, **self._lowered(kwargs, []))
+            del scratch
+            return given[0]
+        result = ufunc(*hosts, **self._lowered(kwargs, [])) if kwargs else ufunc(*hosts)
+        # What a ufunc answers is new, so this need not ask whose memory it is.
+        return DeviceArray(gpu, result) if type(result) is np.ndarray else self._raised(result, [])
 
     def __array_function__(self, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
+        owners: list[DeviceArray] = []
+        refuse_call(function, args, kwargs)
+        if function is np.copyto and "where" not in kwargs and type(args[1]) is DeviceArray:
+            refuse_overlap(args[0].host, args[1].host)
+        self.gpu.transfers.waits += function in COUNTING
+        result = function(*self._lowered(args, owners), **self._lowered(kwargs, owners))
+        if function is np.count_nonzero:
+            result = np.asarray(result)
         given = kwargs.get("out")
-        result = function(*self._lowered(args), **self._lowered(kwargs))
-        return self._raised(result) if given is None else given
+        return self._raised(result, owners) if given is None else given
 
-    def _lowered(self, given: Any) -> Any:
-        """What numpy computes with in place of device arrays."""
-        if type(given) is DeviceArray:
-            if given.gpu is not self.gpu:
-                raise TypeError(f"arrays of {self.gpu.name} and of {given.gpu.name} do not mix")
+    def _lowered(self, given: Any, owners: list[DeviceArray]) -> Any:
+        """What numpy computes with in place of device arrays; who owns their memory is added to ``owners``."""
+        kind = type(given)
+        if kind is DeviceArray and given.gpu is self.gpu:
+            owners.append(given if given.base is None else given.base)
             return given.host
-        if isinstance(given, (tuple, list)):
-            return type(given)(self._lowered(each) for each in given)
-        if isinstance(given, dict):
-            return {name: self._lowered(each) for name, each in given.items()}
-        if isinstance(given, np.ndarray):
-            raise TypeError(f"a host array of shape {list(given.shape)} does not mix with arrays of {self.gpu.name}")
+        if kind is tuple:
+            return tuple([self._lowered(each, owners) for each in given])
+        if kind is list:
+            return [self._lowered(each, owners) for each in given]
+        if kind is dict:
+            return {name: self._lowered(each, owners) for name, each in given.items()}
+        if isinstance(given, (DeviceArray, np.ndarray)):
+            raise self._refused(given)
         return given
 
-    def _raised(self, result: Any) -> Any:
-        """What numpy answered, on the device again."""
+    def _refused(self, given: Any) -> TypeError:
+        if type(given) is DeviceArray:
+            what = f"arrays of {given.gpu.name}" + (", of another simulated GPU," * (given.gpu.name == self.gpu.name))
+            return TypeError(f"{what} do not mix with arrays of {self.gpu.name}")
+        what = f"a host array of shape {list(given.shape)}" if isinstance(given, np.ndarray) else repr(given)
+        return TypeError(f"{what} does not mix with arrays of {self.gpu.name}")
+
+    def _raised(self, result: Any, owners: list[DeviceArray]) -> Any:
+        """What numpy answered, on the device again: new memory, which is counted, or a view of what is here already."""
+        if isinstance(result, np.ndarray):
+            root = _root(result)
+            for owner in owners:
+                if owner.host is root:
+                    return owner if result is root else DeviceArray(self.gpu, _unlocked(result), owner)
+            made = self.gpu.adopt(result)
+            owners.append(made if made.base is None else made.base)
+            return made
+        if isinstance(result, np.generic):
+            return DeviceArray(self.gpu, np.asarray(result))
         if isinstance(result, (tuple, list)):
-            return type(result)(self._raised(each) for each in result)
-        if isinstance(result, (np.ndarray, np.generic)):
-            return self.gpu.put(np.asarray(result))
+            return type(result)([self._raised(each, owners) for each in result])
         return result
 
     def __getitem__(self, index: Any) -> DeviceArray:
-        return self._raised(self.host[self._lowered(index)])
+        at = self._lowered(index, [])
+        self.gpu.transfers.waits += masks_in(at)
+        return self._raised(self.host[at], [_owner(self)])
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        self.host[self._lowered(index)] = self._lowered(value)
+        at, numbers = self._lowered(index, []), self._lowered(value, [])
+        self.gpu.transfers.waits += masks_in(at)
+        if type(value) is DeviceArray:
+            refuse_overlap(self.host[at], numbers)
+            if lists_places(at) or masks_in(at):
+                refuse_overlap(self.host, numbers)
+        self.host[at] = numbers
+        if type(value) is DeviceArray and value.size > 1 and lists_places(at):
+            refuse_conflict(self.host[at], numbers)
 
-    T = property(lambda self: self._raised(self.host.T))
+    @property
+    def T(self) -> DeviceArray:
+        """The dimensions in the opposite order."""
+        return self.transpose()  # type: ignore[attr-defined]
 
 
-def _method(name: str) -> Callable[..., Any]:
+def _owner(array: DeviceArray) -> DeviceArray:
+    return array if array.base is None else array.base
+
+
+def _apart(given: Any, out: DeviceArray) -> DeviceArray | None:
+    """The copy that CuPy makes of an input that may share memory with the output, unless it is that very array."""
+    if type(given) is not DeviceArray or given is out or _owner(given) is not _owner(out):
+        return None
+    return DeviceArray(given.gpu, given.host.copy()) if np.may_share_memory(given.host, out.host) else None
+
+
+def _method(name: str, keywords: str) -> Callable[..., Any]:
+    known = frozenset(keywords.split())
+
     def method(self: DeviceArray, *args: Any, **kwargs: Any) -> Any:
-        return self._raised(getattr(self.host, name)(*self._lowered(args), **self._lowered(kwargs)))
+        if not known.issuperset(kwargs):
+            raise TypeError(f"{name} of a device array takes {keywords or 'no keywords'}, not {', '.join(kwargs)}")
+        owners = [self if self.base is None else self.base]
+        return self._raised(
+            getattr(self.host, name)(*self._lowered(args, owners), **self._lowered(kwargs, owners)), owners
+        )
 
     method.__name__ = name
     return method
 
 
-#: The methods that arrays of numpy and of CuPy have in common, as far as tensors use them.
-for _name in (
-    *("reshape", "transpose", "swapaxes", "ravel", "squeeze", "astype", "copy", "view", "diagonal", "take", "repeat"),
-    *("sum", "prod", "mean", "max", "min", "any", "all", "argmax", "argmin", "cumsum", "cumprod", "nonzero", "fill"),
-):
-    setattr(DeviceArray, _name, _method(_name))
+#: The methods that arrays of numpy and of CuPy have in common, as far as tensors use them, with CuPy's keywords.
+for _names, _keywords in {
+    "reshape": "order",
+    "transpose swapaxes fill nonzero": "",
+    "ravel copy": "order",
+    "squeeze": "axis",
+    "astype": "dtype order casting subok copy",
+    "view": "dtype",
+    "diagonal": "offset axis1 axis2",
+    "take": "indices axis out",
+    "repeat": "repeats axis",
+    "sum prod mean": "axis dtype out keepdims",
+    "max min any all": "axis out keepdims",
+    "argmax argmin": "axis out dtype keepdims",
+    "cumsum cumprod": "axis dtype out",
+}.items():
+    for _name in _names.split():
+        setattr(DeviceArray, _name, _method(_name, _keywords))
+
+
+def _scattered(ufunc: np.ufunc, kinds: str, array: DeviceArray, index: Any, values: Any) -> None:
+    if array.dtype.kind not in kinds:
+        raise TypeError(f"nothing is scattered into a device array of {array.dtype} by {ufunc.__name__}")
+    numbers = array._lowered(values, [])
+    refuse_overlap(array.host, np.asarray(numbers))
+    ufunc.at(array.host, array._lowered(index, []), numbers)
+
+
+def _root(host: Any) -> Any:
+    """What owns the memory of ``host``; numpy's own helpers stand in between at times."""
+    while getattr(host, "base", None) is not None:
+        host = host.base
+    return host
+
+
+def _unlocked(host: np.ndarray) -> np.ndarray:
+    """``host``, writable: numpy locks some views, as a diagonal; a device locks nothing."""
+    host.flags.writeable = True
+    return host
+
+
+def _host_address(host: np.ndarray) -> int:
+    return host.__array_interface__["data"][0]
 
 
 class SimulatedGpu:
@@ -168,21 +306,23 @@ class SimulatedGpu:
 
     def __init__(self, capacity: int, profile: str = "torch", name: str = "gpu:sim") -> None:
         self.name = name
+        self.transfers = Transfers()
         self.allocator = CachingAllocator(capacity, profile)
-        self._owners: weakref.WeakValueDictionary[int, DeviceArray] = weakref.WeakValueDictionary()
+        self.allocator.on_segment = functools.partial(_tell_segment, name)  # a method of this would be a cycle
 
     def put(self, host: np.ndarray) -> DeviceArray:
-        """``host`` as an array of this GPU. What owns its memory is taken over and counted, once."""
-        root = host
-        while getattr(root, "base", None) is not None:
-            root = root.base  # numpy's own helpers stand in between at times
+        """``host`` as an array of this GPU. What owns its memory is taken over and counted: nobody else writes it."""
+        self.transfers.to_device += 1
+        self.transfers.bytes_to_device += host.nbytes
+        return self.adopt(host)
+
+    def adopt(self, host: np.ndarray) -> DeviceArray:
+        """The same for what was computed on the GPU: it does not cross."""
+        root = _root(host)
         if not isinstance(root, np.ndarray):
             host = root = host.copy()  # memory that numpy does not own
-        owner = self._owners.get(id(root))
-        if owner is None:
-            owner = DeviceArray(self, root)
-            self._owners[id(root)] = owner
-        return owner if root is host else DeviceArray(self, host, owner)
+        owner = DeviceArray(self, root)
+        return owner if root is host else DeviceArray(self, _unlocked(host), owner)
 
     def strided(self, memory: DeviceArray, offset: int, shape: Any, strides: Any) -> DeviceArray:
         """A view of one-dimensional, contiguous ``memory``: ``offset`` in elements, ``strides`` in bytes."""
@@ -197,6 +337,27 @@ class SimulatedGpu:
         """A view from the first element of ``array`` on, wherever it leads."""
         return DeviceArray(self, as_strided(array.host, shape, strides), array if array.base is None else array.base)
 
+    def add_at(self, array: DeviceArray, index: Any, values: Any) -> None:
+        """Add ``values`` to ``array[index]``; a place named twice gets both."""
+        _scattered(np.add, "if", array, index, values)
+
+    def raise_at(self, array: DeviceArray, index: Any, values: Any) -> None:
+        """Let ``array[index]`` be no less than ``values``. For integers: CuPy's rounds float64 and overlooks nan."""
+        _scattered(np.maximum, "i", array, index, values)
+
+    def special(self, name: str) -> Callable[..., Any] | None:
+        """The function of scipy.special called ``name``, for arrays on this GPU; None where CuPy has none."""
+        from scipy import special
+
+        function = getattr(special, name)
+
+        def on_device(*arrays: Any, out: DeviceArray | None = None) -> DeviceArray:
+            device = next(each for each in arrays if type(each) is DeviceArray)
+            result = function(*device._lowered(arrays, []), **device._lowered({"out": out}, []))
+            return device._raised(result, []) if out is None else out
+
+        return None if name == "iv" else on_device
+
     def counters(self) -> CachingAllocator:
         """What the allocator counts: ``allocated``, ``max_allocated``, ``reserved``, ``max_reserved``, in bytes."""
         return self.allocator
@@ -208,10 +369,30 @@ class SimulatedGpu:
     def synchronize(self) -> None:
         """Nothing to wait for: a simulated GPU has done what it was asked to."""
 
-    def allocate(self, nbytes: int) -> Any:
+    def allocate(self, nbytes: int) -> Block:
         """A block of the allocator. Raises OutOfMemoryError when there is none."""
-        return self.allocator.allocate(nbytes)
+        try:
+            block = self.allocator.allocate(nbytes)
+        except OutOfMemoryError as error:
+            if watch.listener is not None:
+                sizes = error.tried, error.requested
+                watch.listener("block", MemoryEvent("oom", 0, *sizes, device=self.name, device_free=error.free))
+            raise
+        if watch.listener is not None and block.size:
+            self._tell("alloc", block)
+        return block
 
-    def free(self, block: Any) -> None:
+    def free(self, block: Block) -> None:
         """Give a block back."""
         self.allocator.free(block)
+        if watch.listener is not None and block.size:
+            self._tell("free", block)
+
+    def _tell(self, kind: str, block: Block) -> None:
+        event = MemoryEvent(kind, block.address, block.size, block.requested, device=self.name)
+        watch.listener("block", event)  # type: ignore[misc]
+
+
+def _tell_segment(device: str, kind: str, address: int, size: int) -> None:
+    if watch.listener is not None:
+        watch.listener("block", MemoryEvent(kind, address, size, size, device=device))

@@ -143,7 +143,7 @@ def for_refusal(reason: str, facts: Facts) -> str:
     if reason == "needs_own_input":
         kept = count(facts.size_of_marks if facts.needs.marks else facts.size)
         return f'The policy "2.6" would keep {kept} first' + (f"; or use {normal}." if normal else ".")
-    if reason in ("overlapping_target", "overlapping_family"):
+    if reason in ("overlapping_target", "overlapping_family", "read_only_target"):
         return f"Write into a `clone()`, which takes {count(facts.size)}."
     if reason == "leaf_relaid":
         return f"`{facts.op[:-1]}` gives a view, which takes no memory."

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.device.arrays import share_memory
 from minitensor.history import Leaf, peek
 from minitensor.storage import Storage
 from minitensor.tensor import Tensor
@@ -98,7 +99,7 @@ def _shares_bytes(a: np.ndarray, b: np.ndarray) -> bool:
     if not np.may_share_memory(a, b):
         return False
     try:
-        return bool(np.shares_memory(a, b, max_work=100_000))
+        return share_memory(a, b, max_work=100_000)
     except np.exceptions.TooHardError:
         return True
 

@@ -102,6 +102,8 @@ def softmax(a: Array, axis: int, out: Array | None = None) -> Array:
         np.sum(a, axis=axis)  # refuses an axis that is not there
         return out
     with np.errstate(all="ignore"):
-        np.subtract(a, np.max(a, axis=axis, keepdims=True), out=out)
+        # All memory is asked for before the first write: a device may have no more.
+        along = np.max(a, axis=axis, keepdims=True)
+        np.subtract(a, along, out=out)
         np.exp(out, out=out)
-        return np.divide(out, np.sum(out, axis=axis, keepdims=True), out=out)
+        return np.divide(out, np.sum(out, axis=axis, keepdims=True, out=along), out=out)

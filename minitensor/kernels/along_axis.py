@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.device.arrays import add_at, beside
 from minitensor.dtypes import FLOATS
-from minitensor.kernels.indexed import added_at, apart, checked, from_front, whole
+from minitensor.kernels.indexed import added_at, apart, assign, checked, from_front, whole
 from minitensor.regions import writeable
 
 Array = np.ndarray
@@ -113,13 +114,13 @@ def spread_array(a: Array, index: Array, axis: int) -> Array:
 def taken(a: Array, flat: Array) -> Array:
     """The elements at flat positions, in one dimension."""
     where, at = cells(a, flat)
-    return where[at].reshape(-1) if flat.size else np.zeros_like(a, shape=(0,))
+    return where[at].reshape(-1) if flat.size else np.zeros((0,), a.dtype, like=a)
 
 
 def _start(a: Array, index: Array, values: Array, axis: int, broadcast: bool, out: Array | None) -> Any:
     """What every write begins with: the target, the flat positions, the values in one dimension."""
     flat, shape = positions(index, a.shape, axis, broadcast)
-    values = lined_up(values, shape, broadcast)
+    values = lined_up(beside(values, a), shape, broadcast)
     target = a.copy() if out is None else out
     if not writeable(target):
         raise ValueError("assignment destination is read-only")
@@ -133,7 +134,7 @@ def put_along_axis(
     out, flat, values = _start(a, index, values, axis, broadcast, out)
     where, at = cells(out, flat)
     if flat.size:
-        where[at] = values
+        assign(where, at if isinstance(at, tuple) else (at,), values)
     return out
 
 
@@ -142,6 +143,12 @@ def _accumulated(ufunc: Any, start: Any, out: Array, flat: Array, values: Array,
         return out
     where, at = cells(out, flat)
     with np.errstate(all="ignore"):
+        if ufunc is not np.add and type(out) is not np.ndarray:
+            # All memory is asked for before the first write: a device may have no more.
+            last, combined = _combined(ufunc, flat, values)
+            here = tuple(each[last] for each in at) if isinstance(at, tuple) else at[last]
+            where[here] = ufunc(where[here], combined) if include_self else combined
+            return out
         if not include_self:
             where[at] = start
         if ufunc is np.add:
@@ -149,6 +156,33 @@ def _accumulated(ufunc: Any, start: Any, out: Array, flat: Array, values: Array,
         else:
             ufunc.at(where, at, values)
     return out
+
+
+def _combined(ufunc: Any, flat: Array, values: Array) -> tuple[Array, Array]:
+    """One mention of every position in ``flat``, and what ``ufunc`` makes of all values for it.
+
+    For devices: CuPy has no multiply.at, and its maximum.at and minimum.at round float64 and overlook nan. Sorted by
+    position, every value is combined with the one before it, with the two before these, with four, ...
+    """
+    order = np.argsort(flat, kind="stable")
+    position, so_far, stretch = flat[order], values[order], 1
+    while stretch < flat.size:
+        same = position[stretch:] == position[:-stretch]
+        so_far[stretch:] = np.where(same, ufunc(so_far[stretch:], so_far[:-stretch]), so_far[stretch:])
+        stretch *= 2
+    last = np.ones_like(flat, dtype=np.bool_)
+    last[:-1] = position[1:] != position[:-1]
+    return order[last], so_far[last]
+
+
+def turns_of(flat: Array) -> list[Array]:
+    """The mentions of flat positions by turns: in each, no position is named twice; the first mentions come first."""
+    order = np.argsort(flat, kind="stable")
+    in_order = flat[order]
+    new = np.ones_like(flat, dtype=np.bool_)
+    new[1:] = in_order[1:] != in_order[:-1]
+    turn = np.arange(flat.size, like=flat) - np.flatnonzero(new)[np.cumsum(new, dtype=np.int64) - 1]
+    return [order[turn == k] for k in range(int(turn.max()) + 1)] if flat.size else []
 
 
 def put_along_axis_add(
@@ -194,8 +228,8 @@ def put_along_axis_amin(
 
 def counts(flat: Array, include_self: bool) -> Array:
     """For every mention of a flat position, how many values meet there."""
-    number = np.zeros_like(flat, shape=(int(flat.max(initial=-1)) + 1,))
-    np.add.at(number, flat, 1)
+    number = np.zeros_like(flat, shape=(int(flat.max()) + 1,))
+    add_at(number, flat, np.ones_like(flat))
     return number[flat] + int(include_self)
 
 
@@ -208,11 +242,15 @@ def put_along_axis_mean(
             raise TypeError(f"a mean is not of dtype {out.dtype.name}, and the dtype never changes in place")
         a, values = a.astype(np.float32), values.astype(np.float32)
     out, flat, values = _start(a, index, values, axis, broadcast, out)
-    _accumulated(np.add, 0, out, flat, values, include_self)
+    # Two writes: on a device, which may find no memory between them, the first goes into a copy.
+    mean = out if type(out) is np.ndarray else out.copy()
+    _accumulated(np.add, 0, mean, flat, values, include_self)
     if flat.size:
-        where, at = cells(out, flat)
+        where, at = cells(mean, flat)
         with np.errstate(all="ignore"):
             where[at] = where[at] / counts(flat, include_self).astype(out.dtype)
+    if mean is not out:
+        np.copyto(out, mean)
     return out
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.device.arrays import as_array
+from minitensor.device.arrays import as_array, may_share
 from minitensor.dtypes import DTYPES, FLOATS
 from minitensor.kernels.numbers import number, stored, without_fraction
 
@@ -42,8 +42,8 @@ def power(a: Array, b: Array, out: Array | None = None) -> Array:
             return np.square(a, out=out)
         if exponent == 1:
             return np.positive(a, out=out)
-    if out is not None and a.dtype not in FLOATS and (b < 0).any():
-        # numpy would find it on its way, with half of the result written.
+    if a.dtype not in FLOATS and (out is not None or type(a) is not np.ndarray) and (b < 0).any():
+        # numpy would find it on its way, with half of the result written; a device would not.
         raise ValueError("Integers to negative integer powers are not allowed.")
     return np.power(a, b, out=out)
 
@@ -133,7 +133,7 @@ def fill(a: Array, value: Any, out: Array) -> Array:
 
 def fill_zero(a: Array, out: Array) -> Array:
     """Every element becomes 0."""
-    np.copyto(out, 0)
+    np.copyto(out, out.dtype.type(0))
     return out
 
 
@@ -141,7 +141,7 @@ def where(condition: Array, a: Array, b: Array, out: Array | None = None) -> Arr
     """``a`` where ``condition``, else ``b``."""
     if out is None:
         return np.where(condition, a, b)
-    condition, b = (array.copy() if np.may_share_memory(array, out) else array for array in (condition, b))
+    condition, b = (array.copy() if may_share(array, out) else array for array in (condition, b))
     np.copyto(out, b, where=np.logical_not(condition))
     return out
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.device.arrays import as_array
 from minitensor.dtypes import FLOATS
 from minitensor.kernels.numbers import number, stored
 
@@ -61,8 +62,10 @@ def logit(a: Array, eps: float, out: Array | None = None) -> Array:
     a = floating(a, out)
     out = room(a, out)
     with np.errstate(all="ignore"):
+        # All memory is asked for before the first write: a device may have no more.
+        rest = as_array(1 - np.clip(a, eps, 1 - eps))
         np.clip(a, eps, 1 - eps, out=out)
-        np.divide(out, 1 - out, out=out)
+        np.divide(out, rest, out=out)
         return np.log(out, out=out)
 
 
@@ -97,7 +100,7 @@ def nan_to_num(a: Array, nan: float, posinf: float | None, neginf: float | None,
     limits = np.finfo(a.dtype)
     with np.errstate(all="ignore"):
         others = [
-            stored("nan_to_num", value, a.dtype)
+            stored("nan_to_num", value, a.dtype)[()]
             for value in (nan, limits.max if posinf is None else posinf, limits.min if neginf is None else neginf)
         ]
         places = np.isnan(a), a == math.inf, a == -math.inf

@@ -6,10 +6,12 @@ Where one place is named more than once, the last value stays if values are assi
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
+from minitensor.device.arrays import add_at, beside, may_share, raise_at
 from minitensor.dtypes import FLOATS
 from minitensor.kernels.numbers import number, without_fraction
 
@@ -82,7 +84,9 @@ def checked(index: Array, length: int, axis: int) -> Array:
     lowest = index.min()
     if lowest < -length or index.max() >= length:
         wrong = index[(index < -length) | (index >= length)]
-        raise IndexError(f"index {wrong.ravel()[0]} is out of range for dimension {axis}, which has length {length}")
+        raise IndexError(
+            f"index {wrong.ravel()[0].item()} is out of range for dimension {axis}, which has length {length}"
+        )
     if lowest < 0:
         index[index < 0] += length
     return index
@@ -94,20 +98,53 @@ def _one_row(index: Array) -> Array:
     return index.reshape(-1)
 
 
-def last_of_each(places: Array) -> Array:
-    """Marks in the one-dimensional ``places`` the last mention of every place."""
+def last_turn(places: Array) -> Array:
+    """For every mention of a place in the one-dimensional ``places``, where in it the last mention of that place is."""
     turns = np.arange(places.size, like=places)
     if not places.size:
-        return turns == turns
-    # Memory that is not touched costs nothing; sorting a million places would take fifty times as long.
-    seen = np.empty_like(places, shape=(int(places.max()) + 1,))
-    seen[places] = turns
-    return seen[places] == turns
+        return turns
+    if type(places) is np.ndarray:
+        # Memory that is not touched costs nothing; sorting a million places would take fifty times as long.
+        seen = np.empty_like(places, shape=(int(places.max()) + 1,))
+        seen[places] = turns
+    else:  # a device assigns in no order
+        seen = np.zeros_like(places, shape=(int(places.max()) + 1,))
+        raise_at(seen, places, turns)
+    return seen[places]
+
+
+def last_of_each(places: Array) -> Array:
+    """Marks in the one-dimensional ``places`` the last mention of every place."""
+    return last_turn(places) == np.arange(places.size, like=places)
+
+
+def turns_that_stay(array: Array, index: Any) -> tuple[Array, Array]:
+    """For what ``array[index]`` picks, counted one by one: these numbers, and for each the last of the same place."""
+    order = np.full_like(array, -1, dtype=np.int64)
+    shape = order[index].shape
+    turns = np.arange(math.prod(shape), like=array).reshape(shape)
+    if type(array) is np.ndarray:
+        order[index] = turns
+    else:
+        raise_at(order, index, turns)
+    return turns, order[index]
+
+
+def assign(array: Array, index: tuple[Any, ...], values: Array) -> None:
+    """``array[index] = values`` for an advanced index; where it names a place more than once, the last value stays."""
+    if type(array) is not np.ndarray and values.size > 1 and any(_may_repeat(entry) for entry in index):
+        _, stays = turns_that_stay(array, index)
+        values = np.broadcast_to(values, stays.shape).reshape(-1)[stays]
+    array[index] = values
+
+
+def _may_repeat(entry: Any) -> bool:
+    return hasattr(entry, "dtype") and entry.dtype.kind in "iu" and entry.size > 1
 
 
 def apart(values: Array, out: Array) -> Array:
     """``values``, copied if they may share memory with what is about to be written."""
-    return values.copy() if np.may_share_memory(values, out) else values
+    return values.copy() if may_share(values, out) else values
 
 
 def _first(a: Array, axis: int) -> Array:
@@ -163,8 +200,12 @@ def added_at(out: Array, places: Any, values: Array) -> None:
     if not isinstance(rows, tuple) and out.ndim > 1 and last_of_each(rows).all():
         # Where each place is a whole row and comes once, this takes a tenth of the time of ufunc.at.
         out[rows] = out[rows] + values
+    elif out.dtype == np.bool_ and type(out) is not np.ndarray:  # a device adds no bools in this way
+        number = np.zeros_like(out, dtype=np.int64)
+        add_at(number, rows, values.astype(np.int64))
+        np.logical_or(out, number, out=out)
     else:
-        np.add.at(out, rows, values)
+        add_at(out, rows, values)
 
 
 def index_fill(a: Array, index: Array, value: Array, axis: int, out: Array | None = None) -> Array:
@@ -190,11 +231,15 @@ def scatter(a: Array, index: Array, updates: Array, overwrite: bool, out: Array 
     out = _target(a, out)
     updates = apart(updates, out)
     if overwrite:
-        out[rows] = updates
+        assign(out, (rows,), updates)
     else:
-        out[rows] = 0
+        # On a device, which may find no memory between two writes, the first goes into a copy.
+        summed = out if type(out) is np.ndarray else out.copy()
+        summed[rows] = 0
         with np.errstate(all="ignore"):
-            added_at(out, rows, updates)
+            added_at(summed, rows, updates)
+        if summed is not out:
+            np.copyto(out, summed)
     return out
 
 
@@ -213,7 +258,7 @@ def index_put(a: Array, rows: Array, value: Array, accumulate: bool, depth: int,
     places = places_of(rows, a.shape, depth)
     picked = rows.shape + a.shape[depth:]
     try:
-        value = np.broadcast_to(value, picked)
+        value = np.broadcast_to(beside(value, a), picked)
     except ValueError:
         raise ValueError(
             f"a value of shape {list(value.shape)} does not fit into the {list(picked)} that the indices pick from a "
@@ -228,5 +273,5 @@ def index_put(a: Array, rows: Array, value: Array, accumulate: bool, depth: int,
         with np.errstate(all="ignore"):
             added_at(out, places, value)
     else:
-        out[places] = value
+        assign(out, places, value)
     return out

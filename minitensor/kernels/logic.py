@@ -20,7 +20,7 @@ def _check(a: Array, b: Array) -> None:
     if a.dtype.kind != "i" or b.dtype.kind != "i":
         raise TypeError(f"ufunc: bits are shifted in integers, not in {a.dtype.name} by {b.dtype.name}")
     if b.size and b.min() < 0:
-        raise ValueError(f"bits are shifted by 0 or more places, not by {b.min()}")
+        raise ValueError(f"bits are shifted by 0 or more places, not by {b.min().item()}")
 
 
 def left_shift(a: Array, b: Array, is_arithmetic: bool, out: Array | None = None) -> Array:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.device.arrays import gpu_of
 from minitensor.dtypes import FLOATS
 from minitensor.kernels.indexed import checked, from_front, whole
 from minitensor.kernels.numbers import number, without_fraction
@@ -77,6 +78,8 @@ def _product_added(c: Array, a: Array, b: Array, beta: Any, alpha: Any, ndim: in
         beta, alpha = without_fraction(beta), without_fraction(alpha)
         if isinstance(beta, float) or isinstance(alpha, float):
             raise TypeError(f"beta={beta} and alpha={alpha} times {a.dtype.name} are not of that dtype")
+    if gpu_of(c) is not gpu_of(a):
+        raise TypeError("the operands lie on two devices")  # with beta 0, nothing would ask
     with np.errstate(all="ignore"):
         product = matmul(a, b, False, False)
         wanted = product.shape if out is None else out.shape
@@ -130,7 +133,7 @@ def slice_norms(a: Array, p: float, axis: int) -> Array:
     """The p-norm of every slice of ``a`` at one index of ``axis``; the other dimensions stay, with length 1."""
     others = tuple(d for d in range(a.ndim) if d != axis)
     if a.size == 0:
-        return np.zeros_like(a, shape=[n if d == axis else 1 for d, n in enumerate(a.shape)])
+        return np.zeros([n if d == axis else 1 for d, n in enumerate(a.shape)], a.dtype, like=a)
     with np.errstate(all="ignore"):
         size = np.abs(a)
         # Divided by the largest element, so that no power overflows.

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.device.arrays import may_share
+
 Array = np.ndarray
 
 
@@ -67,6 +69,6 @@ def overwrite(target: Array, numbers: Array) -> None:
 
     numpy copies first only where it sees the need, and misses some: a row overwritten with a column that crosses it.
     """
-    if np.may_share_memory(target, numbers):
+    if may_share(numbers, target):
         numbers = numbers.copy()
     np.copyto(target, numbers, casting="unsafe")

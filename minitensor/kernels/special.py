@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.device.arrays import gpu_of, host_array, like
 from minitensor.kernels.functions import floating
 from minitensor.kernels.numbers import number
 
@@ -31,6 +32,13 @@ def _scipy(op: str, name: str) -> Callable[..., Array]:
     except ImportError as missing:
         raise ImportError(f"{op} needs scipy, which is not installed: pip install scipy") from missing
     return getattr(special, name)
+
+
+def _zeta(s: float, a: Array, out: Array | None = None) -> Array:
+    """Hurwitz' zeta. scipy's is no ufunc, so it does not pass arrays of a GPU on."""
+    gpu = gpu_of(a)
+    zeta = _scipy("polygamma", "zeta")
+    return (zeta if gpu is None else gpu.special("zeta"))(s, a, out=out)
 
 
 def _order(op: str, name: str, given: Any, least: int) -> int:
@@ -72,7 +80,6 @@ def polygamma(a: Array, n: int, out: Array | None = None) -> Array:
     """The n-th derivative of digamma: ``(-1) ** (n + 1) * n! * zeta(n + 1, a)``, with Hurwitz' zeta."""
     if n == 0:
         return digamma(a, out)
-    zeta = _scipy("polygamma", "zeta")
     a = floating(a, out)
     far_below = a < -20
     if far_below.any():
@@ -80,10 +87,10 @@ def polygamma(a: Array, n: int, out: Array | None = None) -> Array:
         mirrored = polygamma(np.where(far_below, 1 - a, a), n)
         return np.positive(np.where(far_below, _reflected(a, n, mirrored), mirrored), out=out)
     if n == 1:
-        return zeta(2.0, a, out=out)
+        return _zeta(2.0, a, out)
     # One factor may be too large for a float and the other too small, but not their product.
     with np.errstate(all="ignore"):
-        values = zeta(n + 1.0, a.astype(np.float64))
+        values = _zeta(n + 1.0, a.astype(np.float64))
         size = np.exp(math.lgamma(n + 1) + np.log(np.abs(values)))
         return np.positive((np.copysign(size, values) * (-1) ** (n + 1)).astype(a.dtype), out=out)
 
@@ -99,7 +106,11 @@ def _reflected(a: Array, n: int, mirrored: Array) -> Array:
     with np.errstate(all="ignore"):
         a = a.astype(np.float64)
         c = 1 / np.tan(math.pi * (a - np.rint(a)))
-        derivative = np.where(np.isinf(c), math.inf * (-1) ** n, polynomial(c))
+        *lower, highest = polynomial.coef.tolist()
+        value = c * 0.0 + highest
+        for coefficient in reversed(lower):
+            value = value * c + coefficient
+        derivative = np.where(np.isinf(c), math.inf * (-1) ** n, value)
         return ((-1) ** n * mirrored - derivative).astype(mirrored.dtype)
 
 
@@ -159,4 +170,5 @@ def bessel_i(a: Array, n: int) -> Array:
     n = abs(n)
     if n < 2:
         return _scipy("i0", f"i{n}")(a)
-    return _scipy("i0", "iv")(float(n), a)
+    # CuPy has none of a higher order: computed on the host.
+    return like(_scipy("i0", "iv")(float(n), host_array(a)), a)

@@ -71,7 +71,7 @@ def product_of_others(x: Array, axis: Any) -> Array:
     before, after = np.ones_like(rows), np.ones_like(rows)
     before[..., 1:] = np.cumprod(rows[..., :-1], axis=-1)
     after[..., :-1] = np.cumprod(rows[..., :0:-1], axis=-1)[..., ::-1]
-    return (before * after).reshape(order).transpose(np.argsort([*kept, *along_axes]))
+    return (before * after).reshape(order).transpose(np.argsort([*kept, *along_axes]).tolist())
 
 
 def summed_to(g: Array, shape: tuple[int, ...]) -> Array:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from minitensor.device.arrays import add_at, beside
 from minitensor.kernels.along_axis import (
     cells,
     counts,
@@ -15,6 +16,7 @@ from minitensor.kernels.along_axis import (
     put_along_axis,
     put_along_axis_multiply,
     taken,
+    turns_of,
 )
 from minitensor.kernels.indexed import added_at, last_of_each
 
@@ -26,14 +28,14 @@ def fitted_to(taken_g: Array, shape: Shape, broadcast: bool) -> Array:
     """The gradient for values of ``shape``, of which the index may have covered only a part."""
     if broadcast or taken_g.ndim != len(shape) or np.prod(shape) == 1 or taken_g.shape == shape:
         return taken_g
-    whole = np.zeros_like(taken_g, shape=shape)
+    whole = np.zeros(shape, taken_g.dtype, like=taken_g)
     whole[tuple(slice(0, n) for n in taken_g.shape)] = taken_g
     return whole
 
 
 def emptied_along(g: Array, indices: Array, axis: int, broadcast: bool) -> Array:
     """``g``, with 0 at the elements that the index names."""
-    return put_along_axis(g, indices, np.zeros_like(g, shape=()), axis, broadcast)
+    return put_along_axis(g, indices, np.zeros((), g.dtype, like=g), axis, broadcast)
 
 
 def taken_along(g: Array, indices: Array, axis: int, broadcast: bool, shape: Shape) -> Array:
@@ -52,7 +54,7 @@ def last_along(g: Array, indices: Array, axis: int, broadcast: bool, shape: Shap
 def added_along(g: Array, indices: Array, axis: int, broadcast: bool, shape: Shape) -> Array:
     """The gradient for what ``take_along_axis`` read: an element that was taken twice gets both."""
     read = tuple(shape[d] if d == axis % len(shape) else max(n, shape[d]) for d, n in enumerate(g.shape))
-    whole = np.zeros_like(g, shape=read if broadcast else shape)
+    whole = np.zeros(read if broadcast else shape, g.dtype, like=g)
     flat, _ = positions(indices, whole.shape, axis, broadcast)
     if flat.size:
         added_at(*cells(whole, flat), g.reshape(-1))
@@ -79,22 +81,13 @@ def multiplied_ones(g: Array, indices: Array, values: Array, axis: int, broadcas
     return put_along_axis_multiply(np.ones_like(g), indices, values, axis, True, broadcast)
 
 
-def turns_along(flat: Array) -> list[Array]:
-    """The values by turns: in each, no element is named twice; the first mentions come first."""
-    order = np.argsort(flat, kind="stable")
-    sorted_flat = flat[order]
-    starts = np.r_[True, sorted_flat[1:] != sorted_flat[:-1]]
-    turn = np.arange(flat.size, like=flat) - np.maximum.accumulate(np.where(starts, np.arange(flat.size, like=flat), 0))
-    return [order[turn == k] for k in range(int(turn.max(initial=-1)) + 1)]
-
-
 def factors_along(arr: Array, indices: Array, values: Array, axis: int, include_self: bool, broadcast: bool) -> Array:
     """For every value, the product of what else it was multiplied with; no division, so zeros are no exception."""
     flat, spread = positions(indices, arr.shape, axis, broadcast)
-    factors = lined_up(values, spread, broadcast).reshape(-1)
-    turns = turns_along(flat)
+    factors = lined_up(beside(values, arr), spread, broadcast).reshape(-1)
+    turns = turns_of(flat)
     before, after = np.ones_like(factors), np.ones_like(factors)
-    running = np.empty_like(factors, shape=(int(flat.max(initial=-1)) + 1,))
+    running = np.empty_like(factors, shape=(int(flat.max()) + 1 if flat.size else 0,))
     with np.errstate(all="ignore"):
         running[flat] = taken(arr, flat) if include_self else 1
         for turn in turns:
@@ -123,7 +116,7 @@ def multiplied_along(
 def winners_along(out: Array, indices: Array, values: Array, axis: int, broadcast: bool) -> Array:
     """For every value, whether it is the extreme that stayed."""
     flat, spread = positions(indices, out.shape, axis, broadcast)
-    return lined_up(values, spread, broadcast) == taken(out, flat).reshape(spread)
+    return lined_up(beside(values, out), spread, broadcast) == taken(out, flat).reshape(spread)
 
 
 def ties_along(
@@ -136,7 +129,7 @@ def ties_along(
         line = number.reshape(-1)
         if not include_self:
             line[flat] = 0
-        np.add.at(line, flat, winners_along(out, indices, values, axis, broadcast).reshape(-1).astype(out.dtype))
+        add_at(line, flat, winners_along(out, indices, values, axis, broadcast).reshape(-1).astype(out.dtype))
     return np.maximum(number, 1)
 
 

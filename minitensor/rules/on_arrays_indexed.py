@@ -22,12 +22,12 @@ Array = np.ndarray
 def added_rows(g: Array, index: Array, axis: int, shape: tuple[int, ...]) -> Array:
     """The gradient for what ``index_select`` or ``gather`` read: a part that was taken twice gets both."""
     g = np.expand_dims(g, axis) if g.ndim < len(shape) else g
-    return kernels.index_add(np.zeros_like(g, shape=shape), index, g, axis, 1)
+    return kernels.index_add(np.zeros(shape, g.dtype, like=g), index, g, axis, 1)
 
 
 def emptied_rows(g: Array, index: Array, axis: int) -> Array:
     """``g``, with 0 in the parts along ``axis`` that ``index`` lists."""
-    return kernels.index_fill(g, index, np.zeros_like(g, shape=()), axis)
+    return kernels.index_fill(g, index, np.zeros((), g.dtype, like=g), axis)
 
 
 def rows_once(g: Array, index: Array, axis: int) -> Array:
@@ -71,7 +71,7 @@ def written_places(g: Array, rows: Array, accumulate: bool, depth: int) -> Array
 
 def put_back(g: Array, mask: Array, shape: tuple[int, ...]) -> Array:
     """The gradient for what ``masked_select`` read."""
-    return masked.masked_scatter(np.zeros_like(g, shape=shape), mask, g)
+    return masked.masked_scatter(np.zeros(shape, g.dtype, like=g), mask, g)
 
 
 def first_taken(g: Array, mask: Array, shape: tuple[int, ...]) -> Array:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from minitensor import joining, operations, relaying
+from minitensor.device import arrays
 from minitensor.device.arrays import as_array
 from minitensor.kernels.reducing import axes
 from minitensor.rules import on_arrays
@@ -25,6 +26,12 @@ _where, _log, _matmul = (operations.FUNCTIONS[name] for name in ("where", "log",
 def constant(array: np.ndarray) -> Tensor:
     """A tensor that wants no gradient, for marks and counts."""
     return Tensor._made(array)
+
+
+def beside(g: Tensor, x: Tensor) -> Tensor:
+    """``x``; where it is a number, which joins arrays of any GPU and lies on none, on the device of ``g``."""
+    x._array = arrays.beside(x._array, g._array)
+    return x
 
 
 def inside(x: Tensor, min: Any, max: Any) -> Tensor:

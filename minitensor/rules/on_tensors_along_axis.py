@@ -35,7 +35,7 @@ def _taken(x: Tensor, flat: np.ndarray, shape: Shape) -> Tensor:
 
 def _added(g: Tensor, flat: np.ndarray, shape: Shape) -> Tensor:
     """Zeros of ``shape``, with ``g`` added at flat positions."""
-    zeros = _constant(np.zeros_like(g._array, shape=(math.prod(shape),)))
+    zeros = _constant(np.zeros((math.prod(shape),), g._array.dtype, like=g._array))
     return reshape(_index_add(zeros, _constant(flat), 0, _line(g)), shape)
 
 
@@ -95,7 +95,7 @@ def factors_along(
     factors = _line(_lined_up(values, spread, broadcast))
     named, place = np.unique(flat, return_inverse=True)
     place = place.reshape(-1)
-    turns = on_arrays.turns_along(flat)
+    turns = on_arrays.turns_of(flat)
     ones = _constant(np.ones_like(factors._array, shape=named.shape))
     start = _taken(arr, named, named.shape) if include_self else ones
     before = _passed(start, turns, place, factors)

@@ -27,7 +27,7 @@ def _constant(array: np.ndarray) -> Tensor:
 
 
 def _zeros(like: Tensor, shape: tuple[int, ...]) -> Tensor:
-    return _constant(np.zeros_like(like._array, shape=shape))
+    return _constant(np.zeros(shape, like._array.dtype, like=like._array))
 
 
 def added_rows(g: Tensor, index: Tensor, axis: int, shape: tuple[int, ...]) -> Tensor:

@@ -7,6 +7,7 @@ from typing import Any
 
 import minitensor as mt
 from minitensor.storage import write_log
+from tests.engine.memory import allocated
 
 
 def seen(x: mt.Tensor) -> dict[str, Any]:
@@ -43,7 +44,7 @@ class Moment:
         looked = {name: seen(x) for name, x in self.tensors.items()}
         looked["program"] = {
             "write log": list(write_log),
-            "allocated": mt.device.cpu.memory_allocated(),
+            "allocated": allocated(),
             "grad mode": mt.is_grad_enabled(),
             "policy": mt.get_inplace_policy(),
         }

@@ -11,6 +11,7 @@ import pytest
 import minitensor as mt
 from tests.engine import programs_lives, programs_memory  # noqa: F401  they fill the two lists
 from tests.engine.differences import leaf
+from tests.engine.memory import allocated
 from tests.engine.programs import REFUSABLE, RIGHT, Program, expect_right, leaves_of, run
 
 
@@ -29,11 +30,11 @@ def test_the_gradient_is_right_or_refused(program: Program):
 
 @pytest.mark.parametrize("program", RIGHT, ids=lambda p: p.__name__)
 def test_the_memory_comes_back(program: Program, no_collector):
-    before = mt.device.cpu.memory_allocated()
+    before = allocated()
     given, result = run(program, *leaves_of(program))
     result.sum().backward()
     del given, result
-    assert mt.device.cpu.memory_allocated() == before
+    assert allocated() == before
 
 
 # ---------- by hand: detach, no_grad, stop_gradient ----------

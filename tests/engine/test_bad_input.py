@@ -13,6 +13,14 @@ from tests.engine.named import expect_named, label
 
 X = mt.to_tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
 
+
+@pytest.fixture(autouse=True)
+def on_the_device(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tensors above were made before there was a device to make them on."""
+    for name in ("X",):
+        monkeypatch.setitem(globals(), name, mt.to_tensor(globals()[name]))
+
+
 # ---------- making ----------
 
 

@@ -16,6 +16,14 @@ from tests.engine.named import expect_named
 X = mt.to_tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
 FLAGS = mt.to_tensor([True, False])
 
+
+@pytest.fixture(autouse=True)
+def on_the_device(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tensors above were made before there was a device to make them on."""
+    for name in ("X", "FLAGS"):
+        monkeypatch.setitem(globals(), name, mt.to_tensor(globals()[name]))
+
+
 # ---------- operands ----------
 
 
@@ -128,6 +136,7 @@ def test_only_a_tensor_can_be_written(name: str):
     ids=str,
 )
 def test_a_wrong_index_is_named(index: object, given: str, write: bool):
+    index = mt.to_tensor(index) if isinstance(index, mt.Tensor) else index  # to the device of the test
     x = X.clone()
     expect_named((lambda: x.__setitem__(index, 1.0)) if write else (lambda: x[index]), given)
     assert x.tolist() == X.tolist() and x.inplace_version == 0
@@ -149,6 +158,8 @@ def test_a_wrong_index_is_named(index: object, given: str, write: bool):
     ],
 )
 def test_a_wrong_value_is_named(index: object, value: object, given: str):
+    index = mt.to_tensor(index) if isinstance(index, mt.Tensor) else index  # to the device of the test
     x = X.clone()
+    value = mt.to_tensor(value) if isinstance(value, mt.Tensor) else value
     expect_named(lambda: x.__setitem__(index, value), given)
     assert x.tolist() == X.tolist() and x.inplace_version == 0

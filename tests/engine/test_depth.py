@@ -11,12 +11,12 @@ import textwrap
 
 import pytest
 
-import minitensor as mt
 from tests.engine.differences import leaf
+from tests.engine.memory import allocated
 
 
 def test_a_chain_of_a_million_operations_runs_forward_backward_and_is_freed(no_collector):
-    before = mt.device.cpu.memory_allocated()
+    before = allocated()
     w = leaf([1.0])
     x = w
     for _ in range(1_000_000):
@@ -25,7 +25,7 @@ def test_a_chain_of_a_million_operations_runs_forward_backward_and_is_freed(no_c
     x.backward()
     assert w.grad.item() == 1
     del x, w
-    assert mt.device.cpu.memory_allocated() == before
+    assert allocated() == before
 
 
 def test_a_long_chain_of_in_place_operations_is_one_version_each(no_collector):
@@ -93,7 +93,7 @@ assert done and mt.device.cpu.memory_allocated() == before
 
 
 def test_a_deep_graph_is_dropped_when_backward_fails_too(no_collector):
-    before = mt.device.cpu.memory_allocated()
+    before = allocated()
     w = leaf([1.0])
     x = w * 1
     y = x * x
@@ -103,4 +103,4 @@ def test_a_deep_graph_is_dropped_when_backward_fails_too(no_collector):
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         y.backward()
     del x, y, w
-    assert mt.device.cpu.memory_allocated() == before
+    assert allocated() == before

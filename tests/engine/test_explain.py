@@ -650,7 +650,8 @@ def test_who_listened_before_hears_all_and_listens_again():
     heard: list[str] = []
 
     def note(kind: str, *_: object) -> None:
-        heard.append(kind)
+        if kind != "block":  # what the allocator of a GPU tells besides
+            heard.append(kind)
 
     with listening(note):
         report = mt.explain(lambda: mt.ones([2]).add_(1.0))

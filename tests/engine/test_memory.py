@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import minitensor as mt
-from tests.engine.memory import KIB, SHAPE, allocated, leaf
+from tests.engine.memory import KIB, SHAPE, allocated, leaf, peak, reset_peak
 
 # ---------- one operation ----------
 
@@ -205,18 +205,18 @@ def test_a_hook_and_a_retained_gradient_hold_what_they_say(base: int):
 def peak_of(program) -> float:
     """The most that was held during ``program()`` above what was held before, in KiB."""
     before = allocated()
-    mt.device.cpu.reset_max_memory_allocated()
+    reset_peak()
     program()
-    return (mt.device.cpu.max_memory_allocated() - before) / KIB
+    return (peak() - before) / KIB
 
 
 def test_the_peak_is_reset_to_what_is_allocated(base: int):
     x = mt.ones(SHAPE)
-    mt.device.cpu.reset_max_memory_allocated()
-    assert mt.device.cpu.max_memory_allocated() == allocated() == base + KIB
+    reset_peak()
+    assert peak() == allocated() == base + KIB
     y = x + 1
     del y
-    assert mt.device.cpu.max_memory_allocated() == base + 2 * KIB and allocated() == base + KIB
+    assert peak() == base + 2 * KIB and allocated() == base + KIB
 
 
 def test_a_chain_of_normal_operations_peaks_at_two_results_and_one_in_place_at_one(base: int):

@@ -58,6 +58,8 @@ def test_in_asks_for_numbers_only(other):
 
 @pytest.mark.parametrize("other", [[1.0, 2.0, 3.0], np.ones(7), mt.ones([4, 4]), [1, [2]]], ids=str)
 def test_in_with_what_does_not_fit_gives_an_answer_or_a_clear_error(other):
+    if isinstance(other, mt.Tensor):
+        other = mt.to_tensor(other)  # made before there was a device to make it on
     try:
         assert (other in mt.to_tensor(X)) in (True, False)
     except (ValueError, TypeError) as error:

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import minitensor as mt
 
 X = mt.to_tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
 FLAGS = mt.to_tensor([True, False])
+
+
+@pytest.fixture(autouse=True)
+def on_the_device(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tensors above were made before there was a device to make them on."""
+    for name in ("X", "FLAGS"):
+        monkeypatch.setitem(globals(), name, mt.to_tensor(globals()[name]))
 
 
 def test_arrays_of_any_layout_and_subclass_are_right_operands():

@@ -7,6 +7,7 @@ import pytest
 
 import minitensor as mt
 from tests.engine.differences import expect_gradients, leaf_like
+from tests.engine.memory import allocated
 
 CUBE = np.arange(24.0).reshape(2, 3, 4) * 0.1 + 0.5
 COLUMN = np.arange(4.0).reshape(1, 4, 1) + 1
@@ -95,9 +96,9 @@ def test_a_view_looks_at_the_same_numbers_as_numpys(name: str):
 def test_a_view_shares_memory_and_version_and_allocates_nothing(name: str):
     values, look, reference = VIEWS[name]
     x = mt.to_tensor(values)
-    before = mt.device.cpu.memory_allocated()
+    before = allocated()
     view = look(x)
-    assert mt.device.cpu.memory_allocated() == before
+    assert allocated() == before
     assert view is not x
     assert view.data_ptr() == x.data_ptr() + view.offset * x.element_size()
     view.fill_(-7.0)

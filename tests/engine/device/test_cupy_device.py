@@ -1,0 +1,142 @@
+"""The CUDA device: looked for once, and said plainly where there is none; where there is one, its memory is counted."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minitensor as mt
+from minitensor.device import places
+from minitensor.device.arrays import address_of, gpu_of, owner_of, share_memory
+
+pytestmark = pytest.mark.cpu_only
+
+needs_cuda = pytest.mark.skipif(mt.device.cuda.device_count() == 0, reason="no CUDA device answers")
+
+
+@pytest.fixture
+def unsearched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As at the start: nobody has looked for a CUDA device, and there is no simulated GPU yet."""
+    fresh = places.Current()
+    monkeypatch.setattr(places, "current", fresh)
+
+
+def python(program: str) -> str:
+    """What a fresh interpreter prints."""
+    command = [sys.executable, "-c", program]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def test_importing_the_package_imports_no_cupy() -> None:
+    assert python("import sys, minitensor; print('cupy' in sys.modules)") == "False\n"
+
+
+@pytest.mark.usefixtures("unsearched")
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (ModuleNotFoundError("No module named 'cupy'", name="cupy"), "CuPy is not installed"),
+        (ModuleNotFoundError("No module named 'fastrlock'", name="fastrlock"), "CuPy lacks fastrlock"),
+        (
+            ImportError("\n=====\nCuPy failed to load libnvrtc.so\n"),
+            "CuPy does not load: CuPy failed to load libnvrtc.so",
+        ),
+        (RuntimeError(""), "CuPy does not load: RuntimeError"),
+    ],
+    ids=["no CuPy", "half of CuPy", "no CUDA library", "no word"],
+)
+def test_the_simulated_gpu_says_why_it_stands_in(
+    error: Exception, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Broken:
+        def find_spec(self, name: str, *_: Any) -> None:
+            if name == "minitensor.device.cuda_arrays":
+                raise error
+
+    monkeypatch.setattr(sys, "meta_path", [Broken(), *sys.meta_path])
+    monkeypatch.delitem(sys.modules, "minitensor.device.cuda_arrays", raising=False)
+    assert places.set_device("gpu") == "Place(gpu:sim)"
+    assert f"no CUDA device answers ({said}), so 'gpu' is a simulated GPU" in capsys.readouterr().err
+    places.set_device("gpu")
+    assert capsys.readouterr().err == "", "it is said once"
+
+
+@pytest.mark.skipif(find_spec("cupy") is not None, reason="CuPy is installed")
+def test_the_benchmark_refuses_without_a_device() -> None:
+    done = subprocess.run([sys.executable, "-m", "benchmarks.gpu"], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "no CUDA device answers (CuPy is not installed); nothing is measured or written" in done.stderr
+
+
+# ---------- what differs between arrays ----------
+
+
+def test_memory_is_compared_by_address_on_a_device() -> None:
+    mt.set_device("gpu:sim", capacity="64 MiB")
+    x = places.current.gpu.put(np.arange(24.0).reshape(4, 6).copy())
+    assert share_memory(x[0], x[:, 1], 1000)
+    assert not share_memory(x[0], x[1], 1000)
+    assert not share_memory(x[::2], x[1::2], 1000), "they interleave"
+    assert not share_memory(x[:, ::2], x[:, 1::2], 1000), "they interleave"
+    assert address_of(x[1, 2:]) - address_of(x) == 8 * 8
+    assert owner_of(x[1:, 2:]) is x
+
+
+# ---------- on a CUDA device ----------
+
+
+@pytest.fixture
+def cuda() -> Any:
+    """The CUDA device, as the one on which tensors are made; the fixture of every test goes back to the host."""
+    mt.set_device("gpu")
+    return places.current.gpu
+
+
+@needs_cuda
+def test_arrays_are_those_of_cupy(cuda: Any) -> None:
+    import cupy
+
+    x = mt.to_tensor([[1.0, 2.0], [3.0, 4.0]])
+    assert type(x._array) is cupy.ndarray and gpu_of(x._array) is cuda
+    assert x.place == "Place(gpu:0)" and "gpu:0" in repr(x)
+    assert x[1:, 1:].offset == 3
+    assert owner_of(cuda.strided(x._array.reshape(-1), 1, (2,), (8,))) is owner_of(x._array)
+
+
+@needs_cuda
+def test_the_pool_is_counted(cuda: Any) -> None:
+    counters = mt.device.cuda
+    counters.reset_peak_memory_stats()
+    before = counters.memory_allocated()
+    x = mt.zeros([1000], "float32")
+    assert counters.memory_allocated() - before == 4096, "4000 bytes, in units of 512"
+    y = x + 1.0
+    assert counters.max_memory_allocated() - before >= 8192
+    del x, y
+    assert counters.memory_allocated() == before
+    assert counters.memory_allocated() == cuda.pool.used_bytes()
+    assert counters.memory_reserved() == cuda.pool.total_bytes()
+    counters.empty_cache()
+    assert counters.memory_reserved() == cuda.pool.total_bytes() <= counters.max_memory_reserved()
+
+
+@needs_cuda
+def test_out_of_memory_says_what_to_try(cuda: Any) -> None:
+    import cupy
+
+    _, capacity = cupy.cuda.runtime.memGetInfo()
+    with pytest.raises(mt.device.OutOfMemoryError, match="What to try"):
+        cuda._allocate(2 * capacity)
+
+
+@needs_cuda
+def test_memory_is_shared_with_cupy_without_a_copy(cuda: Any) -> None:
+    import cupy
+
+    x = mt.zeros([3])
+    assert cupy.asarray(x).data.ptr == cupy.from_dlpack(x).data.ptr == x.data_ptr()
