@@ -27,6 +27,12 @@ def square(a: Array, out: Array | None = None) -> Array:
     return np.square(a, out=out)
 
 
+def sign(a: Array) -> Array:
+    """1, 0 or -1."""
+    _no_bools("sign", a)
+    return np.sign(a)
+
+
 def negative(a: Array, out: Array | None = None) -> Array:
     """``-a``; in place by multiplication, because numpy 2.4.6's negative misreads some strided arrays there."""
     _no_bools("neg", a)

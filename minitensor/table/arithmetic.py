@@ -27,7 +27,7 @@ op("scale", kernels.scale, "x", "scale * x + bias, or scale * (x + bias) with bi
 op("neg", kernels.negative, "x", "Elementwise negative.", x="-g")
 op("abs", np.absolute, "x", "Elementwise absolute value; its slope at 0 is taken as 0.",
    marks={"above": "x > 0", "below": "x < 0"}, x="where(above, g, where(below, -g, 0))")  # fmt: skip
-op("sign", np.sign, "x", "1, 0 or -1, as the element is above, at or below 0.", x="zeros_like(g)", in_place=False)
+op("sign", kernels.sign, "x", "1, 0 or -1, as the element is above, at or below 0.", x="zeros_like(g)", in_place=False)
 op("square", kernels.square, "x", "Elementwise square.", x="g * 2 * x")
 op("sqrt", np.sqrt, "x", "Elementwise square root.", floats=True, x="g * 0.5 / out")
 op("rsqrt", kernels.rsqrt, "x", "One over the square root.", floats=True, x="g * -0.5 * out * out * out")
