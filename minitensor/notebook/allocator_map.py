@@ -21,7 +21,7 @@ from minitensor.device.allocator import CachingAllocator, SegmentView
 from minitensor.device.memory_log import MemoryEvent
 from minitensor.device.places import current
 from minitensor.notebook.element import Figure, Table
-from minitensor.notebook.memory_events import bytes_shown, events_of, name_of, told
+from minitensor.notebook.memory_events import bytes_shown, events_of, name_of, titled, told
 
 TITLE = "The allocator's segments and blocks"
 MOST_EVENTS = 1_500
@@ -74,7 +74,7 @@ def show(
     chosen = range(len(events))[-1 if opens is None else opens - (opens > 0)]
     data = {
         "schema": "allocator/1",
-        "title": title or TITLE,
+        "title": titled(title or TITLE, events),
         "ask": ask,
         "profile": allocator.profile.name if allocator is not None else None,
         "capacity": allocator.capacity if allocator is not None else None,

@@ -129,6 +129,12 @@ def told(events: list[MemoryEvent], names: dict[str, int], start: tuple[int, int
     return result
 
 
+def titled(title: str, events: Iterable[MemoryEvent]) -> str:
+    """The title of a figure; it says so when the bytes are those of a simulated GPU."""
+    is_simulated = any(event.device.endswith(":sim") for event in events)
+    return f"{title} (simulated GPU)" if is_simulated and "simulated" not in title else title
+
+
 def _blocks_before(events: list[MemoryEvent], number_of: Callable[[str], int]) -> list[dict[str, Any]]:
     """The blocks that are freed in these events without having been made in them."""
     made: set[int] = set()

@@ -125,14 +125,14 @@ def numbers() -> dict[str, int]:
 
 
 def names_table(section: str) -> str:
-    """What each library calls the things of one section; a number where the meaning differs."""
-    heads = ("", "minitensor and Paddle", "PyTorch", "NumPy", "JAX")
-    lines = (
-        (row.what + _number(row), _both(row), *(_code(row.shown(name)) for name in ("torch", "numpy", "jax")))
-        for row in ROWS
-        if row.section == section
-    )
-    return markdown(heads, lines)
+    """What each library calls the things of one section; a number where the meaning differs.
+
+    A library without a single name there has no column.
+    """
+    rows = [row for row in ROWS if row.section == section]
+    others = [name for name in ("torch", "numpy", "jax") if any(name in row.cells for row in rows)]
+    lines = ((row.what + _number(row), _both(row), *(_code(row.shown(name)) for name in others)) for row in rows)
+    return markdown(("", "minitensor and Paddle", *(TITLES[name] for name in others)), lines)
 
 
 def _both(row: Row) -> str:
@@ -147,7 +147,11 @@ def _code(cell: str) -> str:
 
 
 def _number(row: Row) -> str:
-    return f" ([{numbers()[key(row)]}](#where-a-name-means-something-else))" if row.note else ""
+    """A link to the row's line in the table of differences, which has one back."""
+    if not row.note:
+        return ""
+    number = numbers()[key(row)]
+    return f' (<span id="name-{number}">[{number}](#difference-{number})</span>)'
 
 
 def differences_table(records: dict[str, dict[str, Answer]]) -> str:
@@ -157,7 +161,9 @@ def differences_table(records: dict[str, dict[str, Answer]]) -> str:
         if row.note:
             found = answers(row, records)
             seen = "<br>".join(_seen(ask, found) for ask in differing(row, found))
-            lines.append((str(numbers()[key(row)]), row.what, row.note, seen))
+            number = numbers()[key(row)]
+            back = f'<span id="difference-{number}">[{number}](#name-{number})</span>'
+            lines.append((back, row.what, row.note, seen))
     return markdown(("", "What", "How it differs", "What was seen"), lines)
 
 
@@ -172,15 +178,14 @@ def _seen(ask: str, found: dict[str, Answer]) -> str:
             groups.append((value, [title]))
         else:
             group.append(title)
-    told = "; ".join(f"{_in_words(value)}: {_listed(titles, found)}" for value, titles in groups)
+    told = "; ".join(f"{_in_words(ask, value)}: {_listed(titles, found)}" for value, titles in groups)
     return f"*{ASKS[ask][0]}* {told}"
 
 
-def _in_words(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if value is None or isinstance(value, str):
-        return {None: "None", "none": "no error"}.get(value, str(value))
+def _in_words(ask: str, value: Any) -> str:
+    """Yes or no to a question, else the value as code."""
+    if ASKS[ask][0].endswith("?") and value in (True, False, "none"):
+        return "yes" if value is True else "no"
     return f"`{_rounded(value)}`"
 
 
@@ -201,14 +206,16 @@ def _listed(titles: list[str], found: dict[str, Answer]) -> str:
 
 
 def torch_text() -> str:
-    """Which cells of PyTorch's column minitensor runs under PyTorch's names, as a sentence."""
+    """How many cells of PyTorch's column minitensor runs under PyTorch's names, and a table of the others."""
     rows = [row for row in ROWS if "torch" in row.cells]
-    missing = [row.shown("torch") for row in rows if run(row, "torch").error == "AttributeError"]
-    return (
-        f"With `import minitensor.torch as torch` minitensor has PyTorch's names, with PyTorch's meanings. "
-        f"{len(rows) - len(missing)} of the {len(rows)} cells of PyTorch's column run there"
-        + (f"; not these: {', '.join(f'`{cell}`' for cell in missing)}." if missing else ".")
+    missing = [row for row in rows if run(row, "torch").error == "AttributeError"]
+    told = f"Of the {len(rows)} cells of PyTorch's column, minitensor runs {len(rows) - len(missing)} under PyTorch's names."
+    if not missing:
+        return told
+    table = markdown(
+        ("What", "Missing in `minitensor.torch`"), ((row.what, _code(row.shown("torch"))) for row in missing)
     )
+    return f"{told} These are missing:\n\n{table}"
 
 
 def not_here_table() -> str:

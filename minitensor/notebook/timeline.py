@@ -18,7 +18,7 @@ from itertools import accumulate, groupby
 from typing import Any
 
 from minitensor.notebook.element import Figure, Table
-from minitensor.notebook.memory_events import Told, bytes_shown, events_of, told
+from minitensor.notebook.memory_events import Told, bytes_shown, events_of, titled, told
 
 TITLE = "Bytes over events"
 MOST_EVENTS = 1_000  # of one run, drawn one by one; beyond that the events of its smaller blocks are put together
@@ -50,10 +50,11 @@ def show(
     if not given:
         raise ValueError("timeline.show takes at least one run of memory events")
     names: dict[str, int] = {}
-    all_told = {label: _thinned(told(events_of(run, device), names)) for label, run in given.items()}
+    events = {label: events_of(run, device) for label, run in given.items()}
+    all_told = {label: _thinned(told(run, names)) for label, run in events.items()}
     data = {
         "schema": "timeline/1",
-        "title": title or TITLE,
+        "title": titled(title or TITLE, (event for run in events.values() for event in run)),
         "ask": ask,
         "compare": compare,
         "capacity": capacity,

@@ -27,7 +27,7 @@ from minitensor.notebook.allocation_law import Law, Program, learn, replay
 from minitensor.notebook.element import Figure, Table
 from minitensor.notebook.memory_events import bytes_shown
 
-TITLE = "What fits on the device"
+TITLE = "What fits on a device (simulated)"
 CAPACITIES = ("2 GiB", "4 GiB", "8 GiB", "12 GiB", "16 GiB", "24 GiB", "40 GiB", "80 GiB")
 
 # The figure's words, for the page's script and for Python alike: {key} stands for a value.

@@ -15,7 +15,7 @@ import minitensor as mt
 from minitensor import memory
 from minitensor.device.allocator import CachingAllocator
 from minitensor.device.memory_log import MemoryEvent, MemoryLog
-from minitensor.notebook import element, embed, memory_events, timeline
+from minitensor.notebook import allocator_map, element, embed, memory_events, timeline
 from tests.stage import family
 
 FOLDER = Path(memory_events.__file__).parent
@@ -185,3 +185,18 @@ def test_the_script_is_light_and_self_contained():
         assert word not in source, word
     hosts = {part.split("/")[0].split('"')[0] for part in source.replace("http:", "https:").split("https://")[1:]}
     assert hosts <= {"www.w3.org"}  # the name of SVG, which nothing fetches
+
+
+def test_a_figure_of_a_simulated_gpu_says_so_in_its_title() -> None:
+    try:
+        mt.set_device("gpu:sim", capacity="64 MiB")
+        with memory.record() as recorded:
+            mt.ones([1000]).add_(1.0)
+        assert timeline.show(recorded, title="A step").data["title"] == "A step (simulated GPU)"
+        assert allocator_map.show(recorded).data["title"].endswith("(simulated GPU)")
+        mt.set_device("cpu")
+        with memory.record() as on_host:
+            mt.ones([1000])
+        assert "simulated" not in timeline.show(on_host).data["title"]
+    finally:
+        mt.set_device("cpu")
