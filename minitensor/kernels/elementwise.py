@@ -27,10 +27,10 @@ def square(a: Array, out: Array | None = None) -> Array:
     return np.square(a, out=out)
 
 
-def sign(a: Array) -> Array:
+def sign(a: Array, out: Array | None = None) -> Array:
     """1, 0 or -1."""
     _no_bools("sign", a)
-    return np.sign(a)
+    return np.sign(a, out=out)
 
 
 def negative(a: Array, out: Array | None = None) -> Array:

@@ -22,7 +22,7 @@ from minitensor.torch import views
 from minitensor.torch.creation import as_tensor
 from minitensor.torch.dtypes import SCALAR_NAMES
 from minitensor.torch.tensor import Tensor, as_kind
-from minitensor.torch.words import leaf_written, overlapping_target, sizes_differ
+from minitensor.torch.words import leaf_written, not_writeable, sizes_differ
 
 
 def _is_advanced(entry: Any) -> bool:
@@ -193,7 +193,7 @@ def _store(x: Tensor, entries: tuple[Any, ...], value: Any, op: str) -> None:
     if not through_view:
         _check_value(x, entries, value, op)
     if not writeable(x._array):
-        raise overlapping_target(op)
+        raise not_writeable(op, x._array)
     try:
         engine.store_at(x, entries, value, op)
     except ValueError as error:

@@ -13,7 +13,7 @@ import numpy as np
 from minitensor import errors
 from minitensor.device.arrays import gpu_of
 from minitensor.events import telling
-from minitensor.regions import writeable
+from minitensor.regions import overlaps_itself, read_only, writeable
 from minitensor.saving import Saved, is_right
 from minitensor.saving import recovered as engine_recovered
 from minitensor.storage import write_that_made
@@ -45,6 +45,16 @@ def overlapping_target(op: str) -> RuntimeError:
         f"Please clone() the tensor before performing the operation.\n"
         f"Nothing was written by `{op}`."
     )
+
+
+def not_writeable(op: str, target: np.ndarray) -> RuntimeError:
+    """``op`` would write ``target``, which is read-only, or whose elements share memory.
+
+    PyTorch warns of a read-only array and then writes into it all the same.
+    """
+    if read_only(target) and not overlaps_itself(target):
+        return errors.read_only_target(op, target.shape)
+    return overlapping_target(op)
 
 
 @telling("refused")
@@ -136,7 +146,7 @@ def explain_in_place(op: str, error: Exception, arrays: tuple[np.ndarray, ...], 
             f"`{op}` never changes a shape; use the normal operation."
         )
     if not writeable(target):
-        return overlapping_target(op)
+        return not_writeable(op, target)
     if isinstance(error, TypeError) and target.dtype.kind != "f":
         return result_does_not_fit(np.dtype(np.float32), target.dtype)
     return explain(op, error, arrays)
@@ -153,7 +163,7 @@ def explain_other(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> 
 def explain_other_in_place(op: str, error: Exception, arrays: tuple[np.ndarray, ...], target: np.ndarray) -> Exception:
     """The same for an in-place operation whose operands are not broadcast against each other."""
     if not writeable(target):
-        return overlapping_target(op)
+        return not_writeable(op, target)
     if isinstance(error, TypeError) and "ufunc" in str(error) and target.dtype.kind != "f":
         return result_does_not_fit(np.dtype(np.float32), target.dtype)
     return explain_other(op, error, arrays)
@@ -177,7 +187,7 @@ def check_on_device(op: str, a: Any, arrays: tuple[Any, ...]) -> None:
         RuntimeError: when its elements share memory, or an operand lies elsewhere.
     """
     if not writeable(a):
-        raise overlapping_target(op)
+        raise not_writeable(op, a)
     if any(gpu_of(other) is not gpu_of(a) and getattr(other, "ndim", 0) for other in arrays):
         raise devices_differ()
 

@@ -150,3 +150,25 @@ def test_out_reuses_the_memory_and_counts_one_write():
         assert result is out
         assert count <= out._version == 3
     assert out.data_ptr() == at
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x: x.add_(1),
+        lambda x: x.mul_(x),
+        lambda x: x.zero_(),
+        lambda x: x.__setitem__(0, 5.0),
+        lambda x: x[1:].neg_(),
+        lambda x: x.copy_(torch.ones(3)),
+        lambda x: torch.add(x, 1, out=x),
+    ],
+    ids=["add_", "mul_", "zero_", "setitem", "view", "copy_", "out"],
+)
+def test_a_read_only_array_stays_as_it_is_where_pytorch_writes_into_it(write):
+    array = np.array([1.0, 2.0, 3.0])
+    array.flags.writeable = False
+    x = torch.from_numpy(array)
+    with pytest.raises(RuntimeError, match="read-only"):
+        write(x)
+    assert array.tolist() == [1, 2, 3] and x._version == 0
