@@ -40,7 +40,6 @@ from minitensor.device.places import get_device, set_device
 from minitensor.dlpack import from_dlpack
 from minitensor.dtypes import bool_ as bool
 from minitensor.dtypes import float32, float64, int32, int64
-from minitensor.foreign_writes import check_foreign_writes
 from minitensor.generate import source
 from minitensor.modes import enable_grad, get_inplace_policy, is_grad_enabled, no_grad, set_inplace_policy
 from minitensor.printing import set_printoptions

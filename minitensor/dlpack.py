@@ -13,7 +13,6 @@ import numpy as np
 
 from minitensor.device.arrays import gpu_of
 from minitensor.device.places import place_of
-from minitensor.device.simulated import SimulatedGpu
 from minitensor.sharing import borrowed, entry_of, lent, plain
 from minitensor.tensor import Tensor
 
@@ -32,9 +31,10 @@ def _refuse_gradient(x: Tensor, what: str) -> None:
 
 
 def _refuse_simulated(x: Tensor, what: str) -> None:
-    if isinstance(gpu_of(x._array), SimulatedGpu):
+    gpu = gpu_of(x._array)
+    if gpu is not None and gpu.name.endswith(":sim"):
         raise BufferError(
-            f"{what}: this tensor lies on a simulated GPU, {place_of(gpu_of(x._array))}, which no other library "
+            f"{what}: this tensor lies on a simulated GPU, {place_of(gpu)}, which no other library "
             f"knows. Use `x.cpu()`."
         )
 

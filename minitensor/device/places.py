@@ -10,12 +10,14 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from minitensor.device.memory_error import bytes_text
-from minitensor.device.simulated import SimulatedGpu
+
+if TYPE_CHECKING:
+    from minitensor.device.simulated import SimulatedGpu
 
 #: What a simulated GPU has when nothing else is said: as much as the card of a laptop.
 CAPACITY = 8 << 30
@@ -183,6 +185,8 @@ def _first_line(error: Exception) -> str:
 
 def _simulated(asked: str, capacity: Any, profile: str | None) -> SimulatedGpu:
     if current.simulated is None or capacity is not None or profile is not None:
+        from minitensor.device.simulated import SimulatedGpu  # most programs need none
+
         size = CAPACITY if capacity is None else bytes_in(capacity)
         current.simulated = SimulatedGpu(size, "torch" if profile is None else profile)
     if asked != "gpu:sim" and not current.announced:

@@ -209,7 +209,8 @@ def torch_text() -> str:
     """How many cells of PyTorch's column minitensor runs under PyTorch's names, and a table of the others."""
     rows = [row for row in ROWS if "torch" in row.cells]
     missing = [row for row in rows if run(row, "torch").error == "AttributeError"]
-    told = f"Of the {len(rows)} cells of PyTorch's column, minitensor runs {len(rows) - len(missing)} under PyTorch's names."
+    run_here = len(rows) - len(missing)
+    told = f"Of the {len(rows)} cells of PyTorch's column, minitensor runs {run_here} under PyTorch's names."
     if not missing:
         return told
     table = markdown(

@@ -1,4 +1,4 @@
-"""Names of Paddle that are no operations: modes, devices, what a program asks about tensors.
+"""Names that are no operations, most of them Paddle's: modes, devices, what a program asks about tensors.
 
 With them ``import minitensor as paddle`` runs programs written for Paddle's dynamic graph. What is called alike and
 means something else elsewhere is in :mod:`minitensor.vocabulary.names`, from which appendix C is made.
@@ -10,6 +10,7 @@ import importlib
 
 #: Where the names are defined that ``minitensor`` loads when they are first looked up.
 _DEFINED = {
+    "minitensor.foreign_writes": ("check_foreign_writes",),
     "minitensor.nn.parameter": ("ParamAttr", "create_parameter"),
     "minitensor.vocabulary.making": ("assign", "empty", "empty_like", "eye", "linspace", "randint", "randperm"),
     "minitensor.vocabulary.modes": ("disable_static", "enable_static", "in_dynamic_mode", "set_grad_enabled"),

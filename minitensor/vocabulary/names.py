@@ -49,15 +49,15 @@ ASKS = {
     "shares": ("does the result share the memory of x?", "address(z) == where"),
     "of a": ("does the result share the memory of the array?", "address(z) == a.ctypes.data"),
     "same": ("is the result x itself?", "z is before"),
-    "dtype": ("dtype", "str(z.dtype).rpartition('.')[2]"),
+    "dtype": ("the dtype", "str(z.dtype).rpartition('.')[2]"),
     "shape": ("shape", "list(z.shape)"),
-    "value": ("the answer", "z"),
-    "truth": ("the answer", "numbers(z)"),
+    "value": ("the value", "z"),
+    "truth": ("the value", "numbers(z)"),
     "array": ("the numbers of the array", "z.tolist()"),
     "array shares": ("does the array share the memory of x?", "z.ctypes.data == where"),
     "writable": ("can the array be written?", "z.flags.writeable"),
-    "error": ("error", ""),
-    "list": ("the answer", "list(z)"),
+    "error": ("does it raise?", ""),
+    "list": ("the value", "list(z)"),
     "is there": ("is there such a name?", "z is not None"),
 }
 
@@ -133,17 +133,19 @@ def _row(section: str, what: str, both: str, torch: str, numpy: str, jax: str, a
 
 _S = "Making tensors"
 _row(_S, "from numbers", "mt.to_tensor([1.0, 2.0])", "torch.tensor([1.0, 2.0])", "np.array([1.0, 2.0])",
-     "jnp.array([1.0, 2.0])", "numbers, dtype", "NumPy takes Python's floats for float64, the others for float32.")
+     "jnp.array([1.0, 2.0])", "numbers, dtype",
+     "Python's floats become float64 in NumPy and float32 elsewhere. A float64 array needs twice the bytes.")
 _row(_S, "from an array, as a copy", "mt.to_tensor(a)", "torch.tensor(a)", "np.array(a)", "jnp.array(a)",
      "numbers, of a")
 _row(_S, "from an array, sharing its memory", "mt.from_numpy(a)", "torch.from_numpy(a)", "np.asarray(a)", "",
-     "of a, error", "Paddle 2.6.2 has no such name, and the tensor of 3.3.1 is a copy.")
+     "of a, error", "Paddle 2.6.2 has no such name. In Paddle 3.3.1 the tensor is a copy, and does not see later "
+     "writes into the array.")
 _row(_S, "from a tensor of any library, sharing its memory", "mt.from_dlpack(x)", "torch.from_dlpack(x)",
      "np.from_dlpack(x)", "jnp.from_dlpack(x)", "numbers, shares",
-     "In Paddle 2.6.2 the result has memory of its own.",
+     "DLPack is a protocol by which libraries hand each other arrays. In Paddle 2.6.2 the result is a copy on the CPU.",
      paddle="mt.utils.dlpack.from_dlpack(mt.utils.dlpack.to_dlpack(x))")
 _row(_S, "zeros", "mt.zeros([2, 3])", "torch.zeros(2, 3)", "np.zeros((2, 3))", "jnp.zeros((2, 3))", "numbers, dtype",
-     "NumPy makes float64 unless told otherwise.")
+     "NumPy makes float64 unless a dtype is given.")
 _row(_S, "ones, like another", "mt.ones_like(x)", "torch.ones_like(x)", "np.ones_like(x)", "jnp.ones_like(x)",
      "numbers, dtype")
 _row(_S, "one number everywhere", "mt.full([2], 7.0)", "torch.full((2,), 7.0)", "np.full(2, 7.0)", "jnp.full(2, 7.0)",
@@ -168,12 +170,12 @@ _S = "Looking at a tensor"
 _row(_S, "shape", "x.shape", "x.shape", "x.shape", "x.shape", "list")
 _row(_S, "number of elements", "x.size", "x.numel()", "x.size", "x.size", "value")
 _row(_S, "`size`", "x.size", "x.size()", "x.size", "x.size", "value",
-     "In PyTorch `size` is a method that gives the shape.")
+     "In PyTorch `size` is a method and gives the shape. Elsewhere it is the number of elements.")
 _row(_S, "number of dimensions", "x.ndim", "x.ndim", "x.ndim", "x.ndim", "value")
 _row(_S, "strides", "x.strides", "x.stride()", "x.strides", "", "list",
-     "NumPy counts strides in bytes, the others in elements. In JAX a program does not see them.")
+     "NumPy counts strides in bytes, the others in elements. JAX has no name for them.")
 _row(_S, "offset", "x.offset", "x.storage_offset()", "", "", "value",
-     "Paddle 2.6.2 and 3.3.1 count the offset in bytes, minitensor and PyTorch in elements.",
+     "Paddle counts the offset in bytes, minitensor and PyTorch count it in elements.",
      given={"minitensor": "x = x[1]", "torch": "x = x[1]"})
 _row(_S, "dtype", "x.dtype", "x.dtype", "x.dtype", "x.dtype", "is there")
 _row(_S, "address of the first element", "x.data_ptr()", "x.data_ptr()", "x.ctypes.data", "x.unsafe_buffer_pointer()",
@@ -186,8 +188,8 @@ _row(_S, "one element as a number", "x[0, 0].item()", "x[0, 0].item()", "x[0, 0]
 _row(_S, "as lists", "x.tolist()", "x.tolist()", "x.tolist()", "x.tolist()", "value")
 _row(_S, "as a NumPy array", "x.numpy()", "x.numpy()", "np.asarray(x)", "np.asarray(x)",
      "array, array shares, writable",
-     "`numpy()` copies in minitensor and Paddle. In PyTorch the array shares the tensor's memory, and a write "
-     "into it is not counted. JAX gives a read-only array on its own memory.")
+     "`numpy()` copies in minitensor and Paddle. In PyTorch the array shares the tensor's memory: a write into the "
+     "array changes the tensor, and its version does not rise. In JAX the array shares the memory and is read-only.")
 
 _row(_S, "as a NumPy array on the same memory", "x.numpy(share=True)", "x.numpy()", "np.asarray(x)", "np.asarray(x)",
      "array, array shares", paddle="")
@@ -196,29 +198,30 @@ _row(_S, "as a NumPy array on the same memory", "x.numpy(share=True)", "x.numpy(
 
 _S = "Views and copies"
 _row(_S, "another shape", "x.reshape([3, 2])", "x.reshape(3, 2)", "x.reshape(3, 2)", "x.reshape(3, 2)",
-     "numbers, shares", "JAX has no views: every result has memory of its own, as far as a program can tell.")
+     "numbers, shares",
+     "A copy in JAX. It costs memory, but never other numbers: no program can write into an array of JAX.")
 _row(_S, "transposed", "x.transpose([1, 0])", "x.permute(1, 0)", "x.transpose(1, 0)", "x.transpose(1, 0)",
      "numbers, shares",
-     "A view everywhere but in JAX. PyTorch's `permute` takes the order of all dimensions; its `transpose` "
-     "exchanges two.")
+     "A copy in JAX. PyTorch has two names: `permute` takes the order of all dimensions, `transpose` exchanges two.")
 _row(_S, "a slice", "x[:, 0:2]", "x[:, 0:2]", "x[:, 0:2]", "x[:, 0:2]", "numbers, shares", "A copy in JAX.")
 _row(_S, "rows by a list", "x[[0, 1]]", "x[[0, 1]]", "x[[0, 1]]", "x[jnp.array([0, 1])]", "numbers, shares")
 _row(_S, "elements by a condition", "x[x > 2.0]", "x[x > 2.0]", "x[x > 2.0]", "x[x > 2.0]", "numbers")
 _row(_S, "`split`", "x.split(3, axis=1)[0]", "x.split(3, dim=1)[0]", "np.split(x, 3, axis=1)[0]",
      "jnp.split(x, 3, axis=1)[0]", "numbers, shares",
-     "The 3 is the number of parts. In PyTorch it is the length of each part. The parts are copies in "
-     "minitensor, Paddle and JAX, and views in PyTorch and NumPy.")
+     "In PyTorch the 3 is the length of each part, elsewhere it is the number of parts. The parts are views in "
+     "PyTorch and NumPy: a write into one changes `x`. In minitensor, Paddle and JAX they are copies.")
 _row(_S, "`chunk`", "x.chunk(3, axis=1)[0]", "x.chunk(3, dim=1)[0]", "np.array_split(x, 3, axis=1)[0]",
      "jnp.array_split(x, 3, axis=1)[0]", "numbers, shares",
-     "Copies in minitensor, Paddle and JAX, views in PyTorch and NumPy.")
+     "The parts are views in PyTorch and NumPy, and copies in minitensor, Paddle and JAX.")
 _row(_S, "repeated, without a loop", "x.expand([2, 2, 3])", "x.expand(2, 2, 3)", "np.broadcast_to(x, (2, 2, 3))",
      "jnp.broadcast_to(x, (2, 2, 3))", "numbers, shares",
-     "A copy in minitensor, Paddle and JAX; in PyTorch and NumPy a view, whose elements share memory.")
+     "A copy in minitensor, Paddle and JAX. In PyTorch and NumPy it is a view, in which several elements are one "
+     "cell of memory.")
 _row(_S, "one view for each row", "x.unbind(0)[0]", "x.unbind(0)[0]", "", "", "numbers, shares")
 _row(_S, "a dimension more", "x.unsqueeze(0)", "x.unsqueeze(0)", "np.expand_dims(x, 0)", "jnp.expand_dims(x, 0)",
      "numbers, shares", "A copy in JAX.")
 _row(_S, "`flatten`", "x.flatten()", "x.flatten()", "x.flatten()", "x.flatten()", "numbers, shares",
-     "A view where memory allows it. NumPy and JAX always copy.")
+     "A view of this `x` in minitensor, Paddle and PyTorch. NumPy and JAX copy.")
 _row(_S, "without a gradient", "x.detach()", "x.detach()", "", "jax.lax.stop_gradient(x)", "numbers, shares")
 _row(_S, "a copy", "x.clone()", "x.clone()", "x.copy()", "x.copy()", "numbers, shares")
 _row(_S, "one behind the other", "mt.concat([x, y])", "torch.cat([x, y])", "np.concatenate([x, y])",
@@ -228,8 +231,8 @@ _row(_S, "side by side", "mt.stack([x, y])", "torch.stack([x, y])", "np.stack([x
 _row(_S, "rows by numbers", "x.index_select(mt.to_tensor([1]), axis=0)", "x.index_select(0, torch.tensor([1]))",
      "x.take([1], axis=0)", "x.take(jnp.array([1]), axis=0)", "numbers")
 _row(_S, "`gather`", "x.gather(mt.to_tensor([1]))", "x.gather(0, torch.tensor([[1]]))", "", "", "numbers",
-     "Rows in minitensor and Paddle, as `index_select` takes them; single elements in PyTorch, as "
-     "`take_along_axis` takes them elsewhere.")
+     "In minitensor and Paddle it takes whole rows, as `index_select` does. In PyTorch it takes single elements, as "
+     "`take_along_axis` does elsewhere.")
 _row(_S, "elements along an axis", "mt.take_along_axis(x, mt.to_tensor([[1, 0, 1]]), 0)",
      "torch.take_along_dim(x, torch.tensor([[1, 0, 1]]), 0)", "np.take_along_axis(x, np.array([[1, 0, 1]]), 0)",
      "jnp.take_along_axis(x, jnp.array([[1, 0, 1]]), 0)", "numbers")
@@ -250,27 +253,28 @@ _row(_S, "one or the other", "mt.where(x > 2.0, x, y)", "torch.where(x > 2.0, x,
 _row(_S, "equal, element by element", "mt.equal(x, y)", "torch.eq(x, y)", "np.equal(x, y)", "jnp.equal(x, y)",
      "truth")
 _row(_S, "`equal`", "mt.equal(x, y)", "torch.equal(x, y)", "np.equal(x, y)", "jnp.equal(x, y)", "truth",
-     "Element by element; one truth value in PyTorch, which has `eq` for the elements.")
+     "PyTorch gives one truth value, and has `eq` for the comparison of elements. The others compare element by "
+     "element.")
 _row(_S, "whether all are equal", "mt.equal_all(x, y)", "torch.equal(x, y)", "np.array_equal(x, y)",
      "jnp.array_equal(x, y)", "truth")
 _row(_S, "`round`", "mt.round(mt.to_tensor([0.5, 1.5, 2.5]))", "torch.round(torch.tensor([0.5, 1.5, 2.5]))",
      "np.round(np.float32([0.5, 1.5, 2.5]))", "jnp.round(jnp.array([0.5, 1.5, 2.5]))", "numbers",
-     "Halves go away from zero in minitensor and Paddle 2.6.2, and to the even number elsewhere, also in "
-     "Paddle 3.3.1.")
+     "A half is rounded away from zero in minitensor and Paddle 2.6.2. Elsewhere, Paddle 3.3.1 included, it is "
+     "rounded to the even number.")
 _row(_S, "integers, divided", "mt.to_tensor([1]) / mt.to_tensor([2])", "torch.tensor([1]) / torch.tensor([2])",
      "np.array([1]) / np.array([2])", "jnp.array([1]) / jnp.array([2])", "numbers, dtype",
-     "float64 in NumPy, float32 elsewhere.")
+     "The quotient is float64 in NumPy and float32 elsewhere.")
 _row(_S, "float32 and float64 together", 'x + mt.ones([1], "float64")', "x + torch.ones(1, dtype=torch.float64)",
      "x + np.ones(1)", "", "numbers, dtype")
 
 # ---------- writing in place ----------
 
 _S = "Writing in place"
-_NO_WRITES = "JAX has no writes: the name gets a new array, and the old one stays."
+_NO_WRITES = "JAX never writes into an array: the name gets a new array, and the old one stays as it is."
 _row(_S, "add", "x.add_(y)", "x.add_(y)", "np.add(x, y, out=x)", "", "x, same")
 _row(_S, "`+=`", "x += y", "x += y", "x += y", "x += y", "x, same",
-     "In place in PyTorch and NumPy. In minitensor and Paddle the name gets a new tensor, and the old one "
-     "stays as it is.")
+     "In PyTorch and NumPy it writes in place: whoever shares the memory sees it. In minitensor, Paddle and JAX the "
+     "name gets a new tensor, and the old one stays as it is.")
 _row(_S, "subtract", "x.subtract_(y)", "x.sub_(y)", "np.subtract(x, y, out=x)", "", "x, same")
 _row(_S, "multiply", "x.multiply_(y)", "x.mul_(y)", "np.multiply(x, y, out=x)", "", "x, same")
 _row(_S, "divide", "x.divide_(y)", "x.div_(y)", "np.divide(x, y, out=x)", "", "x, same")
@@ -290,16 +294,17 @@ _row(_S, "random numbers", "x.uniform_(0.0, 1.0)", "x.uniform_(0.0, 1.0)", "", "
 _row(_S, "another shape", "x.reshape_([3, 2])", "", "x.shape = (3, 2)", "", "x")
 _row(_S, "transposed", "x.transpose_([1, 0])", "x.transpose_(0, 1)", "", "", "x, same")
 _row(_S, "add a number", "x.add_(1.0)", "x.add_(1.0)", "np.add(x, 1.0, out=x)", "", "x, error",
-     "Paddle takes tensors only.")
+     "In Paddle the operand has to be a tensor.")
 
 # ---------- gradients ----------
 
 _S = "Gradients"
 _row(_S, "wants a gradient", "w.stop_gradient", "w.requires_grad", "", "", "value",
-     "The same thing from the other side: `stop_gradient=False` is `requires_grad=True`.")
+     "The two names are opposites: `stop_gradient=False` means the same as `requires_grad=True`.")
 _row(_S, "backward", "(w * w).sum().backward()", "(w * w).sum().backward()", "", "", "gradient")
 _row(_S, "backward from many elements", "(w * w).backward()", "(w * w).backward()", "", "", "gradient, error",
-     "minitensor and Paddle begin with ones. PyTorch refuses, unless the first gradient is given.")
+     "minitensor and Paddle start backward with a gradient of ones. PyTorch refuses, and wants that gradient as an "
+     "argument.")
 _row(_S, "gradients as results", "mt.grad((w * w).sum(), w)[0]", "torch.autograd.grad((w * w).sum(), w)[0]", "",
      "jax.grad(lambda w: (w * w).sum())(w)", "numbers")
 _row(_S, "without recording", "mt.no_grad", "torch.no_grad", "", "", "is there")
@@ -309,18 +314,19 @@ _row(_S, "keep the gradient of a value in between", "(w * 1.0).retain_grads", "(
 _row(_S, "see a gradient on its way", "w.register_hook", "w.register_hook", "", "", "is there")
 _row(_S, "stop wanting a gradient", "(w * 1.0).detach_()", "(w * 1.0).detach_()", "", "", "numbers")
 _row(_S, "clear the gradient", "w.clear_gradient()", "w.grad = None", "", "", "gradient",
-     "`clear_gradient()` and an optimizer's `clear_grad()` fill with zeros, which keeps the memory; PyTorch's "
-     "`zero_grad()` sets to None. In minitensor and Paddle `clear_gradient(False)` does that.",
+     "minitensor and Paddle fill the gradient with zeros, and its memory stays in use. In PyTorch there is no "
+     "gradient afterwards. In minitensor and Paddle `clear_gradient(False)` does that.",
      given="(w * w).sum().backward()")
 _row(_S, "a write into a leaf", "w.add_(mt.ones([3]))", "w.add_(torch.ones(3))", "", "", "w, error",
-     "Refused everywhere, by ValueError or by RuntimeError. Paddle has overwritten the numbers by then.")
+     "All three refuse it. Paddle raises the error after it has overwritten the numbers.")
 _row(_S, "load numbers into a leaf", "w.set_value(np.zeros(3, np.float32))", "w.data.copy_(torch.zeros(3))", "", "",
      "w")
 _row(_S, "a write that saved values do not know", "b.detach().add_(mt.ones([3])); z.sum().backward()",
      "b.data.add_(torch.ones(3)); z.sum().backward()", "", "", "gradient, error",
-     "The right gradient is [2, 4, 6]. PyTorch's `.data` hides the write from backward, which then computes a "
-     "wrong one and does not say so. Through `detach()` it is noticed. In Paddle 2.6.2 `x.data` is `x` itself, "
-     "in 3.3.1 an alias that shares the version. minitensor has no `.data` under Paddle's names.",
+     "The right gradient is [2, 4, 6]. PyTorch's `.data` has a version of its own, so backward does not notice the "
+     "write and computes a wrong gradient. Paddle notices it: in 2.6.2 `x.data` is `x` itself, in 3.3.1 an alias "
+     "that shares the version. minitensor has no `.data` under Paddle's names; it notices a write through "
+     "`detach()`.",
      given="b = w * 1.0\nz = b * b", paddle="b.data.add_(mt.ones([3])); z.sum().backward()")
 _row(_S, "keep what writes take", 'mt.set_inplace_policy("copy_on_write")',
      "torch.autograd.graph.allow_mutation_on_saved_tensors()", "", "", "is there", paddle="")
@@ -330,7 +336,9 @@ _row(_S, "keep what writes take", 'mt.set_inplace_policy("copy_on_write")',
 _S = "Layers and optimizers"
 _row(_S, "a part of a network", "mt.nn.Layer", "torch.nn.Module", "", "", "is there")
 _row(_S, "linear layer: shape of its weight", "mt.nn.Linear(3, 2).weight.shape", "torch.nn.Linear(3, 2).weight.shape",
-     "", "", "list", "[in, out] in minitensor and Paddle, [out, in] in PyTorch.")
+     "", "", "list",
+     "The shape is [in, out] in minitensor and Paddle, and [out, in] in PyTorch. Weights have to be transposed on "
+     "the way from one to the other.")
 _row(_S, "convolution: shape of its weight", "mt.nn.Conv2D(3, 8, 5).weight.shape",
      "torch.nn.Conv2d(3, 8, 5).weight.shape", "", "", "list")
 _BATCH = {
@@ -341,8 +349,9 @@ _row(_S, "running mean after a batch", "norm(batch); z = norm._mean", "norm(batc
      "numbers", given=_BATCH)
 _row(_S, "running variance after a batch", "norm(batch); z = norm._variance", "norm(batch); z = norm.running_var", "",
      "", "numbers",
-     "PyTorch divides by one less than the number of elements. What stays of the running values is called "
-     "momentum=0.9 in minitensor and Paddle; PyTorch's momentum=0.1 is the part of the new ones.", given=_BATCH)
+     "For the variance PyTorch divides by one less than the number of elements. `momentum` also differs: in "
+     "minitensor and Paddle 0.9 is the share of the old value, in PyTorch 0.1 is the share of the new one.",
+     given=_BATCH)
 _row(_S, "ReLU as a layer", "mt.nn.ReLU()(x)", "torch.nn.ReLU()(x)", "", "", "numbers, same")
 _row(_S, "ReLU in place, as a layer", "mt.nn.functional.relu_(x)", "torch.nn.ReLU(inplace=True)(x)", "", "",
      "x, same")
@@ -363,10 +372,11 @@ _OPTIMIZER = {
 _row(_S, "a step", "opt.step()", "opt.step()", "", "", "w", given=_OPTIMIZER)
 _row(_S, "writes counted after a step", "opt.step(); z = w.inplace_version", "opt.step(); z = w._version", "", "",
      "value",
-     "A step writes the weights. Paddle does not count it, so a backward afterwards silently uses the new ones.",
+     "A step writes into the weights. Paddle does not count that write. A backward that still needs the old weights "
+     "then uses the new ones, and no error comes.",
      given=_OPTIMIZER)
 _row(_S, "gradients after clearing them", "opt.clear_grad()", "opt.zero_grad()", "", "", "gradient",
-     "Zeros in minitensor and Paddle, None in PyTorch.", given=_OPTIMIZER)
+     "The gradient is zeros in minitensor and Paddle, and None in PyTorch.", given=_OPTIMIZER)
 _row(_S, "momentum", "mt.optimizer.Momentum(0.1, 0.9, parameters=[w])", "torch.optim.SGD([w], lr=0.1, momentum=0.9)",
      "", "", "is there")
 _row(_S, "Adam with decay of weights", "mt.optimizer.AdamW(parameters=[w])", "torch.optim.AdamW([w])", "", "",
