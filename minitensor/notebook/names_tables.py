@@ -213,10 +213,8 @@ def torch_text() -> str:
     told = f"Of the {len(rows)} cells of PyTorch's column, minitensor runs {run_here} under PyTorch's names."
     if not missing:
         return told
-    table = markdown(
-        ("What", "Missing in `minitensor.torch`"), ((row.what, _code(row.shown("torch"))) for row in missing)
-    )
-    return f"{told} These are missing:\n\n{table}"
+    table = markdown(("What", "PyTorch"), ((row.what, _code(row.shown("torch"))) for row in missing))
+    return f"{told} These cells do not run there, because a name is missing:\n\n{table}"
 
 
 def not_here_table() -> str:

@@ -148,20 +148,20 @@ _row(_S, "zeros", "mt.zeros([2, 3])", "torch.zeros(2, 3)", "np.zeros((2, 3))", "
      "NumPy makes float64 unless a dtype is given.")
 _row(_S, "ones, like another", "mt.ones_like(x)", "torch.ones_like(x)", "np.ones_like(x)", "jnp.ones_like(x)",
      "numbers, dtype")
-_row(_S, "one number everywhere", "mt.full([2], 7.0)", "torch.full((2,), 7.0)", "np.full(2, 7.0)", "jnp.full(2, 7.0)",
+_row(_S, "filled with one number", "mt.full([2], 7.0)", "torch.full((2,), 7.0)", "np.full(2, 7.0)", "jnp.full(2, 7.0)",
      "numbers")
-_row(_S, "counting", "mt.arange(0, 6, 2)", "torch.arange(0, 6, 2)", "np.arange(0, 6, 2)", "jnp.arange(0, 6, 2)",
+_row(_S, "integer range", "mt.arange(0, 6, 2)", "torch.arange(0, 6, 2)", "np.arange(0, 6, 2)", "jnp.arange(0, 6, 2)",
      "numbers, dtype", "JAX has no 64-bit integers unless `jax_enable_x64` is set.")
-_row(_S, "equal distances", "mt.linspace(0.0, 1.0, 5)", "torch.linspace(0.0, 1.0, 5)", "np.linspace(0.0, 1.0, 5)",
+_row(_S, "evenly spaced numbers", "mt.linspace(0.0, 1.0, 5)", "torch.linspace(0.0, 1.0, 5)", "np.linspace(0.0, 1.0, 5)",
      "jnp.linspace(0.0, 1.0, 5)", "numbers")
-_row(_S, "1 on the diagonal", "mt.eye(2)", "torch.eye(2)", "np.eye(2)", "jnp.eye(2)", "numbers")
-_row(_S, "random, even", "mt.rand([2, 3])", "torch.rand(2, 3)", "np.random.rand(2, 3)",
+_row(_S, "identity matrix", "mt.eye(2)", "torch.eye(2)", "np.eye(2)", "jnp.eye(2)", "numbers")
+_row(_S, "random numbers, uniform", "mt.rand([2, 3])", "torch.rand(2, 3)", "np.random.rand(2, 3)",
      "jax.random.uniform(jax.random.key(0), (2, 3))", "shape")
-_row(_S, "random, normal", "mt.randn([2, 3])", "torch.randn(2, 3)", "np.random.randn(2, 3)",
+_row(_S, "random numbers, normal", "mt.randn([2, 3])", "torch.randn(2, 3)", "np.random.randn(2, 3)",
      "jax.random.normal(jax.random.key(0), (2, 3))", "shape")
-_row(_S, "whole numbers at random", "mt.randint(0, 9, [2, 3])", "torch.randint(0, 9, (2, 3))",
+_row(_S, "random integers", "mt.randint(0, 9, [2, 3])", "torch.randint(0, 9, (2, 3))",
      "np.random.randint(0, 9, (2, 3))", "jax.random.randint(jax.random.key(0), (2, 3), 0, 9)", "shape")
-_row(_S, "begin the random numbers anew", "mt.seed", "torch.manual_seed", "np.random.seed", "jax.random.key",
+_row(_S, "seed of the random numbers", "mt.seed", "torch.manual_seed", "np.random.seed", "jax.random.key",
      "is there")
 
 # ---------- looking at a tensor ----------
@@ -175,13 +175,13 @@ _row(_S, "number of dimensions", "x.ndim", "x.ndim", "x.ndim", "x.ndim", "value"
 _row(_S, "strides", "x.strides", "x.stride()", "x.strides", "", "list",
      "NumPy counts strides in bytes, the others in elements. JAX has no name for them.")
 _row(_S, "offset", "x.offset", "x.storage_offset()", "", "", "value",
-     "Paddle counts the offset in bytes, minitensor and PyTorch count it in elements.",
+     "Paddle counts the offset in bytes. minitensor and PyTorch count it in elements.",
      given={"minitensor": "x = x[1]", "torch": "x = x[1]"})
 _row(_S, "dtype", "x.dtype", "x.dtype", "x.dtype", "x.dtype", "is there")
 _row(_S, "address of the first element", "x.data_ptr()", "x.data_ptr()", "x.ctypes.data", "x.unsafe_buffer_pointer()",
      "is there")
 _row(_S, "whether it is contiguous", "x.is_contiguous()", "x.is_contiguous()", "x.flags.c_contiguous", "", "value")
-_row(_S, "writes so far", "x.inplace_version", "x._version", "", "", "value",
+_row(_S, "version: the writes so far", "x.inplace_version", "x._version", "", "", "value",
      given={"minitensor": "x.zero_()", "torch": "x.zero_()"})
 _row(_S, "device", "x.place", "x.device", "x.device", "x.device", "is there")
 _row(_S, "one element as a number", "x[0, 0].item()", "x[0, 0].item()", "x[0, 0].item()", "x[0, 0].item()", "value")
@@ -199,13 +199,13 @@ _row(_S, "as a NumPy array on the same memory", "x.numpy(share=True)", "x.numpy(
 _S = "Views and copies"
 _row(_S, "another shape", "x.reshape([3, 2])", "x.reshape(3, 2)", "x.reshape(3, 2)", "x.reshape(3, 2)",
      "numbers, shares",
-     "A copy in JAX. It costs memory, but never other numbers: no program can write into an array of JAX.")
+     "A copy in JAX. It costs memory, and makes no other difference: JAX never writes into an array.")
 _row(_S, "transposed", "x.transpose([1, 0])", "x.permute(1, 0)", "x.transpose(1, 0)", "x.transpose(1, 0)",
      "numbers, shares",
      "A copy in JAX. PyTorch has two names: `permute` takes the order of all dimensions, `transpose` exchanges two.")
 _row(_S, "a slice", "x[:, 0:2]", "x[:, 0:2]", "x[:, 0:2]", "x[:, 0:2]", "numbers, shares", "A copy in JAX.")
-_row(_S, "rows by a list", "x[[0, 1]]", "x[[0, 1]]", "x[[0, 1]]", "x[jnp.array([0, 1])]", "numbers, shares")
-_row(_S, "elements by a condition", "x[x > 2.0]", "x[x > 2.0]", "x[x > 2.0]", "x[x > 2.0]", "numbers")
+_row(_S, "rows by an index list", "x[[0, 1]]", "x[[0, 1]]", "x[[0, 1]]", "x[jnp.array([0, 1])]", "numbers, shares")
+_row(_S, "elements by a mask", "x[x > 2.0]", "x[x > 2.0]", "x[x > 2.0]", "x[x > 2.0]", "numbers")
 _row(_S, "`split`", "x.split(3, axis=1)[0]", "x.split(3, dim=1)[0]", "np.split(x, 3, axis=1)[0]",
      "jnp.split(x, 3, axis=1)[0]", "numbers, shares",
      "In PyTorch the 3 is the length of each part, elsewhere it is the number of parts. The parts are views in "
@@ -213,22 +213,22 @@ _row(_S, "`split`", "x.split(3, axis=1)[0]", "x.split(3, dim=1)[0]", "np.split(x
 _row(_S, "`chunk`", "x.chunk(3, axis=1)[0]", "x.chunk(3, dim=1)[0]", "np.array_split(x, 3, axis=1)[0]",
      "jnp.array_split(x, 3, axis=1)[0]", "numbers, shares",
      "The parts are views in PyTorch and NumPy, and copies in minitensor, Paddle and JAX.")
-_row(_S, "repeated, without a loop", "x.expand([2, 2, 3])", "x.expand(2, 2, 3)", "np.broadcast_to(x, (2, 2, 3))",
+_row(_S, "broadcast to a shape", "x.expand([2, 2, 3])", "x.expand(2, 2, 3)", "np.broadcast_to(x, (2, 2, 3))",
      "jnp.broadcast_to(x, (2, 2, 3))", "numbers, shares",
      "A copy in minitensor, Paddle and JAX. In PyTorch and NumPy it is a view, in which several elements are one "
      "cell of memory.")
-_row(_S, "one view for each row", "x.unbind(0)[0]", "x.unbind(0)[0]", "", "", "numbers, shares")
-_row(_S, "a dimension more", "x.unsqueeze(0)", "x.unsqueeze(0)", "np.expand_dims(x, 0)", "jnp.expand_dims(x, 0)",
+_row(_S, "a view of each row", "x.unbind(0)[0]", "x.unbind(0)[0]", "", "", "numbers, shares")
+_row(_S, "one more dimension", "x.unsqueeze(0)", "x.unsqueeze(0)", "np.expand_dims(x, 0)", "jnp.expand_dims(x, 0)",
      "numbers, shares", "A copy in JAX.")
 _row(_S, "`flatten`", "x.flatten()", "x.flatten()", "x.flatten()", "x.flatten()", "numbers, shares",
      "A view of this `x` in minitensor, Paddle and PyTorch. NumPy and JAX copy.")
-_row(_S, "without a gradient", "x.detach()", "x.detach()", "", "jax.lax.stop_gradient(x)", "numbers, shares")
+_row(_S, "detached: wants no gradient", "x.detach()", "x.detach()", "", "jax.lax.stop_gradient(x)", "numbers, shares")
 _row(_S, "a copy", "x.clone()", "x.clone()", "x.copy()", "x.copy()", "numbers, shares")
-_row(_S, "one behind the other", "mt.concat([x, y])", "torch.cat([x, y])", "np.concatenate([x, y])",
+_row(_S, "joined along an axis", "mt.concat([x, y])", "torch.cat([x, y])", "np.concatenate([x, y])",
      "jnp.concatenate([x, y])", "numbers")
-_row(_S, "side by side", "mt.stack([x, y])", "torch.stack([x, y])", "np.stack([x, y])", "jnp.stack([x, y])",
+_row(_S, "stacked along a new axis", "mt.stack([x, y])", "torch.stack([x, y])", "np.stack([x, y])", "jnp.stack([x, y])",
      "numbers")
-_row(_S, "rows by numbers", "x.index_select(mt.to_tensor([1]), axis=0)", "x.index_select(0, torch.tensor([1]))",
+_row(_S, "rows by an index tensor", "x.index_select(mt.to_tensor([1]), axis=0)", "x.index_select(0, torch.tensor([1]))",
      "x.take([1], axis=0)", "x.take(jnp.array([1]), axis=0)", "numbers")
 _row(_S, "`gather`", "x.gather(mt.to_tensor([1]))", "x.gather(0, torch.tensor([[1]]))", "", "", "numbers",
      "In minitensor and Paddle it takes whole rows, as `index_select` does. In PyTorch it takes single elements, as "
@@ -246,9 +246,9 @@ _row(_S, "matrix product", "mt.matmul(x, y.t())", "torch.matmul(x, y.t())", "np.
      "numbers")
 _row(_S, "sum along an axis", "x.sum(axis=0)", "x.sum(dim=0)", "x.sum(axis=0)", "x.sum(axis=0)", "numbers")
 _row(_S, "largest along an axis", "x.max(axis=0)", "x.max(dim=0).values", "x.max(axis=0)", "x.max(axis=0)", "numbers")
-_row(_S, "where the largest is", "x.argmax(axis=1)", "x.argmax(dim=1)", "x.argmax(axis=1)", "x.argmax(axis=1)",
+_row(_S, "index of the largest", "x.argmax(axis=1)", "x.argmax(dim=1)", "x.argmax(axis=1)", "x.argmax(axis=1)",
      "numbers")
-_row(_S, "one or the other", "mt.where(x > 2.0, x, y)", "torch.where(x > 2.0, x, y)", "np.where(x > 2.0, x, y)",
+_row(_S, "one or the other by mask", "mt.where(x > 2.0, x, y)", "torch.where(x > 2.0, x, y)", "np.where(x > 2.0, x, y)",
      "jnp.where(x > 2.0, x, y)", "numbers")
 _row(_S, "equal, element by element", "mt.equal(x, y)", "torch.eq(x, y)", "np.equal(x, y)", "jnp.equal(x, y)",
      "truth")
@@ -279,15 +279,15 @@ _row(_S, "subtract", "x.subtract_(y)", "x.sub_(y)", "np.subtract(x, y, out=x)", 
 _row(_S, "multiply", "x.multiply_(y)", "x.mul_(y)", "np.multiply(x, y, out=x)", "", "x, same")
 _row(_S, "divide", "x.divide_(y)", "x.div_(y)", "np.divide(x, y, out=x)", "", "x, same")
 _row(_S, "multiply by a number", "x.scale_(2.0)", "x.mul_(2.0)", "np.multiply(x, 2.0, out=x)", "", "x, same")
-_row(_S, "any function", "x.sin_()", "x.sin_()", "np.sin(x, out=x)", "", "x, same")
-_row(_S, "between two bounds", "x.clip_(2.0, 4.0)", "x.clamp_(2.0, 4.0)", "np.clip(x, 2.0, 4.0, out=x)", "",
+_row(_S, "a function, such as the sine", "x.sin_()", "x.sin_()", "np.sin(x, out=x)", "", "x, same")
+_row(_S, "clip to two bounds", "x.clip_(2.0, 4.0)", "x.clamp_(2.0, 4.0)", "np.clip(x, 2.0, 4.0, out=x)", "",
      "x, same")
 _row(_S, "ReLU", "mt.nn.functional.relu_(x)", "torch.nn.functional.relu_(x)", "np.maximum(x, 0, out=x)", "",
      "x, same")
-_row(_S, "a part", "x[0] = 7.0", "x[0] = 7.0", "x[0] = 7.0", "x = x.at[0].set(7.0)", "x", _NO_WRITES)
-_row(_S, "one number everywhere", "x.fill_(7.0)", "x.fill_(7.0)", "x.fill(7.0)", "", "x")
+_row(_S, "a part, by an index", "x[0] = 7.0", "x[0] = 7.0", "x[0] = 7.0", "x = x.at[0].set(7.0)", "x", _NO_WRITES)
+_row(_S, "fill with one number", "x.fill_(7.0)", "x.fill_(7.0)", "x.fill(7.0)", "", "x")
 _row(_S, "zeros", "x.zero_()", "x.zero_()", "x.fill(0.0)", "", "x")
-_row(_S, "the numbers of another", "mt.assign(y, x)", "x.copy_(y)", "np.copyto(x, y)", "", "x")
+_row(_S, "copy the numbers of another", "mt.assign(y, x)", "x.copy_(y)", "np.copyto(x, y)", "", "x")
 _row(_S, "a result into another tensor", "mt.assign(x + y, y)", "torch.add(x, y, out=y)", "np.add(x, y, out=y)", "",
      "numbers")
 _row(_S, "random numbers", "x.uniform_(0.0, 1.0)", "x.uniform_(0.0, 1.0)", "", "", "same")
@@ -309,9 +309,9 @@ _row(_S, "gradients as results", "mt.grad((w * w).sum(), w)[0]", "torch.autograd
      "jax.grad(lambda w: (w * w).sum())(w)", "numbers")
 _row(_S, "without recording", "mt.no_grad", "torch.no_grad", "", "", "is there")
 _row(_S, "whether it records", "mt.is_grad_enabled()", "torch.is_grad_enabled()", "", "", "value")
-_row(_S, "keep the gradient of a value in between", "(w * 1.0).retain_grads", "(w * 1.0).retain_grad", "", "",
+_row(_S, "keep the gradient of a non-leaf", "(w * 1.0).retain_grads", "(w * 1.0).retain_grad", "", "",
      "is there")
-_row(_S, "see a gradient on its way", "w.register_hook", "w.register_hook", "", "", "is there")
+_row(_S, "a hook on the gradient", "w.register_hook", "w.register_hook", "", "", "is there")
 _row(_S, "stop wanting a gradient", "(w * 1.0).detach_()", "(w * 1.0).detach_()", "", "", "numbers")
 _row(_S, "clear the gradient", "w.clear_gradient()", "w.grad = None", "", "", "gradient",
      "minitensor and Paddle fill the gradient with zeros, and its memory stays in use. In PyTorch there is no "
@@ -321,20 +321,20 @@ _row(_S, "a write into a leaf", "w.add_(mt.ones([3]))", "w.add_(torch.ones(3))",
      "All three refuse it. Paddle raises the error after it has overwritten the numbers.")
 _row(_S, "load numbers into a leaf", "w.set_value(np.zeros(3, np.float32))", "w.data.copy_(torch.zeros(3))", "", "",
      "w")
-_row(_S, "a write that saved values do not know", "b.detach().add_(mt.ones([3])); z.sum().backward()",
+_row(_S, "a write hidden from backward", "b.detach().add_(mt.ones([3])); z.sum().backward()",
      "b.data.add_(torch.ones(3)); z.sum().backward()", "", "", "gradient, error",
      "The right gradient is [2, 4, 6]. PyTorch's `.data` has a version of its own, so backward does not notice the "
      "write and computes a wrong gradient. Paddle notices it: in 2.6.2 `x.data` is `x` itself, in 3.3.1 an alias "
      "that shares the version. minitensor has no `.data` under Paddle's names; it notices a write through "
      "`detach()`.",
      given="b = w * 1.0\nz = b * b", paddle="b.data.add_(mt.ones([3])); z.sum().backward()")
-_row(_S, "keep what writes take", 'mt.set_inplace_policy("copy_on_write")',
+_row(_S, "keep overwritten numbers for backward", 'mt.set_inplace_policy("copy_on_write")',
      "torch.autograd.graph.allow_mutation_on_saved_tensors()", "", "", "is there", paddle="")
 
 # ---------- networks ----------
 
 _S = "Layers and optimizers"
-_row(_S, "a part of a network", "mt.nn.Layer", "torch.nn.Module", "", "", "is there")
+_row(_S, "base class of layers", "mt.nn.Layer", "torch.nn.Module", "", "", "is there")
 _row(_S, "linear layer: shape of its weight", "mt.nn.Linear(3, 2).weight.shape", "torch.nn.Linear(3, 2).weight.shape",
      "", "", "list",
      "The shape is [in, out] in minitensor and Paddle, and [out, in] in PyTorch. Weights have to be transposed on "
@@ -357,7 +357,7 @@ _row(_S, "ReLU in place, as a layer", "mt.nn.functional.relu_(x)", "torch.nn.ReL
      "x, same")
 _row(_S, "one after another", "mt.nn.Sequential", "torch.nn.Sequential", "", "", "is there")
 _row(_S, "a list of layers", "mt.nn.LayerList", "torch.nn.ModuleList", "", "", "is there")
-_row(_S, "paths of parameters", "[name for name, _ in mt.nn.Linear(2, 1).named_parameters()]",
+_row(_S, "names of parameters", "[name for name, _ in mt.nn.Linear(2, 1).named_parameters()]",
      "[name for name, _ in torch.nn.Linear(2, 1).named_parameters()]", "", "", "list")
 _row(_S, "load a state", "mt.nn.Linear(2, 1).set_state_dict", "torch.nn.Linear(2, 1).load_state_dict", "", "",
      "is there")
@@ -379,7 +379,7 @@ _row(_S, "gradients after clearing them", "opt.clear_grad()", "opt.zero_grad()",
      "The gradient is zeros in minitensor and Paddle, and None in PyTorch.", given=_OPTIMIZER)
 _row(_S, "momentum", "mt.optimizer.Momentum(0.1, 0.9, parameters=[w])", "torch.optim.SGD([w], lr=0.1, momentum=0.9)",
      "", "", "is there")
-_row(_S, "Adam with decay of weights", "mt.optimizer.AdamW(parameters=[w])", "torch.optim.AdamW([w])", "", "",
+_row(_S, "Adam with weight decay", "mt.optimizer.AdamW(parameters=[w])", "torch.optim.AdamW([w])", "", "",
      "is there")
 
 # ---------- devices ----------
