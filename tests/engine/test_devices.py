@@ -152,6 +152,7 @@ def test_numbers_arrays_and_lists_join_a_tensor_where_it_lies():
         x[0] = [7.0, 8.0]
         x[[1]] = np.zeros(2)
         assert x.place == here and x.tolist() == [[7, 8], [0, 0]] and x[[0], [1]].place == here
+        assert mt.get_device() == there, "new tensors are made where they were made before"
 
 
 # ---------- moving ----------
@@ -179,6 +180,14 @@ def test_gradients_come_together_on_the_device_of_the_leaf():
     w = tensor("cpu", wanting=True)
     mt.autograd.backward([(w * 2).sum(), (w.cuda(SIM) * 3).sum()])
     assert w.grad.place == "cpu" and w.grad.tolist() == [[5, 5], [5, 5]]
+
+
+def test_a_move_under_no_grad_is_not_recorded():
+    for here, there in (("cpu", SIM), (SIM, "cpu")):
+        w = tensor(here, wanting=True)
+        with mt.no_grad():
+            moved = w.to(there)
+        assert moved.place == there and moved.stop_gradient and moved.is_leaf
 
 
 def test_copy_and_set_value_copy_from_another_device():
@@ -269,6 +278,13 @@ def test_a_device_that_can_not_be_is_named_and_the_old_one_stays(arguments: tupl
     assert current.gpu is before and current.simulated is before and mt.get_device() == SIM
 
 
+def test_a_capacity_is_bytes_or_a_text_in_any_unit():
+    texts = {"64 B": 64, "2 KB": 2000, "2 KiB": 2048, "2.5 MB": 2_500_000, "3MiB": 3 << 20, "1 gb": 10**9}
+    for given, size in {**texts, " 1 GiB ": 1 << 30, 4096: 4096, np.int64(7): 7}.items():
+        mt.set_device(SIM, capacity=given)
+        assert current.gpu.allocator.capacity == size, given
+
+
 def test_a_gpu_may_be_too_small_for_anything():
     mt.set_device(SIM, capacity=1)
     with pytest.raises(OutOfMemoryError, match="of which 1 bytes is free"):
@@ -302,6 +318,38 @@ def test_a_new_simulated_gpu_does_not_take_the_tensors_of_the_old_one():
     assert new.to(old.place).place == old.place and (new.to(old) + old).tolist() == [2, 2, 2, 2]
     del old
     assert gpu.allocator.allocated == 0
+
+
+# ---------- who counts ----------
+
+
+def test_what_lies_on_a_gpu_is_not_counted_on_the_host(no_collector: None):
+    host = mt.device.cpu
+    mt.set_device(SIM)
+    host.reset_peak_memory_stats()
+    base = host.memory_allocated()
+    w = tensor(SIM, wanting=True)
+    y = (w * w).exp() + w
+    y.sum().backward()
+    assert (host.memory_allocated(), host.max_memory_allocated()) == (base, base) and w.grad.place == SIM
+    del w, y
+    assert (host.memory_allocated(), host.max_memory_allocated()) == (base, base)
+
+
+def test_the_two_peaks_of_a_gpu_are_reset_one_by_one():
+    mt.set_device(SIM, capacity="64 MiB")
+    gpu = mt.device.cuda
+    x = mt.ones([1024, 1024])
+    del x
+    assert (gpu.memory_allocated(), gpu.max_memory_allocated()) == (0, 4 << 20)
+    assert gpu.memory_reserved() == gpu.max_memory_reserved() == 20 << 20, "for less than 10 MiB, 20 are reserved"
+    gpu.reset_max_memory_reserved()
+    assert (gpu.max_memory_allocated(), gpu.max_memory_reserved()) == (4 << 20, 20 << 20), "they are still reserved"
+    gpu.reset_max_memory_allocated()
+    gpu.empty_cache()
+    assert (gpu.max_memory_allocated(), gpu.memory_reserved(), gpu.max_memory_reserved()) == (0, 0, 20 << 20)
+    gpu.reset_peak_memory_stats()
+    assert gpu.max_memory_reserved() == 0
 
 
 # ---------- when memory runs out ----------

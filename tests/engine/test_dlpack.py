@@ -176,6 +176,13 @@ def test_a_copy_shares_nothing():
     assert from_dlpack(capsule).data_ptr() != x.data_ptr()
 
 
+def test_who_refuses_a_copy_shares():
+    x = mt.to_tensor([1.0, 2.0])
+    if _SPEAKS_VERSIONS:
+        assert np.from_dlpack(x, copy=False).ctypes.data == x.data_ptr()
+    assert from_dlpack(x.__dlpack__(copy=False)).data_ptr() == x.data_ptr()
+
+
 class Producer:
     """What another library might hand over."""
 

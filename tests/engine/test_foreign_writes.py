@@ -364,6 +364,23 @@ def test_what_was_noted_stays_noted_and_what_comes_later_is_not():
         y.sum().backward()
 
 
+@pytest.mark.parametrize("saved", ["before the check", "while it is on"])
+def test_who_saved_is_known_when_the_check_begins_and_when_it_ends(saved: str):
+    mt.set_inplace_policy("copy_on_write")
+    _, x = shared()
+    w = leaf([3])
+    if saved == "before the check":
+        y = w * x
+        with mt.check_foreign_writes():
+            x.zero_()
+    else:
+        with mt.check_foreign_writes():
+            y = w * x
+        x.zero_()
+    y.sum().backward()
+    assert w.grad.tolist() == NUMBERS, "what was saved was preserved"
+
+
 def test_it_works_at_once_when_called_and_blocks_nest():
     array, x = shared()
     w = leaf([3])

@@ -241,6 +241,22 @@ def test_a_recording_keeps_no_tensor_alive(device):
     assert recording.events
 
 
+def test_what_is_freed_is_no_longer_told_as_living(device):
+    with memory.record() as recording:
+        before = recording.live(device)
+        x = mt.ones(SHAPE)
+        assert [event.size for at, event in recording.live(device).items() if at not in before] == [KIB], x.shape
+        del x
+        assert recording.live(device) == before
+
+
+def test_a_change_of_the_shape_alone_is_no_write():
+    x = mt.ones([2, 3])
+    with memory.record() as recording:
+        x.reshape_([3, 2]).unsqueeze_(0)
+    assert recording.events == [] and x.inplace_version == 0 and x.shape == [1, 3, 2]
+
+
 def test_a_long_recording_takes_no_more_than_its_limit():
     with memory.record(limit=20) as recording:
         x = mt.ones([4])

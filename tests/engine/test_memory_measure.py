@@ -172,6 +172,10 @@ def test_the_two_peaks_of_the_host_are_reset_one_by_one():
     x = mt.ones([2, *SHAPE])
     del x
     assert (host.max_memory_allocated(), host.max_memory_reserved()) == (base + 2 * KIB, base + 4 * KIB)
+    host.reset_max_memory_allocated()
+    assert (host.max_memory_allocated(), host.max_memory_reserved()) == (base, base + 4 * KIB)
+    x = mt.ones([2, *SHAPE])
+    del x
     host.reset_max_memory_reserved()
     assert (host.max_memory_allocated(), host.max_memory_reserved()) == (base + 2 * KIB, base)
     x = mt.ones([8, *SHAPE])

@@ -66,6 +66,27 @@ def test_every_line_has_its_bytes_by_hand():
 
 
 @pytest.mark.cpu_only
+@pytest.mark.parametrize("place", ["cpu", "gpu:sim"])
+def test_a_table_is_about_one_device(place: str):
+    @memory.profile(device=place, show=False)
+    def program(here: mt.Tensor, there: mt.Tensor) -> tuple[mt.Tensor, mt.Tensor]:
+        x = here * here
+        y = there * there
+        x.add_(1.0)
+        y.add_(1.0)
+        return x, y
+
+    other = "cpu" if place == "gpu:sim" else "gpu:sim"
+    here, there = (mt.to_tensor([1.0] * 256, place=each, stop_gradient=False) for each in (place, other))
+    results = program(here, there)
+    assert figures(program.table) == {
+        "x = here * here": (1, KIB, KIB, 0, KIB),
+        "x.add_(1.0)": (0, 0, KIB, KIB, 0),
+    }, results
+    assert sum(row.written for row in program.table.rows) == sum(row.saved for row in program.table.rows) == KIB
+
+
+@pytest.mark.cpu_only
 def test_a_line_of_a_loop_has_the_sums_and_the_highest_peak():
     @quiet
     def program() -> list[mt.Tensor]:

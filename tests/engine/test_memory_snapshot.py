@@ -93,7 +93,8 @@ def test_gradients_lists_attributes_and_asked_names_are_named():
     told = valid(memory.snapshot())
     for name, nbytes in (("w.grad", KIB), ("holder.bias", 12), ("held[0]", 16), ("the answer", 20)):
         assert of_name(told, name)["nbytes"] == nbytes, held
-    assert of_name(told, "the answer")["tensors"][0]["names"] == ["the answer", "asked"]
+    (tensor,) = of_name(told, "the answer")["tensors"]
+    assert tensor["names"] == ["the answer", "asked"] and tensor["is_leaf"] is tensor["stop_gradient"] is True
 
 
 def test_the_bytes_of_a_snapshot_are_those_of_the_counters(device, empty_gpu):
@@ -154,7 +155,8 @@ def test_a_recording_in_which_the_gpu_was_replaced_is_told_without_its_makers(de
         x = mt.ones(SHAPE)
         mt.set_device("gpu:sim", capacity="64 MiB")
         y = mt.ones([2, *SHAPE])
-        valid(memory.snapshot())
+        told = valid(memory.snapshot())
+    assert {32 << 20, 64 << 20} <= {each.get("capacity") for each in told["devices"]}, "x lies on the old one"
     mt.set_device("gpu:sim", capacity="8 GiB")
     assert x.shape != y.shape
 

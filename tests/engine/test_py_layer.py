@@ -524,6 +524,32 @@ def test_a_saved_tensor_is_not_written_by_backward():
     assert w.tolist() == [1, 2] and w.grad is None
 
 
+def test_a_saved_tensor_stays_protected_when_a_layer_inside_backward_is_done_with_it():
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * 1
+
+    def inner_backward(ctx, g):
+        return ctx.saved_tensor()[0] * g
+
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensor()
+        same = x.detach()
+        same.stop_gradient = False
+        with mt.enable_grad():
+            y = layer(forward, inner_backward).apply(same).sum()
+        assert mt.grad(y, same)[0].tolist() == x.tolist()
+        x.scale_(3.0)
+
+    w = leaf([1.0, 2.0])
+    with pytest.raises(RuntimeError, match="Nothing was written"):
+        layer(forward, backward).apply(w).sum().backward()
+    assert w.tolist() == [1, 2] and w.grad is None
+    with mt.no_grad():
+        w.scale_(3.0)
+    assert w.tolist() == [3, 6], "it was protected during backward only"
+
+
 # ---------- saved tensors and later writes ----------
 
 

@@ -125,6 +125,14 @@ def test_files_and_other_memory_are_shared_through_their_arrays(tmp_path):
     assert (matrix * matrix).tolist() == [[4, 4]], "element by element: a tensor is no matrix"
 
 
+def test_a_borrowed_array_whose_elements_share_memory_is_read_only():
+    array = np.arange(4.0)
+    x = mt.from_numpy(np.lib.stride_tricks.as_strided(array, (3, 2), (8, 8)))
+    with pytest.raises(RuntimeError, match="Nothing was written"):
+        x.add_(1.0)
+    assert not x.numpy(share=True).flags.writeable and array.tolist() == [0, 1, 2, 3]
+
+
 # ---------- one memory is one storage ----------
 
 
@@ -178,6 +186,8 @@ def test_what_would_split_a_memory_into_two_storages_is_refused():
     del rest
     del part
     assert mt.from_numpy(array.view(np.int64)).dtype == "int64", "nobody is there any more"
+    behind, in_front = (mt.from_numpy(np.asarray(Opaque(part))) for part in (array[4:], array[2:4]))
+    assert in_front._storage is not behind._storage, "they only touch"
 
 
 # ---------- lifetimes and counting ----------

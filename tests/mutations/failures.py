@@ -1,6 +1,7 @@
 """A plugin for pytest in the process of a mutant: writes down which tests failed, and how, as JSON lines.
 
 The file is named by ``MUTATION_REPORT``. A failure in a test's own body is told from one in its setup or in importing.
+``MUTATION_DEVICES`` is "host" to leave out the tests that run on a GPU, and "gpu" to leave out all others.
 """
 
 from __future__ import annotations
@@ -19,6 +20,17 @@ def pytest_sessionstart() -> None:
     import minitensor
 
     _note({"package": os.path.dirname(minitensor.__file__)})
+
+
+def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:
+    wanted = os.environ.get("MUTATION_DEVICES")
+    if not wanted:
+        return
+    parameters = [getattr(item, "callspec", None) and item.callspec.params or {} for item in items]
+    on_gpu = [parameter.get("device", "cpu") != "cpu" for parameter in parameters]
+    chosen = [on == (wanted == "gpu") for on in on_gpu]
+    config.hook.pytest_deselected(items=[item for item, keep in zip(items, chosen, strict=True) if not keep])
+    items[:] = [item for item, keep in zip(items, chosen, strict=True) if keep]
 
 
 def pytest_collectreport(report: Any) -> None:

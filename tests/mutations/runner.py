@@ -30,6 +30,9 @@ PARTS = (
 )
 SECONDS, BYTES = 300, 4 << 30
 
+#: The tests that run on the host, and those that run on a GPU.
+HOST, GPU = "host", "gpu"
+
 #: A failure that begins so says that the fault is not code that could have been written, or that a name is missing.
 NO_CODE = ("NameError", "ImportError", "ModuleNotFoundError", "SyntaxError", "IndentationError", "UnboundLocalError")
 
@@ -81,7 +84,7 @@ class Tree:
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(source, copy)
         self._passing: dict[str, bool] = {}
-        self._failing: dict[str, list[str]] = {}
+        self._failing: dict[str, list[str]] = {}  # by file or test: what fails without a fault
 
     def judge(self, mutation: Mutation, anywhere: bool = True) -> Verdict:
         """Plant the fault, run the expected tests and, if ``anywhere``, all others; take the fault out again."""
@@ -93,42 +96,53 @@ class Tree:
         except ValueError as error:
             return Verdict(mutation, "broken", message=str(error))
         verdict = Verdict(mutation, "survived")
-        for tests in self._turns(mutation, anywhere):
-            found = self._try(file, sound, mutation, tests)
-            if found and tests[0] not in self._failing and not self._passes(found[0][1]):
+        for tests, devices in self._turns(mutation, anywhere):
+            found = self._try(file, sound, mutation, tests, devices)
+            if found and tests not in self._failing and not self._passes(found[0][1]):
                 # It fails without the fault, too; so others may.
-                self._failing[tests[0]] = [test for _, test, _ in self.run(tests, most=1000)]
-                found = self._try(file, sound, mutation, tests)
+                self._failing[tests] = [test for _, test, _ in self.run(tests, most=1000)]
+                found = self._try(file, sound, mutation, tests, devices)
             if found:
                 verdict = Verdict(mutation, *found[0])
                 break
         verdict.seconds = time.monotonic() - began
         return verdict
 
-    def _try(self, file: Path, sound: str, mutation: Mutation, tests: Sequence[str]) -> list[tuple[str, str, str]]:
+    def _try(self, file: Path, sound: str, mutation: Mutation, tests: str, devices: str) -> list[tuple[str, str, str]]:
         """The first failure of ``tests`` on the mutant, if any."""
         _write(file, mutation.planted(sound))
         try:
-            return self.run(tests, self._failing.get(tests[0], ()))
+            return self.run(tests, devices, self._failing.get(tests, ()))
         finally:
             _write(file, sound)
 
-    def _turns(self, mutation: Mutation, anywhere: bool) -> list[list[str]]:
-        turns = [[path(name)] for name in mutation.tests]
+    def _turns(self, mutation: Mutation, anywhere: bool) -> list[tuple[str, str]]:
+        """What to run, and on which devices: most faults show on the host, so that the GPU comes second."""
+        expected = [path(name) for name in mutation.tests]
+        turns = [(tests, devices) for devices in (HOST, GPU) for tests in expected]
         if anywhere:
-            known = {turn[0] for turn in turns}
             files = [f"tests/engine/test_{name}.py" for name in QUICK]
-            files += sorted(str(f.relative_to(self.folder)) for f in (self.folder / "tests/engine").glob("test_*.py"))
-            turns += [[f] for f in (*dict.fromkeys(files), *CONFORMANCE) if f not in known]
+            files += sorted(str(f.relative_to(self.folder)) for f in (self.folder / "tests/engine").rglob("test_*.py"))
+            others = [f for f in (*dict.fromkeys(files), *CONFORMANCE) if f not in expected]
+            turns += [(tests, devices) for devices in (HOST, GPU) for tests in others]
         return [turn for turn in turns if (self.folder / turn[0].partition("::")[0]).exists()]
 
-    def run(self, tests: Sequence[str], deselected: Sequence[str] = (), most: int = 1) -> list[tuple[str, str, str]]:
-        """The failures of pytest on ``tests``, ``most`` of them: (noticed or broken, test, message)."""
+    def run(
+        self, tests: str, devices: str = "", deselected: Sequence[str] = (), most: int = 1
+    ) -> list[tuple[str, str, str]]:
+        """The failures of pytest on ``tests``, ``most`` of them: (noticed or broken, test, message).
+
+        Args:
+            tests: a file, or a test in it.
+            devices: ``HOST`` or ``GPU`` for the tests on those alone.
+            deselected: tests to leave out.
+        """
         report = self.folder / "report.jsonl"
         report.unlink(missing_ok=True)
         command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.mutations.failures", "-p", "no:cacheprovider"]
-        command += [f"--maxfail={most}", *(f"--deselect={test}" for test in deselected), *tests]
+        command += [f"--maxfail={most}", *(f"--deselect={test}" for test in deselected), tests]
         environment = {**os.environ, "MUTATION_REPORT": str(report), "PYTHONPATH": str(self.folder)}
+        environment["MUTATION_DEVICES"] = devices
         try:
             done = subprocess.run(
                 command,
@@ -141,10 +155,10 @@ class Tree:
                 text=True,
             )
         except subprocess.TimeoutExpired:
-            return [("broken", tests[0], f"no end after {SECONDS} s")]
+            return [("broken", tests, f"no end after {SECONDS} s")]
         entries = [json.loads(line) for line in report.read_text().splitlines()] if report.exists() else []
         if not entries or not entries[0].get("package", "").startswith(str(self.folder)):
-            return [("broken", tests[0], done.stdout[-1500:])]
+            return [("broken", tests, done.stdout[-1500:])]
         found = []
         for entry in entries[1:]:
             sound = "failed" in entry and not entry["message"].startswith(NO_CODE)
@@ -152,13 +166,13 @@ class Tree:
         if done.returncode == 4 and "ERROR: not found" in done.stdout:
             return []  # it has gone elsewhere; the others are still there
         if not found and done.returncode not in (0, 5):
-            return [("broken", tests[0], done.stdout[-1500:])]
+            return [("broken", tests, done.stdout[-1500:])]
         return found
 
     def _passes(self, test: str) -> bool:
         """Whether ``test`` passes without a fault."""
         if test not in self._passing:
-            self._passing[test] = self.run([test]) == []
+            self._passing[test] = self.run(test) == []
         return self._passing[test]
 
 

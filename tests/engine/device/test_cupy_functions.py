@@ -196,6 +196,13 @@ def test_the_simulated_gpu_refuses_what_cupy_leaves_undefined() -> None:
         array[1:] = array[:-1]
     with pytest.raises(ValueError, match="share memory"):
         np.copyto(array[1:], array[:-1])
+    with pytest.raises(ValueError, match="share memory"):
+        array[index[:2]] = array[1:]
+    with pytest.raises(ValueError, match="share memory"):
+        array[array > 0] = array[1:]
+    with pytest.raises(ValueError, match="share memory"):
+        gpu.add_at(array, index[:2], array[1:])  # type: ignore[union-attr]
+    assert array.get().tolist() == [0.0, 1.0, 2.0]
     with pytest.raises(ValueError, match="names a place twice"):
         array[index] = gpu.put(np.arange(3.0))  # type: ignore[union-attr]
 

@@ -127,3 +127,18 @@ def test_what_crosses_is_counted() -> None:
     assert (transfers.bytes_to_device - before[0], transfers.bytes_to_host - before[1]) == (24, 24)
     assert crossed(lambda: x.sum().item()) == (0, 0, 1)  # type: ignore[attr-defined]
     assert crossed(lambda: bool(mt.ones([1]))) == (1, 0, 1)
+    array = x._array
+    mask = array > 1
+    assert crossed(lambda: array[mask]) == crossed(lambda: array.__setitem__(mask, 1.0)) == (0, 0, 1)
+
+
+def test_the_copy_of_an_operand_that_overlaps_the_output_takes_device_memory() -> None:
+    gpu = current.simulated
+    array = gpu.put(np.arange(1025.0))  # type: ignore[union-attr]
+    counters, target, others = gpu.counters(), array[:-1], array[1:]  # type: ignore[union-attr]
+    for operand, scratch in ((target, 0), (others, 8 * 1024)):
+        counters.reset_peak()
+        before = counters.requested
+        np.add(target, operand, out=target)
+        assert (counters.max_requested - before, counters.requested - before) == (scratch, 0)
+    assert target.get().tolist() == [*(2.0 * i + 2.0 * (i + 1) for i in range(1023)), 2.0 * 1023 + 1024]

@@ -1,5 +1,16 @@
 """The mutations, by the part of the engine that they are planted in."""
 
-from . import generated, gradients, history, layers, rules, saved, views, writes
+from . import devices, generated, gradients, history, layers, rules, saved, sharing_and_memory, views, writes
 
-__all__ = ["generated", "gradients", "history", "layers", "rules", "saved", "views", "writes"]
+__all__ = [
+    "devices",
+    "generated",
+    "gradients",
+    "history",
+    "layers",
+    "rules",
+    "saved",
+    "sharing_and_memory",
+    "views",
+    "writes",
+]

@@ -133,8 +133,7 @@ templates(
 templates(
     "peak-not-followed",
     "The results of normal operations do not raise the peak.",
-    """    if now > meter.peak:
-        meter.peak = now""",
+    "        if now > meter.peak:\n            meter.peak = now\n",
     "",
     "memory::test_the_peak_is_reset_to_what_is_allocated",
 )  # fmt: skip

@@ -10,15 +10,15 @@ second = partial(mutation, "higher_order.py")
 backward(
     "gradients-added-in-shared-memory",
     "A gradient is added to in place although others hold the same memory.",
-    "return array.base is None and self._holders.get(id(array)) == 1 and array.flags.writeable",
-    "return True",
+    "if array.base is not None or self._holders.get(id(array)) != 1:",
+    "if False:",
     "autograd::test_gradients_share_no_memory_with_one_another_nor_with_what_was_given",
 )  # fmt: skip
 backward(
     "second-gradient-replaces-the-first",
     "Of two gradients that meet, the later one counts.",
-    "gradients[parent] = total = _array(before + pg)",
-    "gradients[parent] = total = _array(pg)",
+    "gradients[parent] = total = as_array(before + pg)",
+    "gradients[parent] = total = as_array(pg)",
     "autograd::test_gradients_add_up_over_calls_and_over_paths",
 )  # fmt: skip
 backward(
@@ -68,8 +68,8 @@ backward(
 backward(
     "given-gradient-is-written",
     "The gradient to begin with is added to in place.",
-    "return node, np.array(given._array, x._array.dtype)",
-    "return node, np.asarray(given._array, x._array.dtype)",
+    "return node, given._array.astype(x._array.dtype)",
+    "return node, given._array.astype(x._array.dtype, copy=False)",
     "backward_keeps_to_itself",
 )  # fmt: skip
 backward(
@@ -82,8 +82,8 @@ backward(
 backward(
     "retained-graph-freed",
     "retain_graph means its opposite.",
-    "if not retain_graph and node.op.saved_names and node.saved:",
-    "if retain_graph and node.op.saved_names and node.saved:",
+    "if not retain_graph and node.op.saved_names and holds_something(node):",
+    "if retain_graph and node.op.saved_names and holds_something(node):",
     "grad",
 )  # fmt: skip
 backward(
@@ -96,8 +96,8 @@ backward(
 backward(
     "gradient-replaces-that-of-before",
     "A second backward replaces the gradient of the first.",
-    "if before is None else _array(before._array + g))",
-    "if before is None else _array(g.copy()))",
+    "if before is None else as_array(before._array + g))",
+    "if before is None else g.copy())",
     "autograd::test_gradients_add_up_over_calls_and_over_paths",
 )  # fmt: skip
 backward(

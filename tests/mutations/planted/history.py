@@ -17,8 +17,8 @@ storage(
 storage(
     "storage-counted-twice",
     "The bytes of a new storage count twice.",
-    "cpu_meter.take(nbytes)",
-    "cpu_meter.take(2 * nbytes)",
+    "cpu_meter.take(storage.nbytes)",
+    "cpu_meter.take(2 * storage.nbytes)",
     "memory::test_a_tensor_holds_its_elements_and_gives_them_back_at_once",
 )  # fmt: skip
 storage(
@@ -87,8 +87,8 @@ history(
 history(
     "leaf-relaid-loses-its-gradient-shape",
     "A leaf that gets another shape under no_grad keeps its gradient in the old one.",
-    "np.array(back(gradient._array), order=\"C\")",
-    "np.array(gradient._array, order=\"C\")",
+    "back(gradient._array).copy()",
+    "gradient._array.copy()",
     "leaves::test_under_no_grad_a_leaf_may_change_its_shape_and_stays_a_leaf",
 )  # fmt: skip
 history(

@@ -97,8 +97,8 @@ saving(
 saving(
     "preserved-bytes-not-put-back",
     "Backward takes what is there now, although what was there is preserved.",
-    "return array if type(version) is int else as_it_was(array, version.patches)",
-    "return array",
+    "        array = as_it_was(array, version.patches)",
+    "        pass",
     "copy_on_write::test_a_write_preserves_the_cells_that_it_takes",
 )  # fmt: skip
 saving(

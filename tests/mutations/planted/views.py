@@ -20,7 +20,7 @@ regions(
 regions(
     "overlapping-cells-get-one-gradient",
     "A cell that a view shows twice gets the last gradient only.",
-    "np.add.at(cells, self.view.of(np.arange(self.extent)), g)",
+    "add_at(cells, like(self.view.of(np.arange(self.extent)), g), g)",
     "self.view.of(cells)[...] = g",
     "views::test_as_strided_may_show_one_cell_twice_and_its_gradient_adds_up",
 )  # fmt: skip
@@ -83,14 +83,14 @@ views(
 parts(
     "gradient-where-the-part-does-not-look",
     "The gradient of a part is not 0 in the rest.",
-    "for_all = np.zeros(node.inputs[0].shape, g.dtype)",
-    "for_all = np.ones(node.inputs[0].shape, g.dtype)",
+    "for_all = np.zeros(node.inputs[0].shape, g.dtype, like=g)",
+    "for_all = np.ones(node.inputs[0].shape, g.dtype, like=g)",
     "autograd::test_values_of_several_dtypes_on_one_way_have_the_gradient_of_calculus",
 )  # fmt: skip
 parts(
     "overlapping-view-may-be-written",
     "A view whose elements share memory is not marked as read-only.",
-    "    if overlaps_itself(array):\n        array.flags.writeable = False\n",
+    "    if type(array) is np.ndarray and overlaps_itself(array):\n        array.flags.writeable = False\n",
     "",
     "all_or_nothing::test_a_tensor_whose_elements_share_memory_is_not_written",
 )  # fmt: skip
@@ -145,11 +145,11 @@ mutation(
     "autograd::test_backward_without_anything_recorded_says_so",
 )  # fmt: skip
 mutation(
-    "tensor.py",
+    "sharing.py",
     "numpy-shares-memory",
     "numpy() gives the memory itself: it can be written behind the engine's back.",
-    "return self._array.copy()",
-    "return self._array",
+    "else x._array.copy()",
+    "else x._array",
     "protocols::test_numpy_and_asarray_copy",
 )  # fmt: skip
 mutation(

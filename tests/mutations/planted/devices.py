@@ -1,0 +1,202 @@
+"""Faults in devices: the simulated GPU, places, moves, and what of the engine is for a GPU alone."""
+
+from functools import partial
+
+from ..mutation import mutation
+
+simulated = partial(mutation, "device/simulated.py")
+places = partial(mutation, "device/places.py")
+moving = partial(mutation, "moving.py")
+storage = partial(mutation, "storage.py")
+
+simulated(
+    "dead-device-array-keeps-its-block",
+    "An array of the simulated GPU dies and does not give its block back.",
+    "            self.gpu.free(self._block)",
+    "            pass",
+    "devices::test_what_is_dropped_makes_room_again",
+)  # fmt: skip
+simulated(
+    "view-lies-where-its-owner-begins",
+    "The address of a view on the simulated GPU is that of its owner.",
+    "return owner._block.address + _host_address(self.host) - _host_address(owner.host)",
+    "return owner._block.address",
+    "tests/engine/device/test_cupy_device.py::test_memory_is_compared_by_address_on_a_device",
+)  # fmt: skip
+simulated(
+    "two-simulated-gpus-mix",
+    "An array of one simulated GPU is computed with on another.",
+    "            if type(each) is DeviceArray and each.gpu is gpu:",
+    "            if type(each) is DeviceArray:",
+    "devices::test_a_new_simulated_gpu_does_not_take_the_tensors_of_the_old_one",
+)  # fmt: skip
+simulated(
+    "copy-of-an-overlapping-operand-not-counted",
+    "The copy that a device makes of an operand which overlaps the output takes no device memory.",
+    "        return None\n    return DeviceArray(given.gpu, given.host.copy()) if np.may_share_memory",
+    "        return None\n    return None if np.may_share_memory",
+    "tests/engine/device/test_transfers.py::test_the_copy_of_an_operand_that_overlaps_the_output_takes_device_memory",
+)  # fmt: skip
+simulated(
+    "mask-assigned-without-a-wait",
+    "An assignment by a mask is not counted as waiting for the device.",
+    "        self.gpu.transfers.waits += masks_in(at)\n        if type(value)",
+    "        if type(value)",
+    "tests/engine/device/test_transfers.py::test_what_crosses_is_counted",
+)  # fmt: skip
+simulated(
+    "overlapping-assignment-not-refused",
+    "An array is assigned to a part of itself that overlaps it, which a device leaves undefined.",
+    "            refuse_overlap(self.host[at], numbers)\n",
+    "            pass\n",
+    "tests/engine/device/test_cupy_functions.py::test_the_simulated_gpu_refuses_what_cupy_leaves_undefined",
+)  # fmt: skip
+places(
+    "list-stays-on-the-operands-device",
+    "After an operation with a list, new tensors are made where its tensor lies.",
+    "    finally:\n        current.gpu = before",
+    "    finally:\n        pass",
+    "devices::test_numbers_arrays_and_lists_join_a_tensor_where_it_lies",
+)  # fmt: skip
+places(
+    "places-are-equal-by-name",
+    "Two simulated GPUs of the same name are one place.",
+    "            return self.gpu is other.gpu",
+    "            return str(self) == str(other)",
+    "devices::test_a_new_simulated_gpu_does_not_take_the_tensors_of_the_old_one",
+)  # fmt: skip
+places(
+    "kibibyte-of-1000",
+    "A capacity in KiB is taken for one in KB.",
+    '"KIB": 1 << 10',
+    '"KIB": 10**3',
+    "devices::test_a_capacity_is_bytes_or_a_text_in_any_unit",
+)  # fmt: skip
+places(
+    "place-of-an-old-gpu-is-the-new-one",
+    "A place that is given as a device is looked up by its name, so that the old simulated GPU is the new one.",
+    "        return device.gpu  # also a simulated GPU that another has replaced",
+    "        device = str(device)",
+    "devices::test_a_new_simulated_gpu_does_not_take_the_tensors_of_the_old_one",
+)  # fmt: skip
+moving(
+    "gradient-stays-where-it-was-moved",
+    "The gradient of a move stays on the device that was moved to.",
+    "    return (placed_on(source, g),)",
+    "    return (g,)",
+    "devices::test_a_move_is_a_copy_that_a_gradient_passes",
+)  # fmt: skip
+moving(
+    "second-order-moved-the-wrong-way",
+    "Second order: what moves on goes to the device that the value came from.",
+    "    return placed_on(node.saved[1], u)",
+    "    return placed_on(node.saved[0], u)",
+    "devices::test_a_move_has_gradients_of_any_order",
+)  # fmt: skip
+moving(
+    "moved-tensor-shares-the-hosts-memory",
+    "A move to the simulated GPU takes the memory of the tensor on the host over.",
+    "    host = host.copy() if host is array else host\n",
+    "",
+    "devices::test_a_move_is_a_copy_that_a_gradient_passes",
+)  # fmt: skip
+moving(
+    "move-recorded-under-no-grad",
+    "A move under no_grad is recorded.",
+    "    if modes.grad and node is not None:",
+    "    if node is not None:",
+    "devices::test_a_move_under_no_grad_is_not_recorded",
+)  # fmt: skip
+storage(
+    "device-storage-counted-on-the-host",
+    "A storage on a GPU is counted on the host, too.",
+    "    if plain:\n        cpu_meter.take(storage.nbytes)",
+    "    cpu_meter.take(storage.nbytes)",
+    "devices::test_what_lies_on_a_gpu_is_not_counted_on_the_host",
+)  # fmt: skip
+storage(
+    "device-storage-freed-on-the-host",
+    "A storage on a GPU is taken off the bytes of the host when it dies.",
+    "    def __del__(self, _watch: Watch = watch) -> None:  # type: ignore[override]\n",
+    "    def __del__(self, _watch: Watch = watch, _meter: Meter = cpu_meter) -> None:\n"
+    "        _meter.allocated -= self.nbytes\n",
+    "devices::test_what_lies_on_a_gpu_is_not_counted_on_the_host",
+)  # fmt: skip
+mutation(
+    "backward.py",
+    "device-gradient-on-its-way-counted-on-the-host",
+    "A gradient on its way that lies on a GPU is counted on the host, too.",
+    "size = 0 if gpu_of(array) is not None else getattr(",
+    "size = getattr(",
+    "devices::test_what_lies_on_a_gpu_is_not_counted_on_the_host",
+)  # fmt: skip
+mutation(
+    "operands.py",
+    "overlapping-device-target-is-written",
+    "On a GPU, which has no read-only arrays, a tensor whose elements share memory is written.",
+    "    if not writeable(a):",
+    "    if False:",
+    "all_or_nothing::test_a_tensor_whose_elements_share_memory_is_not_written",
+)  # fmt: skip
+mutation(
+    "regions.py",
+    "lent-device-memory-may-be-written",
+    "What is lent to be read may be written on a GPU.",
+    " and not (_lent and id(owner_of(array)) in _lent)",
+    "",
+    "py_layer::test_a_saved_tensor_is_not_written_by_backward",
+)  # fmt: skip
+mutation(
+    "regions.py",
+    "lent-twice-taken-back-once",
+    "Memory of a GPU that is lent twice may be written when the first takes it back.",
+    "    _lent[key] -= 1\n    if _lent[key] == 0:\n        del _lent[key]",
+    "    _lent.pop(key, None)",
+    "py_layer::test_a_saved_tensor_stays_protected_when_a_layer_inside_backward_is_done_with_it",
+)  # fmt: skip
+mutation(
+    "patches.py",
+    "preserved-cells-picked-by-a-host-mask",
+    "What was preserved is put back into an array of a GPU by a mask of the host.",
+    "        array[like(hit, array)] = self.values",
+    "        array[hit] = self.values",
+    "copy_on_write::test_a_write_to_the_whole_preserves_what_the_saver_sees",
+)  # fmt: skip
+mutation(
+    "cells.py",
+    "cells-copied-from-the-start-of-their-stretch",
+    "Scattered cells of a GPU's storage are preserved with what lies elsewhere.",
+    "else stretch[like(self.numbers() - self.begin, stretch)]",
+    "else stretch[like(np.arange(self.count), stretch)]",
+    "copy_on_write_random",
+)  # fmt: skip
+mutation(
+    "device/cuda.py",
+    "reserved-peak-begins-with-what-is-in-use",
+    "The peak of what a GPU has reserved is reset to what is in use.",
+    "    counters.max_reserved = counters.reserved",
+    "    counters.max_reserved = counters.allocated",
+    "devices::test_the_two_peaks_of_a_gpu_are_reset_one_by_one",
+)  # fmt: skip
+mutation(
+    "kernels/indexed.py",
+    "device-assigns-repeated-places-in-no-order",
+    "Of two values for one place, a GPU keeps whichever it likes.",
+    "        values = np.broadcast_to(values, stays.shape).reshape(-1)[stays]\n",
+    "        pass\n",
+    "tests/engine/device/test_cupy_functions.py::test_of_values_for_one_place_the_last_stays_whatever_the_device_does",
+)  # fmt: skip
+simulated(
+    "listed-places-take-what-overlaps",
+    "Places that are listed by number are assigned from memory that overlaps, which a device leaves undefined.",
+    "            if lists_places(at) or masks_in(at):\n                refuse_overlap(self.host, numbers)\n",
+    "",
+    "tests/engine/device/test_cupy_functions.py::test_the_simulated_gpu_refuses_what_cupy_leaves_undefined",
+)  # fmt: skip
+simulated(
+    "scattered-values-may-overlap",
+    "Values are added at places of the memory that they lie in, which a device leaves undefined.",
+    "    refuse_overlap(array.host, np.asarray(numbers))\n",
+    "",
+    "tests/engine/device/test_cupy_functions.py::test_the_simulated_gpu_refuses_what_cupy_leaves_undefined",
+)  # fmt: skip

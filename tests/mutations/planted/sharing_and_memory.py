@@ -1,0 +1,210 @@
+"""Faults in shared memory, and in what counts and records memory."""
+
+from functools import partial
+
+from ..mutation import mutation
+
+sharing = partial(mutation, "sharing.py")
+foreign_writes = partial(mutation, "foreign_writes.py")
+dlpack = partial(mutation, "dlpack.py")
+changes = partial(mutation, "memory/changes.py")
+recording = partial(mutation, "memory/recording.py")
+
+sharing(
+    "memory-behind-is-taken-for-the-same",
+    "Memory that begins where shared memory ends is taken for a part of it.",
+    "    if first and _by_address[first - 1].end > begin:",
+    "    if first and _by_address[first - 1].end >= begin:",
+    "sharing::test_what_would_split_a_memory_into_two_storages_is_refused",
+)  # fmt: skip
+sharing(
+    "memory-in-front-is-taken-for-the-same",
+    "Memory that ends where shared memory begins is taken for a part of it.",
+    "bisect_left(_by_address, end, key=_begin)]",
+    "bisect_right(_by_address, end, key=_begin)]",
+    "sharing::test_what_would_split_a_memory_into_two_storages_is_refused",
+)  # fmt: skip
+sharing(
+    "freed-memory-stays-in-the-list",
+    "A storage that is freed stays in the list of shared memory.",
+    "    if shared.begin < shared.end:\n        del _by_address",
+    "    if False:\n        del _by_address",
+    "shared_stress::test_no_byte_is_other_than_it_should_be",
+)  # fmt: skip
+sharing(
+    "borrowed-overlapping-array-may-be-written",
+    "An array of numpy whose elements share memory gives a tensor that can be written.",
+    "writeable = array.flags.writeable and not overlaps_itself(array)",
+    "writeable = array.flags.writeable",
+    "sharing::test_a_borrowed_array_whose_elements_share_memory_is_read_only",
+)  # fmt: skip
+sharing(
+    "read-only-tensor-is-lent-writeable",
+    "A tensor that may not be written is lent as an array that may.",
+    "window = Window.on(x._array, x._array.flags.writeable, storage)",
+    "window = Window.on(x._array, True, storage)",
+    "dlpack::test_the_read_only_flag_passes_both_ways",
+)  # fmt: skip
+sharing(
+    "lent-memory-is-not-known-as-shared",
+    "Memory that is lent does not count as shared, and may be reused.",
+    "entry_of(storage).windows.add(window)",
+    "entry_of(storage)",
+    "sharing::test_lent_memory_lives_and_counts_as_long_as_the_outside_looks",
+)  # fmt: skip
+foreign_writes(
+    "first-copy-serves-all",
+    "An operation that reads what was written from outside is held to what was there before.",
+    "        if note is None or note.changed(array).any():",
+    "        if note is None:",
+    "foreign_writes::test_each_of_two_operations_is_held_to_what_it_read",
+)  # fmt: skip
+foreign_writes(
+    "savers-forgotten-with-the-check",
+    "When the check ends, nobody knows any more who saved of the memory.",
+    "storage.savers = list(storage.savers) or None",
+    "storage.savers = None",
+    "foreign_writes::test_who_saved_is_known_when_the_check_begins_and_when_it_ends",
+)  # fmt: skip
+foreign_writes(
+    "savers-forgotten-as-the-check-begins",
+    "When the check begins, those who saved before are not known any more.",
+    "super().__init__(storage.savers or ())",
+    "super().__init__(())",
+    "foreign_writes::test_who_saved_is_known_when_the_check_begins_and_when_it_ends",
+)  # fmt: skip
+foreign_writes(
+    "bytes-told-from-the-start-of-the-tensor",
+    "The bytes that changed are counted from the tensor, not from its storage.",
+    "byte = at - np.lib.array_utils.byte_bounds(storage.buffer)[0]",
+    "byte = at - address(array)",
+    "foreign_writes::test_the_bytes_are_those_of_the_storage_whatever_the_tensor_shows_of_it",
+)  # fmt: skip
+dlpack(
+    "no-copy-asked-for-is-a-copy",
+    "A consumer that refuses a copy gets one.",
+    "array = x._array.copy() if copy else lent(x)",
+    "array = x._array.copy() if copy is not None else lent(x)",
+    "dlpack::test_who_refuses_a_copy_shares",
+)  # fmt: skip
+dlpack(
+    "read-only-memory-in-an-old-capsule",
+    "Read-only memory is handed over in a capsule that can not say so.",
+    "    if not told and not array.flags.writeable:",
+    "    if False:",
+    "dlpack::test_the_read_only_flag_passes_both_ways",
+)  # fmt: skip
+changes(
+    "write-through-a-view-counts-everything",
+    "A write through a view counts as one of its whole storage.",
+    "        return x._array.nbytes",
+    "        return x._storage.nbytes",
+    "memory_events::test_the_bytes_of_a_write_are_those_of_its_elements",
+)  # fmt: skip
+changes(
+    "saved-numbers-are-tensors",
+    "A number that an operation saved is told as a tensor.",
+    " and saved[1] is not CONSTANT",
+    "",
+    "memory_events::test_the_events_of_a_few_lines_by_hand",
+)  # fmt: skip
+changes(
+    "gradient-on-its-way-is-an-allocation",
+    "A gradient on its way counts as an allocation, though it makes no storage.",
+    'return Change("cpu", arguments[0], False)',
+    'return Change("cpu", arguments[0], True)',
+    "memory_measure::test_gradients_on_their_way_count_in_bytes_and_make_no_storage",
+)  # fmt: skip
+mutation(
+    "memory/profiling.py",
+    "saved-twice-counted-twice",
+    "A tensor that an operation saves as both operands counts twice.",
+    "sum({id(array): array.nbytes for array in here}.values())",
+    "sum(array.nbytes for array in here)",
+    "memory_profile::test_every_line_has_its_bytes_by_hand",
+)  # fmt: skip
+mutation(
+    "memory/profiling.py",
+    "line-that-frees-has-the-peak-after",
+    "The peak of a line that frees memory is what is left afterwards.",
+    "            row.reach(table.total.allocated)\n            table.total.add(change)\n",
+    "            table.total.add(change)\n",
+    "memory_profile::test_every_line_has_its_bytes_by_hand",
+)  # fmt: skip
+recording(
+    "gradients-on-their-way-lie-on-one-another",
+    "Two gradients on their way have the same address.",
+    "            self._in_flight += nbytes\n",
+    "",
+    "memory_snapshot::test_a_training_step_can_be_opened_and_names_its_tensors",
+)  # fmt: skip
+recording(
+    "freed-block-stays-known",
+    "A block of a GPU that was freed is told as one in use.",
+    "memory = self._blocks.pop(key, None) or",
+    "memory = self._blocks.get(key) or",
+    "memory_events::test_what_is_freed_is_no_longer_told_as_living",
+)  # fmt: skip
+recording(
+    "meta-write-is-told-each-time",
+    "An operation that changes the shape only is told as a new version.",
+    "        if memory.version != x._storage.version:\n",
+    "        if True:\n",
+    "memory_events::test_a_change_of_the_shape_alone_is_no_write",
+)  # fmt: skip
+mutation(
+    "memory/snapshots.py",
+    "constants-are-no-leaves",
+    "In a snapshot, a tensor that wants no gradient is no leaf.",
+    '"is_leaf": node is None or (',
+    '"is_leaf": (',
+    "memory_snapshot::test_gradients_lists_attributes_and_asked_names_are_named",
+)  # fmt: skip
+mutation(
+    "device/cpu.py",
+    "later-peak-replaces-a-higher-one",
+    "Resetting one peak of the host forgets how high the other was.",
+    "        self.reserved = max(self.reserved, cpu_meter.peak)",
+    "        self.reserved = cpu_meter.peak",
+    "memory_measure::test_the_two_peaks_of_the_host_are_reset_one_by_one",
+)  # fmt: skip
+mutation(
+    "device/cpu.py",
+    "both-peaks-reset-with-one",
+    "Resetting the peak of what is allocated resets that of what is reserved.",
+    "    _peaks.settle()\n    _peaks.allocated = 0\n",
+    "    _peaks.settle()\n    _peaks.allocated = _peaks.reserved = 0\n",
+    "memory_measure::test_the_two_peaks_of_the_host_are_reset_one_by_one",
+)  # fmt: skip
+mutation(
+    "memory/snapshots.py",
+    "replaced-gpu-is-not-told",
+    "A snapshot leaves out a simulated GPU that another has replaced, though tensors lie on it.",
+    "for gpu in (current.gpu, current.simulated, *used) if",
+    "for gpu in (current.gpu, current.simulated) if",
+    "memory_snapshot::test_a_recording_in_which_the_gpu_was_replaced_is_told_without_its_makers",
+)  # fmt: skip
+mutation(
+    "memory/profiling.py",
+    "bytes-of-every-device-in-one-table",
+    "A profile of one device counts the bytes of the others.",
+    "        if change is not None and change.device == table.device:",
+    "        if change is not None:",
+    "memory_profile::test_a_table_is_about_one_device",
+)  # fmt: skip
+mutation(
+    "memory/profiling.py",
+    "writes-on-every-device-in-one-table",
+    "A profile of one device counts what was written on the others.",
+    '        if kind == "write" and device_of(arguments[0]._storage) == table.device:',
+    '        if kind == "write":',
+    "memory_profile::test_a_table_is_about_one_device",
+)  # fmt: skip
+mutation(
+    "memory/profiling.py",
+    "saved-on-every-device-in-one-table",
+    "A profile of one device counts what was saved on the others.",
+    " if device_of(kept.storage) == self.table.device]",
+    "]",
+    "memory_profile::test_a_table_is_about_one_device",
+)  # fmt: skip
