@@ -59,7 +59,7 @@ def run(source: str, watched: bool) -> tuple[object, dict, list]:
         "error": told,
         "counters": (counters.allocated, counters.max_allocated, counters.reserved, counters.max_reserved),
         "tensors": {
-            name: (repr(value), value.inplace_version, value.stop_gradient, value.strides, value.place)
+            name: (repr(value), value.inplace_version, value.stop_gradient, value.strides, str(value.place))
             for name, value in namespace.items()
             if isinstance(value, mt.Tensor)
         },
