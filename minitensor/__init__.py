@@ -31,7 +31,6 @@ from minitensor.creation import (
     rand_like,
     randn,
     randn_like,
-    seed,
     to_tensor,
     zeros,
     zeros_like,
@@ -43,6 +42,7 @@ from minitensor.dtypes import float32, float64, int32, int64
 from minitensor.generate import source
 from minitensor.modes import enable_grad, get_inplace_policy, is_grad_enabled, no_grad, set_inplace_policy
 from minitensor.printing import set_printoptions
+from minitensor.randomness import seed
 from minitensor.sharing import from_numpy
 from minitensor.tensor import Tensor
 from minitensor.vocabulary import asking

@@ -12,6 +12,7 @@ from minitensor.device.arrays import gpu_of, host_array
 from minitensor.device.places import current, device_named, using
 from minitensor.dtypes import BY_NUMPY, DTYPES, FLOATS, dtype_of, float32
 from minitensor.kernels.numbers import stored, stored_array
+from minitensor.randomness import source
 from minitensor.tensor import Tensor
 
 
@@ -206,16 +207,6 @@ def arange(start: Any, end: Any = None, step: Any = 1, dtype: Any = None) -> Ten
 
 # ---------- at random ----------
 
-_random = np.random.Generator(np.random.PCG64())
-
-
-def seed(number: int) -> None:
-    """Begin the sequence of random numbers that ``number`` stands for."""
-    global _random
-    if not isinstance(number, (int, np.integer)) or number < 0:
-        raise ValueError(f"seed: a seed is an integer from 0 on, not {number!r}")
-    _random = np.random.Generator(np.random.PCG64(number))
-
 
 def float_dtype(op: str, dtype: Any) -> np.dtype:
     """The floating dtype that was asked for; float32 by default.
@@ -231,12 +222,12 @@ def float_dtype(op: str, dtype: Any) -> np.dtype:
 
 def rand(shape: Any, dtype: Any = None) -> Tensor:
     """A tensor of ``shape`` with numbers drawn evenly from 0 (included) to 1 (excluded)."""
-    return made_here("rand", np.asarray(_random.random(as_shape("rand", shape), float_dtype("rand", dtype))))
+    return made_here("rand", np.asarray(source.generator.random(as_shape("rand", shape), float_dtype("rand", dtype))))
 
 
 def randn(shape: Any, dtype: Any = None) -> Tensor:
     """A tensor of ``shape`` with numbers drawn from the normal distribution of mean 0 and variance 1."""
-    drawn = _random.standard_normal(as_shape("randn", shape), float_dtype("randn", dtype))
+    drawn = source.generator.standard_normal(as_shape("randn", shape), float_dtype("randn", dtype))
     return made_here("randn", np.asarray(drawn))
 
 

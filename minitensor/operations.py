@@ -6,6 +6,7 @@ the functions whose name ends in an underscore, and assignment to an index.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -29,22 +30,22 @@ def names_in(space: str) -> list[str]:
     ]
 
 
-class _Method:
-    """Stands for a method until it is first looked up; then the function takes its place in the class."""
+class Method:
+    """Stands for a method of ``owner`` until it is first looked up; then the function takes its place in the class."""
 
-    __slots__ = ("name",)
+    __slots__ = ("owner", "functions", "name")
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, owner: type, functions: Mapping[str, Any], name: str) -> None:
+        self.owner, self.functions, self.name = owner, functions, name
 
-    def __get__(self, x: Tensor | None, owner: type) -> Any:
-        function = FUNCTIONS[self.name]
-        setattr(Tensor, self.name, function)
-        return function.__get__(x, owner)
+    def __get__(self, x: Tensor | None, kind: type) -> Any:
+        function = self.functions[self.name]
+        setattr(self.owner, self.name, function)
+        return function.__get__(x, kind)
 
 
 for _name in names_in("T"):
-    setattr(Tensor, _name, _Method(_name))
+    setattr(Tensor, _name, Method(Tensor, FUNCTIONS, _name))
 
 
 def _compared(name: str) -> Any:

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from minitensor import creation
 from minitensor.device.arrays import like
 from minitensor.dtypes import FLOATS
 from minitensor.kernels.indexed import whole
 from minitensor.kernels.numbers import number
+from minitensor.randomness import source
 from minitensor.regions import writeable
 
 Array = np.ndarray
@@ -23,7 +23,7 @@ Array = np.ndarray
 
 def _generator(seed: int = 0) -> np.random.Generator:
     """The generator of the whole program, or for a seed other than 0 one of its own."""
-    return np.random.Generator(np.random.PCG64(seed)) if seed else creation._random
+    return np.random.Generator(np.random.PCG64(seed)) if seed else source.generator
 
 
 def _writable(out: Array, only_floats: bool = True) -> None:

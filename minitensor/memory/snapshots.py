@@ -36,8 +36,8 @@ SNAPSHOT_VERSION = 1
 def snapshot() -> dict[str, Any]:
     """Devices, live storages with their tensors and who saved them, and the events of an open recording: plain data.
 
-    ``snapshot.schema.json``, beside this module, describes it. It can be given to ``json.dumps``. What lives is found by
-    way of the garbage collector, which does not tell of objects that the program has frozen (``gc.freeze()``).
+    ``snapshot.schema.json``, beside this module, describes it. It can be given to ``json.dumps``. What lives is
+    found by way of the garbage collector, which does not tell of objects that the program has frozen (``gc.freeze()``).
     """
     frame = sys._getframe(1)
     recording = running()

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from minitensor.operands import NUMBERS
+from minitensor.operations import Method
 from minitensor.tensor import Tensor as BaseTensor
 from minitensor.torch.compiling import FUNCTIONS, reflected
 from minitensor.torch.tensor import Tensor
@@ -29,23 +30,9 @@ IN_PLACE_FUNCTIONS = frozenset((
 ))  # fmt: skip
 
 
-class _Method:
-    """Stands for a method until it is first looked up; then the function takes its place in the class."""
-
-    __slots__ = ("name",)
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __get__(self, x: Tensor | None, owner: type) -> Any:
-        function = FUNCTIONS[self.name]
-        setattr(Tensor, self.name, function)
-        return function.__get__(x, owner)
-
-
 for _name in FUNCTIONS:
     if _name not in _NO_METHODS and _name.removesuffix("_") not in _NO_METHODS:
-        setattr(Tensor, _name, _Method(_name))
+        setattr(Tensor, _name, Method(Tensor, FUNCTIONS, _name))
 
 
 def _compared(name: str) -> Callable[..., Any]:

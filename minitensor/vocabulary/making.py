@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from minitensor import creation
 from minitensor.creation import as_shape, made_here, to_tensor, zeros, zeros_like
 from minitensor.dtypes import dtype_of, float32
 from minitensor.indexing import store_at
 from minitensor.kernels.numbers import stored_array
+from minitensor.randomness import source
 from minitensor.tensor import Tensor
 from minitensor.views import need_tensor, whole
 
@@ -75,7 +75,7 @@ def randint(low: int = 0, high: int | None = None, shape: Any = (1,), dtype: Any
     if not whole("randint: low", start) < whole("randint: high", stop):
         raise ValueError(f"randint: low must be below high; they are {start} and {stop}")
     wanted = np.dtype(np.int64) if dtype is None else dtype_of(dtype).numpy
-    drawn = creation._random.integers(start, stop, as_shape("randint", shape), np.int64)
+    drawn = source.generator.integers(start, stop, as_shape("randint", shape), np.int64)
     return made_here("randint", stored_array("randint", np.asarray(drawn), wanted))
 
 
@@ -83,4 +83,4 @@ def randperm(n: int, dtype: Any = None) -> Tensor:
     """The numbers from 0 up to, not including, ``n``, in random order."""
     count = as_shape("randperm", [n])[0]
     wanted = np.dtype(np.int64) if dtype is None else dtype_of(dtype).numpy
-    return made_here("randperm", stored_array("randperm", creation._random.permutation(count), wanted))
+    return made_here("randperm", stored_array("randperm", source.generator.permutation(count), wanted))
