@@ -7,46 +7,58 @@ from typing import Any
 from minitensor.device.places import current, device_named
 
 
-def _gpu() -> Any:
-    return current.gpu if current.gpu is not None else device_named("device.cuda", "gpu")
+def _gpu(device: Any = None) -> Any:
+    """The GPU meant: the current one, that of a name, of a place, or of a number (0).
+
+    Raises:
+        ValueError: there is no such GPU.
+    """
+    if device is None:
+        return current.gpu if current.gpu is not None else device_named("device.cuda", "gpu")
+    if isinstance(device, int) and not isinstance(device, bool):
+        device = f"gpu:{device}"
+    gpu = device_named("device.cuda", device)
+    if gpu is None:
+        raise ValueError(f"device.cuda counts the memory of a GPU, not of {device!r}; see device.cpu")
+    return gpu
 
 
 def memory_allocated(device: Any = None) -> int:
     """Bytes in use now, as the allocator counts them."""
-    return _gpu().counters().allocated
+    return _gpu(device).counters().allocated
 
 
 def max_memory_allocated(device: Any = None) -> int:
     """The most that was in use at once, since the start or the last reset."""
-    return _gpu().counters().max_allocated
+    return _gpu(device).counters().max_allocated
 
 
 def memory_reserved(device: Any = None) -> int:
     """Bytes that the allocator holds: in use, and kept for the next request."""
-    return _gpu().counters().reserved
+    return _gpu(device).counters().reserved
 
 
 def max_memory_reserved(device: Any = None) -> int:
     """The most that it held at once, since the start or the last reset."""
-    return _gpu().counters().max_reserved
+    return _gpu(device).counters().max_reserved
 
 
 def reset_max_memory_allocated(device: Any = None) -> None:
     """Begin anew with what is in use now."""
-    counters = _gpu().counters()
+    counters = _gpu(device).counters()
     counters.max_allocated = counters.allocated
 
 
 def reset_max_memory_reserved(device: Any = None) -> None:
     """Begin anew with what is held now."""
-    counters = _gpu().counters()
+    counters = _gpu(device).counters()
     counters.max_reserved = counters.reserved
 
 
 def reset_peak_memory_stats(device: Any = None) -> None:
     """Begin both peaks anew."""
-    reset_max_memory_allocated()
-    reset_max_memory_reserved()
+    reset_max_memory_allocated(device)
+    reset_max_memory_reserved(device)
 
 
 def empty_cache() -> None:
@@ -56,7 +68,7 @@ def empty_cache() -> None:
 
 def synchronize(device: Any = None) -> None:
     """Wait until the device has done all it was asked to."""
-    _gpu().synchronize()
+    _gpu(device).synchronize()
 
 
 def device_count() -> int:

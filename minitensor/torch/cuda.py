@@ -5,6 +5,8 @@ Where there is no CUDA device, the GPU is the simulated one, which says so when 
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 from minitensor import moving
@@ -22,14 +24,25 @@ __all__ = [
     *("reset_max_memory_allocated", "reset_peak_memory_stats", "set_device", "synchronize"),
 ]
 
-max_memory_allocated = engine.max_memory_allocated
-max_memory_reserved = engine.max_memory_reserved
-memory_allocated = engine.memory_allocated
-memory_reserved = engine.memory_reserved
-reset_max_memory_allocated = engine.reset_max_memory_allocated
-reset_peak_memory_stats = engine.reset_peak_memory_stats
+
+def _asked(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The engine's function, for a device as PyTorch names it."""
+
+    @functools.wraps(function)
+    def asked(device: Any = None) -> Any:
+        return function(None if device is None else engine_place(device))
+
+    return asked
+
+
+max_memory_allocated = _asked(engine.max_memory_allocated)
+max_memory_reserved = _asked(engine.max_memory_reserved)
+memory_allocated = _asked(engine.memory_allocated)
+memory_reserved = _asked(engine.memory_reserved)
+reset_max_memory_allocated = _asked(engine.reset_max_memory_allocated)
+reset_peak_memory_stats = _asked(engine.reset_peak_memory_stats)
+synchronize = _asked(engine.synchronize)
 empty_cache = engine.empty_cache
-synchronize = engine.synchronize
 
 
 def is_available() -> bool:

@@ -443,3 +443,17 @@ def test_what_is_dropped_makes_room_again():
     y = x * 3
     del x
     assert (y + 1)[0, 0, 0].item() == 4
+
+
+def test_the_counters_of_a_gpu_are_asked_by_name_place_or_number():
+    mt.set_device(SIM, capacity="64 MiB")
+    x = mt.ones([256])
+    mt.set_device("cpu")
+    cuda = mt.device.cuda
+    assert [cuda.memory_allocated(each) for each in (None, SIM, x.place, "gpu", 0)] == [1024] * 5
+    cuda.reset_peak_memory_stats(SIM)
+    assert cuda.max_memory_allocated(SIM) == 1024 and cuda.max_memory_reserved(SIM) == cuda.memory_reserved(SIM) > 0
+    cuda.synchronize(0)
+    for wrong in ("cpu", "gpu:7", 3, True, object()):
+        with pytest.raises(ValueError, match="device.cuda"):
+            cuda.memory_allocated(wrong)
