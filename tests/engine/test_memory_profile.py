@@ -159,7 +159,7 @@ def test_the_lines_are_those_of_the_source():
 @pytest.mark.cpu_only
 def test_without_source_the_lines_where_something_happened_are_told():
     scope: dict[str, Any] = {"mt": mt}
-    exec("def program():\n    x = mt.ones([2])\n    pass\n    return x\n", scope)
+    exec(compile("def program():\n    x = mt.ones([2])\n    pass\n    return x\n", "<nowhere>", "exec"), scope)
     profiled = quiet(scope["program"])
     x = profiled()
     assert [(row.line, row.allocated) for row in profiled.table.rows] == [(2, 8), (None, 0)], x.shape
