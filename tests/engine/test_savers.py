@@ -6,12 +6,14 @@ after the write; under "2.6" backward raises, and says who saved what and who to
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 import minitensor as mt
+from minitensor.storage import write_log, write_that_made
 from tests.engine.differences import leaf
 from tests.engine.memory import allocated
 
@@ -182,3 +184,12 @@ def test_a_view_that_shows_some_cells_twice_becomes_a_leaf_by_itself():
     assert x.stop_gradient and ends.is_leaf
     (ends * 2.0).backward()
     assert ends.grad.tolist() == [[2.0, 2.0], [2.0, 2.0]] and x.grad is None
+
+
+def test_a_write_is_told_of_the_living_storage_and_not_of_a_dead_one_that_had_its_id():
+    x = mt.ones([2])
+    # What a storage that died left in the log: ids are reused.
+    write_log.append((id(x._storage), 1, "sin_", sys._getframe().f_code, 0))
+    x.add_(1.0)
+    told = write_that_made(x._storage, 1)
+    assert told is not None and told[0] == "add_"

@@ -112,7 +112,7 @@ backward(
     "grad finds out that an input is not reached when it has freed the graph.",
     "        if node not in waits and not allow_unused:\n            raise",
     "        if node not in waits and not allow_unused:\n"
-    "            propagate(roots, waits, False, lambda *_: None)\n            raise",
+    "            propagate(added_up(starts), waits, False, lambda *_: None)\n            raise",
     "grad::test_grad_for_a_value_that_was_overwritten_says_it_is_not_reached",
 )  # fmt: skip
 
