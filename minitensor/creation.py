@@ -16,10 +16,14 @@ from minitensor.randomness import source
 from minitensor.tensor import Tensor
 
 
-def made_here(op: str, array: np.ndarray, gpu: Any = None) -> Tensor:
-    """A tensor of ``array``, which is taken over, on ``gpu``, by default where new tensors are made."""
-    gpu = current.gpu if gpu is None else gpu
+def made_on(gpu: Any, op: str, array: np.ndarray) -> Tensor:
+    """A tensor of ``array``, which is taken over, on ``gpu`` (None: the host)."""
     return Tensor._made(array if gpu is None else gpu.put(array), op)
+
+
+def made_here(op: str, array: np.ndarray) -> Tensor:
+    """A tensor of ``array``, which is taken over, where new tensors are made."""
+    return made_on(current.gpu, op, array)
 
 
 def to_tensor(data: Any, dtype: Any = None, place: Any = None, stop_gradient: bool = True) -> Tensor:
@@ -37,10 +41,8 @@ def to_tensor(data: Any, dtype: Any = None, place: Any = None, stop_gradient: bo
         TypeError: for objects that are no numbers, and for dtypes a tensor can not have.
     """
     array = _array_of(data, None if dtype is None else dtype_of(dtype).numpy)
-    if place is None:
-        return _wanting(made_here("to_tensor", array), stop_gradient)
-    gpu = device_named("to_tensor", place)
-    return _wanting(Tensor._made(array if gpu is None else gpu.put(array), "to_tensor"), stop_gradient)
+    gpu = current.gpu if place is None else device_named("to_tensor", place)
+    return _wanting(made_on(gpu, "to_tensor", array), stop_gradient)
 
 
 def _array_of(data: Any, dtype: np.dtype | None) -> np.ndarray:

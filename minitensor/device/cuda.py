@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from minitensor.device.places import current, device_named
+from minitensor.device.places import cuda_device, current, device_named
 
 
 def _gpu(device: Any = None) -> Any:
@@ -73,6 +73,4 @@ def synchronize(device: Any = None) -> None:
 
 def device_count() -> int:
     """How many CUDA devices there are; the simulated GPU is none."""
-    from minitensor.device.places import _cuda
-
-    return 0 if _cuda() is None else 1
+    return 0 if cuda_device() is None else 1

@@ -146,7 +146,7 @@ def device_named(op: str, device: Any, capacity: Any = None, profile: str | None
             raise ValueError(f"{op}: only the simulated GPU ('gpu:sim') has a capacity and a profile to choose")
         if name == "cpu":
             return None
-        real = _cuda()
+        real = cuda_device()
         if real is not None:
             if capacity is not None or profile is not None:
                 raise ValueError(
@@ -157,7 +157,7 @@ def device_named(op: str, device: Any, capacity: Any = None, profile: str | None
     return _simulated(name, capacity, profile)
 
 
-def _cuda() -> Any:
+def cuda_device() -> Any:
     """The CUDA device, or None; it is looked for once."""
     if current.cuda is None and current.no_cuda is None:
         current.cuda, current.no_cuda = _found()

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.device.arrays import gpu_of
+from minitensor.device.arrays import as_array, gpu_of
 from minitensor.dtypes import FLOATS
 from minitensor.errors import devices_differ, freed
 from minitensor.events import watch
@@ -74,7 +74,7 @@ def recorded(
         needed_by: for each saved name, the positions of the inputs whose gradient needs it.
         arguments: plain values that the gradients need.
     """
-    out = np.asarray(out) if isinstance(out, np.generic) else out
+    out = as_array(out)
     given = () if watch.listener is None else tuple(x for x in inputs if x is not None)
     made = Tensor._made(out, op.name, given)
     if not modes.grad:

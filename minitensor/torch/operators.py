@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.device.arrays import as_array
 from minitensor.operands import NUMBERS
 from minitensor.operations import Method
 from minitensor.tensor import Tensor as BaseTensor
@@ -44,7 +45,7 @@ def _compared(name: str) -> Callable[..., Any]:
         if isinstance(y, NUMBERS):
             # A number need not fit into the dtype to be compared with its elements.
             result = ufunc(x._array, y)
-            return Tensor._made(np.asarray(result) if isinstance(result, np.generic) else result, name, (x,))
+            return Tensor._made(as_array(result), name, (x,))
         return function(x, y) if isinstance(y, (BaseTensor, np.ndarray)) else NotImplemented
 
     return compare

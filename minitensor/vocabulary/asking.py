@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.device.arrays import as_array
 from minitensor.kernels.reducing import axes, reduce_arguments
 from minitensor.operands import as_operands
 from minitensor.storage import log_write
@@ -31,7 +32,7 @@ def dim(x: Tensor) -> int:
 
 
 def _answer(op: str, x: Tensor, array: Any) -> Tensor:
-    return Tensor._made(np.asarray(array) if isinstance(array, np.generic) else array, op, (x,))
+    return Tensor._made(as_array(array), op, (x,))
 
 
 def all_(x: Tensor, axis: Any = None, keepdim: bool = False) -> Tensor:
@@ -67,7 +68,7 @@ def _extreme(op: str, x: Tensor, axis: int | None, keepdim: bool) -> Tensor:
         )
     found = getattr(x._array, op)(axis=where)
     shape = [1 if where is None or d == where else n for d, n in enumerate(x.shape)] if keepdim else None
-    found = np.asarray(found) if isinstance(found, np.generic) else found
+    found = as_array(found)
     return _answer(op, x, (found if shape is None else found.reshape(shape)).astype(np.int64))
 
 

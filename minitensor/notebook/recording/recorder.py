@@ -369,7 +369,6 @@ class Recorder:
             "say": sentences.say(done),
             "allocated": cpu_meter.allocated - early + ledger.bytes_of_others_freed,
             "peak": self.ledger.meters.peak,
-            "reserved": 0,
             "events": events,
         }
         self._on_gpu.append(self.ledger.meters.reading())
@@ -415,8 +414,6 @@ class Recorder:
             step["peak"] = max(0, step["peak"] - others)
             if self.ledger.meters.used:
                 step.update(on_gpu)
-            else:
-                del step["reserved"]
             if len(step.get("out", "")) > MOST_TEXT:
                 left = len(step["out"]) - MOST_TEXT
                 step["out"] = step["out"][:MOST_TEXT] + f"\n... and {left} characters more\n"
