@@ -14,6 +14,7 @@ import numpy as np
 
 from minitensor.autograd.differences import Arrays, Comparison, Wrong, slopes, weights
 from minitensor.backward import grad
+from minitensor.creation import made_on
 from minitensor.device.arrays import gpu_of, host_array, like
 from minitensor.dtypes import FLOATS
 from minitensor.history import new_leaf
@@ -146,8 +147,7 @@ def _in_its_layout(array: np.ndarray) -> np.ndarray:
 
 def _leaf(array: np.ndarray, gpu: Any) -> Tensor:
     """A leaf with the numbers of ``array``, on ``gpu`` (None: the host)."""
-    array = np.copy(array, order="K")
-    leaf = Tensor._made(array if gpu is None else gpu.put(array))
+    leaf = made_on(gpu, "", np.copy(array, order="K"))
     leaf._node = new_leaf(array.shape)
     return leaf
 

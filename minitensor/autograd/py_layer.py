@@ -15,6 +15,7 @@ import numpy as np
 
 from minitensor.autograd.context import Call, PyLayerContext
 from minitensor.autograd.outputs import ALL, Output, Part, part_operation
+from minitensor.creation import made_on
 from minitensor.device.arrays import gpu_of
 from minitensor.device.places import place_of
 from minitensor.dtypes import BY_NUMPY, FLOATS
@@ -279,8 +280,7 @@ def _backward(node: Node, g: np.ndarray) -> list[np.ndarray | None]:
 
 
 def _zeros(gpu: Any, shape: tuple[int, ...], dtype: np.dtype) -> Tensor:
-    zeros = np.zeros(shape, dtype)
-    return Tensor._made(zeros if gpu is None else gpu.put(zeros))
+    return made_on(gpu, "", np.zeros(shape, dtype))
 
 
 def _on_tensors(node: Node, g: Tensor) -> list[Tensor | None]:
