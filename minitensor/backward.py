@@ -7,11 +7,13 @@ computed: an error leaves every ``grad`` as it was. Gradients on their way are c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from sys import getrefcount
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from minitensor.device.arrays import as_array, gpu_of, host_array, owner_of
+from minitensor.device.arrays import as_array, gpu_of, host_array
 from minitensor.device.counters import cpu_meter
 from minitensor.events import watch
 from minitensor.history import GradientBox, Leaf, Node
@@ -31,20 +33,26 @@ class InFlight:
 
     def hold(self, array: np.ndarray) -> None:
         """One holder more of the buffer behind ``array``."""
-        owner = owner_of(array)
+        owner = array.base
+        if owner is None:
+            owner = array
         key = id(owner)
-        count = self._holders.get(key, 0)
-        self._holders[key] = count + 1
-        if count == 0:
-            # What lies on a GPU is counted there.
-            self._sizes[key] = size = 0 if gpu_of(array) is not None else getattr(owner, "nbytes", array.nbytes)
-            _count(size)
+        if key in self._holders:
+            self._holders[key] += 1
+            return
+        self._holders[key] = 1
+        # What lies on a GPU is counted there.
+        self._sizes[key] = size = 0 if gpu_of(array) is not None else getattr(owner, "nbytes", array.nbytes)
+        _count(size)
 
     def let_go(self, array: np.ndarray) -> None:
         """One holder fewer."""
-        key = id(owner_of(array))
-        count = self._holders[key] = self._holders[key] - 1
-        if count == 0:
+        owner = array.base
+        key = id(array if owner is None else owner)
+        count = self._holders[key] - 1
+        if count:
+            self._holders[key] = count
+        else:
             del self._holders[key]
             _count(-self._sizes.pop(key))
 
@@ -63,7 +71,9 @@ class InFlight:
 
 
 def _count(nbytes: int) -> None:
-    cpu_meter.take(nbytes)
+    cpu_meter.allocated = now = cpu_meter.allocated + nbytes
+    if now > cpu_meter.peak:
+        cpu_meter.peak = now
     if watch.listener is not None:
         watch.listener("flight", nbytes)
 
@@ -118,7 +128,14 @@ def propagate(
                 g = gradients.pop(node)
                 if node.hooks is not None:
                     g = _run_hooks(node, g, boxes, flight)
-                if type(node) is Leaf or node in capture:
+                if type(node) is Leaf:
+                    arrived[node] = g
+                    if watch.listener is not None:
+                        watch.listener("enter", node, g)
+                        watch.listener("visit", node, g, [])
+                        watch.listener("left", node)
+                    continue
+                if node in capture:
                     arrived[node] = g
                     flight.hold(g)
                 sent = None
@@ -126,33 +143,41 @@ def propagate(
                     sent = []
                     watch.listener("enter", node, g)
                 passed = node.op.backward(node, g)
+                taken_over = False  # whether a parent has g itself: then g stays in flight, counted once
                 for parent, pg in zip(node.inputs, passed, strict=True):
                     if parent is None:
                         continue
-                    pg = _ready_for(parent, pg)
+                    if type(pg) is not np.ndarray or pg.shape != parent.shape:
+                        pg = _ready_for(parent, pg)
                     if sent is not None:
                         # A copy, since the original may be added to; on the host, where a GPU would count it.
                         sent.append((parent, pg.copy() if type(pg) is np.ndarray else host_array(pg)))
                     before = gradients.get(parent)
                     if before is None:
                         gradients[parent] = pg
-                        flight.hold(pg)
-                    elif flight.alone(before) and before is not g:
+                        if pg is g and not taken_over:
+                            taken_over = True
+                        else:
+                            flight.hold(pg)
+                    elif before is not g and flight.alone(before):
                         np.add(before, pg, out=before)
                     else:
                         gradients[parent] = total = as_array(before + pg)
                         flight.hold(total)
                         flight.let_go(before)
-                    waits[parent] -= 1
-                    if waits[parent] == 0:
+                    waits[parent] = left = waits[parent] - 1
+                    if left == 0:
                         ready.append(parent)
                 if sent is not None:
                     watch.listener("visit", node, g, sent)  # type: ignore[misc]
-                flight.let_go(g)
+                if not taken_over:
+                    flight.let_go(g)
                 if not retain_graph and node.op.saved_names and holds_something(node):
                     node.saved = FREED
                 if sent is not None:
                     watch.listener("left", node)  # type: ignore[misc]
+                # What is not counted any more is not held any longer, either.
+                passed = pg = before = total = g = None  # type: ignore[assignment]
         return finish(arrived, boxes, flight)
     finally:
         flight.clear()
@@ -244,15 +269,41 @@ def backward(x: Tensor, grad_tensor: Tensor | None = None, retain_graph: bool = 
 
 
 def commit(arrived: Arrived, boxes: Arrived, flight: InFlight) -> None:
-    """Put the gradients where readers find them. Each gets memory of its own."""
+    """Put the gradients where readers find them. Each gets memory of its own.
+
+    What needs new memory is made first: should that fail, every ``grad`` is as it was.
+    """
+    made: list[tuple[Any, Tensor]] = []
+    added: list[tuple[Any, np.ndarray]] = []
     for box, g in boxes.items():
-        box.gradient = _kept(box.gradient, g, flight)
+        made.append((box, _kept(box.gradient, g, flight)))
     while arrived:
         node, g = arrived.popitem()
-        if type(node) is Leaf:
-            node.saved = _kept(node.saved, g, flight)
-            if watch.listener is not None:
-                watch.listener("leaf", node, node.saved)
+        if type(node) is not Leaf:
+            continue
+        if node.saved is not None and _may_be_added_to(node, g):
+            added.append((node, g))
+        else:
+            made.append((node, _kept(node.saved, g, flight)))
+    for holder, gradient in made:
+        if type(holder) is Leaf:
+            _give(holder, gradient)
+        else:
+            holder.gradient = gradient
+    for leaf, g in added:
+        gradient = leaf.saved
+        np.add(gradient._array, g, out=gradient._array)
+        gradient._storage.version += 1
+        if watch.listener is not None:
+            watch.listener("added", gradient)
+        flight.let_go(g)
+        _give(leaf, gradient)
+
+
+def _give(leaf: Leaf, gradient: Tensor) -> None:
+    leaf.saved = gradient
+    if watch.listener is not None:
+        watch.listener("leaf", leaf, gradient)
 
 
 def _kept(before: Tensor | None, g: np.ndarray, flight: InFlight) -> Tensor:
@@ -263,6 +314,42 @@ def _kept(before: Tensor | None, g: np.ndarray, flight: InFlight) -> Tensor:
     kept = Tensor._made(g.copy() if before is None else as_array(before._array + g))
     flight.let_go(g)
     return kept
+
+
+def _references(leaf: Any) -> tuple[int, int, int]:
+    """How many references there are to the gradient of ``leaf``, to its storage and to its array."""
+    gradient = leaf.saved
+    storage, array = gradient._storage, gradient._array
+    return getrefcount(gradient), getrefcount(storage), getrefcount(array)
+
+
+def _unseen() -> tuple[int, int, int]:
+    """The references to a gradient that nothing but its leaf leads to; how Python counts them differs by version."""
+    storage = SimpleNamespace(buffer=object())
+    leaf = SimpleNamespace(saved=SimpleNamespace(_storage=storage, _array=storage.buffer))
+    del storage
+    return _references(leaf)
+
+
+_UNSEEN = _unseen()
+
+
+def _may_be_added_to(leaf: Leaf, g: np.ndarray) -> bool:
+    """Whether ``g`` may be added to the gradient of ``leaf`` in place: no name, view, export or saved tensor leads to
+    it, so that nobody can tell. Gradients that are held keep their numbers.
+    """
+    if _references(leaf) != _UNSEEN:
+        return False
+    gradient: Any = leaf.saved
+    storage, array = gradient._storage, gradient._array
+    return (
+        array is storage.buffer
+        and array.base is None
+        and array.dtype == g.dtype
+        and gradient._node is None
+        and storage.savers is None
+        and (type(array) is not np.ndarray or array.flags.writeable)
+    )
 
 
 def grad(

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from minitensor import errors, indices, keeping, operands, variants
+from minitensor import chunks, errors, indices, keeping, operands, variants
 from minitensor.device.counters import cpu_meter
 from minitensor.dtypes import FLOATS
 from minitensor.events import watch
@@ -63,6 +63,7 @@ ENGINE: dict[str, Any] = {
     "FREED": FREED,
     "Leaf": Leaf,
     "Node": Node,
+    "ONE": 1,  # numbers this small are one object each: usually their identity tells, in half the time
     "Storage": Storage,
     "Tensor": Tensor,
     "after_write": after_write,
@@ -71,7 +72,9 @@ ENGINE: dict[str, Any] = {
     "current": current,
     "freed": errors.freed,
     "getframe": sys._getframe,
+    "in_chunks": chunks.in_chunks,
     "index_written": index_written,
+    "large": chunks.large,
     "logged": write_log.append,
     "meter": cpu_meter,
     "modes": modes,

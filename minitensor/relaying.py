@@ -65,14 +65,21 @@ def reshape(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
 
     ``shape`` may hold one -1 (worked out) and, as in Paddle, 0 (keep this dimension).
     """
-    need_tensor("reshape", x)
-    if type(shape) in (list, tuple) and shape and x._array.flags.c_contiguous:
+    if type(x) is Tensor and (type(shape) is list or type(shape) is tuple):
+        whole = x._array
         try:
-            array = x._array.reshape(shape) if min(shape) > 0 else None
+            array = whole.reshape(shape)
         except (ValueError, TypeError):
-            array = None  # _full_shape says what is wrong
-        if array is not None:
-            return view_of(x, array, RESHAPE, (array.shape,))
+            pass  # a length of 0; or _full_shape says what is wrong
+        else:
+            for n in shape:
+                if n < -1:
+                    break  # numpy takes any negative length for -1
+            else:
+                # Where numpy had to copy, the base is that copy.
+                if array.base is whole or array.base is whole.base is not None:
+                    return view_of(x, array, RESHAPE, None)
+    need_tensor("reshape", x)
     wanted = _full_shape("reshape", x, shape)
     array = _same_memory(x._array, wanted)
     if array is not None:

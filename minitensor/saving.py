@@ -195,6 +195,7 @@ def _touched(storage: Storage, array: np.ndarray) -> tuple[list[Member], list[Me
     """
     found, patched = [], []
     living = {}
+    lost = not storage.savers  # an empty list is what losses leave
     for link in storage.savers:  # type: ignore[union-attr]
         node = link()
         if node is None or node.saved is FREED or link in living:
@@ -203,7 +204,10 @@ def _touched(storage: Storage, array: np.ndarray) -> tuple[list[Member], list[Me
         for k, entry in enumerate(node.saved):
             if type(entry) is tuple and len(entry) == 3 and entry[1] is storage:
                 version = entry[2]
-                if type(version) is Lost or type(version) is Preserved and version.left == 0:
+                if type(version) is Lost:
+                    lost = True
+                    continue
+                if type(version) is Preserved and version.left == 0:
                     continue
                 stays = True
                 if type(version) is Preserved:
@@ -213,7 +217,8 @@ def _touched(storage: Storage, array: np.ndarray) -> tuple[list[Member], list[Me
         if stays:
             living[link] = None
     if type(storage.savers) is list:
-        storage.savers = list(living) or None
+        # An error about what was lost may name later writes, too: they are noted while there is a list.
+        storage.savers = list(living) if living or lost else None
     else:
         storage.savers[:] = living  # type: ignore[index]  # it notes what is saved
     return found, patched

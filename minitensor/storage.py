@@ -12,6 +12,7 @@ import sys
 from collections import deque
 from types import CodeType
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
@@ -27,7 +28,8 @@ class Storage:
         buffer: the array that owns the memory (any shape; dense).
         nbytes: its size in bytes, as counted.
         version: how many writes it has seen.
-        savers: weak references to the nodes that saved from it for backward; None while there are none.
+        savers: weak references to the nodes that saved from it for backward; None while there are none, and none has
+            lost what it saved.
         kept: the last run of writes under "copy_on_write": the version before the first and after the last. Unset
             while there are none.
     """
@@ -83,16 +85,16 @@ def new_storage(buffer: np.ndarray) -> Storage:
 
 # ---------- who wrote what: the last writes of the whole program, so that an error can name the line ----------
 
-#: (id of the storage, version that the write made, op name, code object, instruction). 1,024 entries cost 0.13 us a
-#: write; 65,536 would cost 0.20.
-write_log: deque[tuple[int, int, str, CodeType, int]] = deque(maxlen=1024)
+#: (weak reference to the storage, version that the write made, op name, code object, instruction). Operations note
+#: only writes of storages that somebody has saved from: no error will ever ask about the others, and a note costs
+#: 0.2 us.
+write_log: deque[tuple[ref[Storage], int, str, CodeType, int]] = deque(maxlen=1024)
 
 
 def write_that_made(storage: Storage, version: int) -> tuple[str, CodeType, int] | None:
-    """The op and the place of the write that raised ``storage`` to ``version``; None when it is no longer known."""
-    for logged_id, logged_version, op, code, instruction in reversed(write_log):
-        # Ids are reused, but an entry of the living storage is always newer than one of a dead namesake.
-        if logged_id == id(storage) and logged_version == version:
+    """The op and the place of the write that raised ``storage`` to ``version``; None when it is not known."""
+    for written, made, op, code, instruction in reversed(write_log):
+        if made == version and written() is storage:
             return op, code, instruction
     return None
 
@@ -140,5 +142,5 @@ def log_write(storage: Storage, op: str) -> tuple[CodeType, int]:
     """Raise the version of ``storage`` and remember that ``op`` did it; the place that asked for it is returned."""
     storage.version += 1
     code, instruction = caller()
-    write_log.append((id(storage), storage.version, op, code, instruction))
+    write_log.append((ref(storage), storage.version, op, code, instruction))
     return code, instruction

@@ -10,6 +10,7 @@ import re
 
 import numpy as np
 
+from minitensor.chunks import BY_ELEMENT
 from minitensor.table import Row
 from minitensor.table.rows import names_in
 
@@ -23,7 +24,7 @@ def {name}({parameters}):
 {meet}
 {prepare}
     try:
-        r = forward({call})
+        r = {computed}
     except (ValueError, TypeError, OverflowError, IndexError) as error:
         raise explain({name!r}, error, ({as_},)) from None
     except (FloatingPointError, RuntimeWarning):
@@ -82,20 +83,23 @@ def {name}({parameters}):
     storage = {x}._storage
 {record}
     # Who else saved the bytes that are about to be overwritten?
-    plan = None if storage.savers is None else {before}
+    savers = storage.savers
+    plan = None if savers is None else {before}
     try:
-        forward({call}, {out})
+{compute}
     except (ValueError, TypeError, OverflowError, IndexError) as error:
         raise explain_in_place({name!r}, error, ({as_},), {a}) from None
     except (FloatingPointError, RuntimeWarning):
         pass  # numpy raises these after it has written: inf and nan are values here
     storage.version = version = storage.version + 1
-    frame = getframe(1)
-    code = frame.f_code
-    instruction = frame.f_lasti
-    logged((id(storage), version, {name!r}, code, instruction))
-    if plan is not None:
-        after_write(plan, storage, {name!r}, code, instruction)
+    if savers is not None{or_recording}:
+        frame = getframe(1)
+        code = frame.f_code
+        instruction = frame.f_lasti
+        if savers is not None:  # an error may have to say who wrote
+            logged((ref(storage), version, {name!r}, code, instruction))
+        if plan is not None:
+            after_write(plan, storage, {name!r}, code, instruction)
 {commit}
     if watch.listener is not None:
         watch.listener("write", {x}, {name!r}, ({xs}), {where})
@@ -149,6 +153,13 @@ try:
     {mark} = {marked}
 except (ValueError, TypeError) as error:
     raise explain_in_place({name!r}, error, ({as_},), {a}) from None
+"""
+
+IN_CHUNKS = """\
+if storage.nbytes < large.nbytes:
+    forward({call}, {out})
+else:
+    in_chunks(forward, ({as_},), {given}, {a})
 """
 
 PREPARE = """\
@@ -208,6 +219,7 @@ class _Text:
             "arrays": _lines(4, [f"{a} = {x}._array" for x, a in self.array.items()]),
             "call": ", ".join([*self.array.values(), *row.argument_names]),
             "as_": ", ".join(self.array.values()),
+            "given": f"({arguments})" if arguments else "()",
             "prepare": PREPARE.format(name=self.name, arguments=arguments) if row.prepare else "",
             "nodes": self.nodes(),
             "any_node": " or ".join(f"{self.node(x)} is not None" for x in self.ruled),
@@ -250,6 +262,14 @@ def normal_source(row: Row) -> str:
     pieces = text.common()
     meeting = ", ".join(row.meet)
     pieces["meet"] = _meet(text, f"{meeting} = meet({meeting})")
+    pieces["computed"] = f"forward({pieces['call']})"
+    if row.name in BY_ELEMENT:
+        # One test is all that a program pays which has no big tensor; the operands tell where there is one.
+        small = " and ".join(f"{x}._storage.nbytes < large.nbytes" for x in row.operands)
+        if len(row.operands) > 1:
+            small = f"meter.allocated < large.nbytes or {small}"
+        big = "in_chunks(forward, ({as_},), {given})".format(**pieces)
+        pieces["computed"] += f" if {small} else {big}"
     pieces["floats"] = ""
     if row.floats:
         floats = (f"{x}=as_float({x})" for x in row.operands)
@@ -322,13 +342,16 @@ def in_place_source(row: Row) -> str:
     entries["out"] = text.conditional("out", f"({a}, storage, version)")
     if "out" in text.saves:
         remember.append(text.where_wanted("out", "remember(storage, node)"))
-    pieces["record"] = pieces["commit"] = ""
+    pieces["record"] = pieces["commit"] = pieces["or_recording"] = ""
     if text.rules:
+        pieces["or_recording"] = " or recording"
         pieces["record"] = IN_PLACE_RECORD.format(**pieces, keep=_lines(12, keep))
         pieces["commit"] = IN_PLACE_COMMIT.format(**pieces, saved=text.saved(entries), remember=_lines(8, remember))
     # A ufunc takes its output 30 ns faster by position; numpy deprecates that for maximum and minimum.
     by_position = isinstance(row.forward, np.ufunc) and row.forward not in (np.maximum, np.minimum)
     pieces["out"] = a if by_position else f"out={a}"
+    compute = IN_CHUNKS if row.name in BY_ELEMENT else "forward({call}, {out})"
+    pieces["compute"] = _lines(8, [compute.format(**pieces)])
     return _tidy(IN_PLACE.format(**pieces))
 
 

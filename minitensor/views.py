@@ -30,20 +30,27 @@ from minitensor.tensor import Tensor
 _new: Any = object.__new__
 
 
-def view_of(x: Tensor, array: np.ndarray, op: Operation, saved: tuple[Any, ...] = ()) -> Tensor:
-    """A tensor that looks at the storage of ``x`` as ``array`` does, recorded as ``op``."""
+def view_of(x: Tensor, array: np.ndarray, op: Operation, saved: tuple[Any, ...] | None = ()) -> Tensor:
+    """A tensor that looks at the storage of ``x`` as ``array`` does, recorded as ``op``.
+
+    ``saved`` is what the operation needs to go back and onward; None stands for the shape of ``array``.
+    """
     out = _new(Tensor)
     out._array = array
     out._storage = x._storage
     history = x._history
-    node = x._node if history is None else current(x)
+    node = x._node if history is None or x._seen == history.epoch else current(x)
     if node is None or modes.grad:
         if history is None:
             x._history = history = History(x)
             x._seen = 0
         out._history = history
         out._seen = history.epoch
-        out._node = None if node is None else new_node(op, (node,), saved, array.shape)
+        if node is None:
+            out._node = None
+        else:
+            shape = array.shape
+            out._node = new_node(op, (node,), (shape,) if saved is None else saved, shape)
     else:
         out._node = out._history = None
     if watch.listener is not None:

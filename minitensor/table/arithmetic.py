@@ -5,12 +5,12 @@ import numpy as np
 from minitensor.kernels import elementwise as kernels
 from minitensor.table.rows import op
 
-_ALPHA = "x, y, name=None, *, alpha=1"
+_ALPHA = "x, y, name=None, alpha=1"
 
 op("add", np.add, "x y", "Elementwise sum, of x and alpha * y.", x="g", y="g",
-   signature=_ALPHA, first="if alpha != 1: y = scaled('add{_}', y, alpha)")  # fmt: skip
+   signature=_ALPHA, first="if alpha is not ONE and alpha != 1: y = scaled('add{_}', y, alpha)")  # fmt: skip
 op("subtract", np.subtract, "x y", "Elementwise difference, of x and alpha * y.", x="g", y="-g", aliases=("sub",),
-   signature=_ALPHA, first="if alpha != 1: y = scaled('subtract{_}', y, alpha)")  # fmt: skip
+   signature=_ALPHA, first="if alpha is not ONE and alpha != 1: y = scaled('subtract{_}', y, alpha)")  # fmt: skip
 op("multiply", np.multiply, "x y", "Elementwise product.", x="g * y", y="g * x", aliases=("mul",))
 op("divide", np.divide, "x y", "Elementwise quotient; rounded down with rounding_mode 'floor', to zero with 'trunc'.",
    floats=True, x="g / y", y="-g * out / y", aliases=("div",), signature="x, y, name=None, *, rounding_mode=None",

@@ -434,6 +434,31 @@ def test_backward_that_finds_no_memory_leaves_no_gradient_and_the_program_goes_o
     assert served > 5 and (v.grad.tolist(), w.grad.tolist()) == wanted
 
 
+def test_gradients_that_find_no_memory_are_as_they_were_also_where_others_are_added_in_place():
+    mt.set_device(SIM, capacity="32 MiB")
+    leaves = [mt.to_tensor([0.1, 0.2], stop_gradient=False) for _ in range(4)]
+
+    def step() -> mt.Tensor:
+        return sum((w.exp() for w in leaves[1:]), leaves[0].exp()).sum()
+
+    step().backward()
+    seen = [leaves[1].grad, leaves[3].grad[:1]]  # these two sums need new memory
+    before = [w.grad.tolist() for w in leaves]
+    refused = 0
+    for served in range(60):
+        loss = step()
+        with pytest.MonkeyPatch.context() as patch:
+            Full(patch, served)
+            try:
+                loss.backward()
+                break
+            except OutOfMemoryError:
+                refused += 1
+                assert [w.grad.tolist() for w in leaves] == before
+    assert refused > 5 and [w.grad.tolist() for w in leaves] == [[2 * g for g in each] for each in before]
+    assert seen[0].tolist() == before[1] and seen[1].tolist() == before[3][:1]
+
+
 def test_what_is_dropped_makes_room_again():
     mt.set_device(SIM, capacity="64 MiB")
     x = mt.ones([6, 1024, 1024])  # 24 MiB

@@ -7,6 +7,7 @@ after the write; under "2.6" backward raises, and says who saved what and who to
 from __future__ import annotations
 
 import sys
+import weakref
 from collections.abc import Callable
 
 import numpy as np
@@ -186,10 +187,34 @@ def test_a_view_that_shows_some_cells_twice_becomes_a_leaf_by_itself():
     assert ends.grad.tolist() == [[2.0, 2.0], [2.0, 2.0]] and x.grad is None
 
 
-def test_a_write_is_told_of_the_living_storage_and_not_of_a_dead_one_that_had_its_id():
+def test_a_write_is_told_of_the_living_storage_and_not_of_a_dead_one():
     x = mt.ones([2])
-    # What a storage that died left in the log: ids are reused.
-    write_log.append((id(x._storage), 1, "sin_", sys._getframe().f_code, 0))
+    saver = (x * mt.to_tensor([1.0, 1.0], stop_gradient=False)).add(1.0)  # saves x
+    other = mt.ones([2])
+    # What a storage that dies leaves in the log: another may take its place in memory.
+    write_log.append((weakref.ref(other._storage), 1, "sin_", sys._getframe().f_code, 0))
+    del other
     x.add_(1.0)
     told = write_that_made(x._storage, 1)
     assert told is not None and told[0] == "add_"
+    with pytest.raises(RuntimeError, match="by add_, which made version 1"):
+        saver.backward()
+
+
+def test_writes_of_what_nobody_saved_are_not_noted():
+    x = mt.ones([2])
+    before = list(write_log)
+    x.add_(1.0).sin_()
+    assert list(write_log) == before
+
+
+def test_a_write_beside_what_was_saved_is_told_after_many_others():
+    w = leaf([1.0, 2.0, 3.0, 4.0])
+    x = w * 1.0
+    result = x[:2] * x[:2]
+    x[2:].add_(1.0)
+    noise = mt.ones([2])
+    for _ in range(3000):
+        noise.add_(1.0)
+    with pytest.raises(RuntimeError, match="written:     by add_, which made version 1"):
+        result.backward()

@@ -115,9 +115,11 @@ def test_after_more_than_a_thousand_other_writes_the_error_is_still_clear():
     front = part[:1]
     z = front * front
     part[2] = 0.0
-    other = mt.zeros([1])
+    other = mt.zeros([1], "float64")
+    saver = other * w[:1]  # what nobody saves is not noted
     for _ in range(1100):
         other.add_(1.0)
+    assert not saver.stop_gradient
     with pytest.raises(RuntimeError) as raised:
         y.backward()
     text = str(raised.value)

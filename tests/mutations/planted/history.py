@@ -29,10 +29,10 @@ storage(
     "writes::test_a_write_of_any_kind_is_one_version",
 )  # fmt: skip
 storage(
-    "oldest-write-of-a-name-is-blamed",
-    "The log is read from its oldest entry, where a dead storage may have had the same id.",
-    "in reversed(write_log):",
-    "in write_log:",
+    "write-of-another-storage-is-blamed",
+    "The log is asked for a version alone: any storage may have made one of that number.",
+    "if made == version and written() is storage:",
+    "if made == version:",
     "savers",
 )  # fmt: skip
 history(
