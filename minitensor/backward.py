@@ -17,6 +17,7 @@ from minitensor.device.arrays import as_array, gpu_of, host_array
 from minitensor.device.counters import cpu_meter
 from minitensor.events import watch
 from minitensor.history import GradientBox, Leaf, Node
+from minitensor.regions import Part
 from minitensor.rules.on_arrays import summed_to
 from minitensor.saving import FREED
 from minitensor.tensor import Hook, Tensor
@@ -142,24 +143,38 @@ def propagate(
                 if watch.listener is not None:
                     sent = []
                     watch.listener("enter", node, g)
-                passed = node.op.backward(node, g)
+                arrival = g
+                if node.op.owned is None or not flight.alone(g):
+                    passed = node.op.backward(node, g)
+                else:
+                    if sent is not None:
+                        arrival = host_array(g).copy()
+                    passed = node.op.owned(node, g)
                 taken_over = False  # whether a parent has g itself: then g stays in flight, counted once
                 for parent, pg in zip(node.inputs, passed, strict=True):
                     if parent is None:
                         continue
+                    before = gradients.get(parent)
+                    # Whether what arrived here before may be added to in place.
+                    free = before is not None and before is not g and flight.alone(before)
                     if type(pg) is not np.ndarray or pg.shape != parent.shape:
-                        pg = _ready_for(parent, pg)
+                        if type(pg) is Part and free and pg.add_to(before):
+                            added, pg = pg, None
+                        else:
+                            pg = _ready_for(parent, pg)
                     if sent is not None:
                         # A copy, since the original may be added to; on the host, where a GPU would count it.
-                        sent.append((parent, pg.copy() if type(pg) is np.ndarray else host_array(pg)))
-                    before = gradients.get(parent)
-                    if before is None:
+                        shown = added.on_the_host() if pg is None else host_array(pg).copy()
+                        sent.append((parent, shown))
+                    if pg is None:
+                        pass
+                    elif before is None:
                         gradients[parent] = pg
                         if pg is g and not taken_over:
                             taken_over = True
                         else:
                             flight.hold(pg)
-                    elif before is not g and flight.alone(before):
+                    elif free:
                         np.add(before, pg, out=before)
                     else:
                         gradients[parent] = total = as_array(before + pg)
@@ -169,7 +184,7 @@ def propagate(
                     if left == 0:
                         ready.append(parent)
                 if sent is not None:
-                    watch.listener("visit", node, g, sent)  # type: ignore[misc]
+                    watch.listener("visit", node, arrival, sent)  # type: ignore[misc]
                 if not taken_over:
                     flight.let_go(g)
                 if not retain_graph and node.op.saved_names and holds_something(node):
@@ -177,7 +192,7 @@ def propagate(
                 if sent is not None:
                     watch.listener("left", node)  # type: ignore[misc]
                 # What is not counted any more is not held any longer, either.
-                passed = pg = before = total = g = None  # type: ignore[assignment]
+                passed = pg = added = before = total = g = arrival = None  # type: ignore[assignment]
         return finish(arrived, boxes, flight)
     finally:
         flight.clear()
@@ -191,7 +206,7 @@ def holds_something(node: Node) -> bool:
 
 def _ready_for(parent: Node, g: Any) -> np.ndarray:
     """The gradient in the shape of the node it goes to."""
-    g = as_array(g)
+    g = g.whole() if type(g) is Part else as_array(g)
     return g if g.shape == parent.shape else summed_to(g, parent.shape)
 
 

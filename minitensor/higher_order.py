@@ -16,6 +16,7 @@ from minitensor.backward import answer_of, holds_something
 from minitensor.device.arrays import as_array
 from minitensor.history import Leaf, Node, Operation, new_node
 from minitensor.modes import modes
+from minitensor.regions import Part
 from minitensor.rules.on_arrays import summed_to as arrays_summed_to
 from minitensor.rules.on_tensors import summed_to
 from minitensor.saving import FREED, Saved, recovered
@@ -72,7 +73,8 @@ def _pulled(node: Node, i: int, parent: Node, g: Tensor) -> Tensor:
     """The gradient of input ``i`` of a linear operation."""
 
     def pull(array: np.ndarray) -> np.ndarray:
-        return arrays_summed_to(as_array(node.op.backward(node, array)[i]), parent.shape)
+        answer = node.op.backward(node, array)[i]
+        return arrays_summed_to(answer.whole() if type(answer) is Part else as_array(answer), parent.shape)
 
     def push(array: np.ndarray) -> np.ndarray:
         return node.op.onward(node, i, array)  # type: ignore[misc]

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from minitensor.device.arrays import like
-from minitensor.regions import covers, region_of, same_layout
+from minitensor.regions import Part, covers, region_of, same_layout
 from minitensor.storage import Place, caller
 
 
@@ -30,9 +30,13 @@ class Operation:
     itself, or a view of it, and never writes into it. ``on_tensors`` does the same with tensors, recorded. A linear
     operation says instead how it goes onward: ``onward(node, i, u)`` is what it makes of ``u`` in place of input ``i``,
     with zeros for the other inputs.
+
+    Where a small part of a large memory is read or written, passes over all of it are saved: backward may answer with a
+    :class:`~minitensor.regions.Part`; and ``owned(node, g)``, which may write into ``g``, stands in for it where nobody
+    else holds ``g``.
     """
 
-    __slots__ = ("name", "backward", "saved_names", "onward", "later", "_on_tensors")
+    __slots__ = ("name", "backward", "saved_names", "onward", "owned", "later", "_on_tensors")
 
     #: Makes ``on_tensors`` when it is first asked for.
     later: Callable[[], Callable[[Node, Any], Any]]
@@ -43,11 +47,13 @@ class Operation:
         backward: Callable[[Node, np.ndarray], Any],
         saved_names: tuple[str, ...] = (),
         onward: Callable[[Node, int, np.ndarray], np.ndarray] | None = None,
+        owned: Callable[[Node, np.ndarray], Any] | None = None,
     ) -> None:
         self.name = name
         self.backward = backward
         self.saved_names = saved_names
         self.onward = onward
+        self.owned = owned
 
     @property
     def on_tensors(self) -> Callable[[Node, Any], Any]:
@@ -124,11 +130,21 @@ def new_leaf(shape: tuple[int, ...]) -> Leaf:
     return leaf
 
 
-def new_node(op: Operation, inputs: tuple[Node | None, ...], saved: tuple[Any, ...], shape: tuple[int, ...]) -> Node:
-    """A node for an operation that was just called."""
+def new_node(
+    op: Operation,
+    inputs: tuple[Node | None, ...],
+    saved: tuple[Any, ...],
+    shape: tuple[int, ...],
+    place: tuple[CodeType, int] | None = None,
+) -> Node:
+    """A node for an operation that was just called, at ``place`` where that is known already."""
     node = Node()
-    node.op, node.inputs, node.saved, node.shape, node.hooks = op, inputs, saved, shape, None
-    node.code, node.instruction = caller()
+    node.op = op
+    node.inputs = inputs
+    node.saved = saved
+    node.shape = shape
+    node.hooks = None
+    node.code, node.instruction = place or caller()
     return node
 
 
@@ -223,7 +239,8 @@ def wrote(x: Any, node: Node) -> None:
         history.node = node
     else:
         region = region_of(x._array, history.founder)
-        history.node = new_node(WRITE, (history.node, node), (region,), history.founder.shape)
+        place = node.code, node.instruction
+        history.node = new_node(WRITE, (history.node, node), (region,), history.founder.shape, place)
     history.epoch += 1
     if x._node is not None:
         move_boxes(x._node, node)
@@ -294,15 +311,23 @@ def is_protected(x: Any) -> bool:
 # ---------- the three operations that families are made of ----------
 
 
-def _read_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
+def _read_backward(node: Node, g: np.ndarray) -> tuple[Part]:
     (region,) = node.saved
-    return (region.spread(g),)
+    return (Part(g, region.within, region.spread),)
 
 
 def _write_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
     (region,) = node.saved
     part, rest = region.split(g)
     return (rest if node.inputs[0] is not None else None), part
+
+
+def _write_owned(node: Node, g: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
+    (region,) = node.saved
+    part = region.take(g)
+    if part is None:
+        return _write_backward(node, g)
+    return (g if node.inputs[0] is not None else None), part
 
 
 def _relaid_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
@@ -335,7 +360,7 @@ def repeated(u: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 #: A view's part of the family's current value.
 READ = Operation("read", _read_backward, onward=_read_onward)
 #: The family's value after a write through a view that covers part of it.
-WRITE = Operation("write", _write_backward, onward=_write_onward)
+WRITE = Operation("write", _write_backward, onward=_write_onward, owned=_write_owned)
 #: What a leaf was before its shape was changed under ``no_grad``; inputs: the leaf it is now.
 RELAID = Operation("relaid", _relaid_backward, onward=_relaid_onward)
 

@@ -7,6 +7,7 @@ Assigning writes in place either way, and is recorded.
 from __future__ import annotations
 
 import sys
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -181,7 +182,7 @@ def _set_at_onward(node: Node, i: int, u: np.ndarray) -> np.ndarray:
 
 
 #: Told in memory, as every write through a part is.
-SET_PART = Operation("setitem", WRITE.backward, onward=WRITE.onward)
+SET_PART = Operation("setitem", WRITE.backward, onward=WRITE.onward, owned=WRITE.owned)
 SET_AT = Operation("setitem", _set_at_backward, ("index",), _set_at_onward)
 
 
@@ -237,18 +238,18 @@ def store_at(x: Tensor, index: Any, value: Any, op: str) -> None:
         after_write(plan, storage, op, *place)
     if xn is not None or yn is not None:
         if advanced:
-            set_node(x, new_node(SET_AT, (xn, yn), _held(plain), x._array.shape))
+            set_node(x, new_node(SET_AT, (xn, yn), _held(plain), x._array.shape, place))
         else:
-            set_part(x, target, yn)
+            set_part(x, target, yn, place)
     if watch.listener is not None:
         watch.listener("write", x, op, (x, y), plain if advanced else target)
 
 
-def set_part(x: Tensor, target: np.ndarray, yn: Node | None) -> None:
+def set_part(x: Tensor, target: np.ndarray, yn: Node | None, place: tuple[CodeType, int] | None = None) -> None:
     """The family of ``x`` moves on: the cells of ``target`` now hold the value of ``yn``, or a constant."""
     history = family_of(x)
     region = region_of(target, history.founder)
-    history.node = new_node(SET_PART, (history.node, yn), (region,), history.founder.shape)
+    history.node = new_node(SET_PART, (history.node, yn), (region,), history.founder.shape, place)
     history.epoch += 1
     current(x)
     if history.retaining is not None:

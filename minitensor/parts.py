@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,17 +11,21 @@ import numpy as np
 from minitensor.creation import as_shape
 from minitensor.device.arrays import restrided
 from minitensor.history import READ, Node, Operation, family_of, reading
-from minitensor.regions import address, memory_of, overlaps_itself, span
+from minitensor.regions import Part, address, memory_of, overlaps_itself, span
 from minitensor.tensor import Tensor
 from minitensor.views import as_axis, need_tensor, view_of, whole
 
 
-def part_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
+def _spread(show: Callable[[np.ndarray], np.ndarray], shape: tuple[int, ...], g: np.ndarray) -> np.ndarray:
+    whole = np.zeros(shape, g.dtype, like=g)
+    show(whole)[...] = g
+    return whole
+
+
+def part_backward(node: Node, g: np.ndarray) -> tuple[Part]:
     """The gradient of a part for the whole: zero where the part does not look."""
     (show,) = node.saved
-    for_all = np.zeros(node.inputs[0].shape, g.dtype, like=g)  # type: ignore[union-attr]
-    show(for_all)[...] = g
-    return (for_all,)
+    return (Part(g, show, partial(_spread, show, node.inputs[0].shape)),)  # type: ignore[union-attr]
 
 
 def part_onward(node: Node, _: int, u: np.ndarray) -> np.ndarray:

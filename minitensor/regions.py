@@ -7,17 +7,16 @@ strides changed later is no special case.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from minitensor.device.arrays import add_at, like, owner_of, restrided, strided
+from minitensor.device.arrays import add_at, host_array, like, owner_of, restrided, strided
 from minitensor.device.arrays import address_of as address
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(NamedTuple):
     """How an array lies in a stretch of memory, in elements."""
 
     offset: int
@@ -27,21 +26,32 @@ class Layout:
     def of(self, cells: np.ndarray) -> np.ndarray:
         """The elements of the one-dimensional array ``cells`` that this layout shows."""
         size = cells.itemsize
-        strides = tuple(s * size for s in self.strides)
-        return strided(cells, self.offset, self.shape, strides)
+        return strided(cells, self.offset, self.shape, tuple([s * size for s in self.strides]))
 
 
-@dataclass(frozen=True, slots=True)
-class Region:
-    """The cells that a view covers, inside the ``extent`` (elements) that the founder of its family spans."""
+class Region(NamedTuple):
+    """The cells that a view covers, inside the ``extent`` (elements) that the founder of its family spans.
+
+    ``dense``: the founder shows its extent in the usual order, without gaps, and the view shows some cells, none of
+    them twice. So a gradient for the founder in the usual order has the view's cells at the view's places.
+    """
 
     extent: int
     founder: Layout
     view: Layout
     overlaps_itself: bool
+    dense: bool
+
+    def within(self, g: np.ndarray) -> np.ndarray | None:
+        """The view's cells of ``g``, a gradient for the founder, in the memory of ``g``; None where it can not be."""
+        return self.view.of(g.reshape(-1)) if self.dense and g.flags.c_contiguous else None
 
     def spread(self, g: np.ndarray) -> np.ndarray:
         """The gradient for the founder of a gradient ``g`` for the view: zero where the view does not look."""
+        if self.dense:
+            total = np.zeros(self.founder.shape, g.dtype, like=g)
+            self.view.of(total.reshape(-1))[...] = g
+            return total
         cells = np.zeros((self.extent,), g.dtype, like=g)
         if self.overlaps_itself:
             add_at(cells, like(self.view.of(np.arange(self.extent)), g), g)
@@ -57,6 +67,9 @@ class Region:
 
     def split(self, g: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """A gradient ``g`` for the founder, split into the view's part and the rest (zero at the view's cells)."""
+        if self.dense:
+            rest = g.copy()
+            return self.take(rest), rest  # type: ignore[return-value]
         cells = np.zeros((self.extent,), g.dtype, like=g)
         self.founder.of(cells)[...] = g
         part = self.view.of(cells)
@@ -64,17 +77,61 @@ class Region:
         part[...] = 0
         return taken, self.founder.of(cells)
 
+    def take(self, g: np.ndarray) -> np.ndarray | None:
+        """Take the view's part out of ``g`` itself, which is zero there afterwards; None where it can not be."""
+        part = self.within(g)
+        if part is None:
+            return None
+        taken = part.copy()
+        part[...] = 0
+        return taken
+
+
+class Part:
+    """A gradient for the whole of a memory that is zero but for one part: told as the gradient ``g`` for that part.
+
+    So that reading a row of a large matrix does not take a matrix of zeros on the way back. ``within(total)`` is the
+    part of ``total``, a gradient for the whole, in the memory of ``total`` (None where it can not be), and
+    ``spread(g)`` the gradient for the whole.
+    """
+
+    __slots__ = ("g", "spread", "within")
+
+    def __init__(
+        self,
+        g: np.ndarray,
+        within: Callable[[np.ndarray], np.ndarray | None],
+        spread: Callable[[np.ndarray], np.ndarray],
+    ) -> None:
+        self.g, self.within, self.spread = g, within, spread
+
+    def whole(self) -> np.ndarray:
+        """The gradient for the whole."""
+        return self.spread(self.g)
+
+    def on_the_host(self) -> np.ndarray:
+        """The same, where no GPU counts it."""
+        return self.spread(host_array(self.g))
+
+    def add_to(self, total: np.ndarray) -> bool:
+        """Add it to ``total``, a gradient for the whole, in place; False where that can not be."""
+        cells = self.within(total)
+        if cells is None:
+            return False
+        np.add(cells, self.g, out=cells)
+        return True
+
 
 def region_of(view: np.ndarray, founder: np.ndarray) -> Region:
     """Where ``view`` lies in the memory of ``founder``; both are arrays on one storage."""
     size = founder.itemsize
-    base, extent = span(founder)
-    start = address(view)
-    layouts = [
-        Layout((at - base) // size, array.shape, tuple(s // size for s in array.strides))
-        for at, array in ((address(founder), founder), (start, view))
-    ]
-    return Region(extent, *layouts, overlaps_itself(view))
+    first, start = address(founder), address(view)
+    dense = founder.flags.c_contiguous
+    base, extent = (first, founder.size) if dense else span(founder)
+    overlaps = not view.flags.c_contiguous and overlaps_itself(view)
+    whole = Layout((first - base) // size, founder.shape, tuple([s // size for s in founder.strides]))
+    part = Layout((start - base) // size, view.shape, tuple([s // size for s in view.strides]))
+    return Region(extent, whole, part, overlaps, dense and not overlaps and view.size > 0)
 
 
 def span(array: np.ndarray) -> tuple[int, int]:

@@ -289,7 +289,7 @@ def test_a_second_gradient_is_added_in_place_where_nobody_sees_the_first(base: i
 
 
 def _exported(gradient: mt.Tensor):
-    return gradient.numpy(share=True)
+    return gradient.numpy(share=True) if str(gradient.place) == "Place(cpu)" else gradient.reshape([-1])
 
 
 def _saved(gradient: mt.Tensor):
