@@ -15,6 +15,7 @@ import numpy as np
 
 from minitensor.device.arrays import as_array, gpu_of, host_array
 from minitensor.device.counters import cpu_meter
+from minitensor.device.reuse import is_whole
 from minitensor.events import watch
 from minitensor.history import GradientBox, Leaf, Node
 from minitensor.regions import Part
@@ -26,11 +27,11 @@ from minitensor.tensor import Hook, Tensor
 class InFlight:
     """The gradient arrays between nodes, counted once per buffer."""
 
-    __slots__ = ("_holders", "_sizes")
+    __slots__ = ("_more", "_sizes")
 
     def __init__(self) -> None:
-        self._holders: dict[int, int] = {}
         self._sizes: dict[int, int] = {}
+        self._more: dict[int, int] = {}  # holders beside the first, of the buffers that have any
 
     def hold(self, array: np.ndarray) -> None:
         """One holder more of the buffer behind ``array``."""
@@ -38,60 +39,72 @@ class InFlight:
         if owner is None:
             owner = array
         key = id(owner)
-        if key in self._holders:
-            self._holders[key] += 1
+        if key in self._sizes:
+            self._more[key] = self._more.get(key, 0) + 1
             return
-        self._holders[key] = 1
-        # What lies on a GPU is counted there.
-        self._sizes[key] = size = 0 if gpu_of(array) is not None else getattr(owner, "nbytes", array.nbytes)
-        _count(size)
+        if type(owner) is np.ndarray:
+            size = owner.nbytes
+        else:  # what lies on a GPU is counted there
+            size = 0 if gpu_of(array) is not None else getattr(owner, "nbytes", array.nbytes)
+        self._sizes[key] = size
+        cpu_meter.allocated = now = cpu_meter.allocated + size
+        if now > cpu_meter.peak:
+            cpu_meter.peak = now
+        if watch.listener is not None:
+            watch.listener("flight", size)
 
     def let_go(self, array: np.ndarray) -> None:
         """One holder fewer."""
         owner = array.base
         key = id(array if owner is None else owner)
-        count = self._holders[key] - 1
-        if count:
-            self._holders[key] = count
-        else:
-            del self._holders[key]
-            _count(-self._sizes.pop(key))
+        if self._more and key in self._more:
+            self._more[key] -= 1
+            if self._more[key] == 0:
+                del self._more[key]
+            return
+        size = self._sizes.pop(key)
+        cpu_meter.allocated -= size
+        if watch.listener is not None:
+            watch.listener("flight", -size)
 
     def alone(self, array: np.ndarray) -> bool:
         """Whether ``array`` is a whole buffer that one holder has: then it may be added to in place."""
-        if array.base is not None or self._holders.get(id(array)) != 1:
+        owner = array.base
+        if owner is not None and not (type(array) is np.ndarray and is_whole(array)):
+            return False
+        key = id(array if owner is None else owner)
+        if key in self._more or key not in self._sizes:
             return False
         return type(array) is not np.ndarray or array.flags.writeable
 
     def clear(self) -> None:
         """Let everything go."""
         for size in self._sizes.values():
-            _count(-size)
-        self._holders.clear()
+            cpu_meter.allocated -= size
+            if watch.listener is not None:
+                watch.listener("flight", -size)
         self._sizes.clear()
+        self._more.clear()
 
 
-def _count(nbytes: int) -> None:
-    cpu_meter.allocated = now = cpu_meter.allocated + nbytes
-    if now > cpu_meter.peak:
-        cpu_meter.peak = now
-    if watch.listener is not None:
-        watch.listener("flight", nbytes)
+#: What a walk knows of a node: how many gradients it still waits for, the sum of those that have come, the node.
+Awaiting = list[Any]
 
 
-def waiting(roots: Iterable[Node]) -> dict[Node, int]:
-    """Every node that can be reached, and how many gradients it waits for."""
-    waits = dict.fromkeys(roots, 0)
+def waiting(roots: Iterable[Node]) -> dict[Node, Awaiting]:
+    """Every node that can be reached, and how many gradients it waits for; none has come yet."""
+    waits: dict[Node, Awaiting] = {root: [0, None, root] for root in roots}
     stack = list(waits)
     while stack:
         for parent in stack.pop().inputs:
             if parent is None:
                 continue
-            if parent in waits:
-                waits[parent] += 1
-            else:
-                waits[parent] = 1
+            awaiting = waits.get(parent)
+            if awaiting is None:
+                waits[parent] = [1, None, parent]
                 stack.append(parent)
+            else:
+                awaiting[0] += 1
     return waits
 
 
@@ -104,7 +117,7 @@ Arrived = dict[Any, np.ndarray]
 
 def propagate(
     roots: dict[Node, np.ndarray],
-    waits: dict[Node, int],
+    waits: dict[Node, Awaiting],
     retain_graph: bool,
     finish: Callable[[Arrived, Arrived, InFlight], Any],
     capture: frozenset[Node] = frozenset(),
@@ -113,20 +126,20 @@ def propagate(
 
     ``finish(arrived, boxes, flight)`` takes over what arrived, while it is still counted; its answer is returned.
     """
-    ready = [node for node in roots if waits[node] == 0]
-    gradients = dict(roots)
+    ready = [waits[node] for node in roots if waits[node][0] == 0]
     arrived: Arrived = {}
     boxes: Arrived = {}
     flight = InFlight()
-    for node, g in gradients.items():
+    for node, g in roots.items():
+        waits[node][1] = g
         flight.hold(g)
         if watch.listener is not None:
             watch.listener("start", node, g)
     try:
         with np.errstate(all="ignore"):
             while ready:
-                node = ready.pop()
-                g = gradients.pop(node)
+                _, g, node = awaiting = ready.pop()
+                awaiting[1] = None
                 if node.hooks is not None:
                     g = _run_hooks(node, g, boxes, flight)
                 if type(node) is Leaf:
@@ -136,63 +149,68 @@ def propagate(
                         watch.listener("visit", node, g, [])
                         watch.listener("left", node)
                     continue
-                if node in capture:
+                if capture and node in capture:
                     arrived[node] = g
                     flight.hold(g)
-                sent = None
+                sent: list[Any] | None = None
+                arrival = g
                 if watch.listener is not None:
                     sent = []
                     watch.listener("enter", node, g)
-                arrival = g
-                if node.op.owned is None or not flight.alone(g):
-                    passed = node.op.backward(node, g)
+                op = node.op
+                if op.owned is None or not flight.alone(g):
+                    passed = op.backward(node, g)
                 else:
                     if sent is not None:
                         arrival = host_array(g).copy()
-                    passed = node.op.owned(node, g)
-                taken_over = False  # whether a parent has g itself: then g stays in flight, counted once
-                for parent, pg in zip(node.inputs, passed, strict=True):
+                    passed = op.owned(node, g)
+                kept = False  # whether a parent has g itself: then g stays in flight, counted once
+                position = -1  # counted by hand: enumerate and zip cost more than the rest of a small step
+                for parent in node.inputs:
+                    position += 1
                     if parent is None:
                         continue
-                    before = gradients.get(parent)
-                    # Whether what arrived here before may be added to in place.
+                    pg = passed[position]
+                    awaiting = waits[parent]
+                    before = awaiting[1]
+                    # Whether what came here before may be added to in place.
                     free = before is not None and before is not g and flight.alone(before)
+                    part = None
                     if type(pg) is not np.ndarray or pg.shape != parent.shape:
                         if type(pg) is Part and free and pg.add_to(before):
-                            added, pg = pg, None
+                            part = pg
                         else:
                             pg = _ready_for(parent, pg)
                     if sent is not None:
                         # A copy, since the original may be added to; on the host, where a GPU would count it.
-                        shown = added.on_the_host() if pg is None else host_array(pg).copy()
-                        sent.append((parent, shown))
-                    if pg is None:
+                        sent.append((parent, host_array(pg).copy() if part is None else part.on_the_host()))
+                    if part is not None:
                         pass
                     elif before is None:
-                        gradients[parent] = pg
-                        if pg is g and not taken_over:
-                            taken_over = True
+                        awaiting[1] = pg
+                        if pg is g and not kept:
+                            kept = True
                         else:
                             flight.hold(pg)
                     elif free:
                         np.add(before, pg, out=before)
                     else:
-                        gradients[parent] = total = as_array(before + pg)
+                        awaiting[1] = total = as_array(before + pg)
                         flight.hold(total)
                         flight.let_go(before)
-                    waits[parent] = left = waits[parent] - 1
+                    awaiting[0] = left = awaiting[0] - 1
                     if left == 0:
-                        ready.append(parent)
+                        ready.append(awaiting)
                 if sent is not None:
                     watch.listener("visit", node, arrival, sent)  # type: ignore[misc]
-                if not taken_over:
+                if not kept:
                     flight.let_go(g)
-                if not retain_graph and node.op.saved_names and holds_something(node):
+                if not retain_graph and op.saved_names and holds_something(node):
                     node.saved = FREED
                 if sent is not None:
                     watch.listener("left", node)  # type: ignore[misc]
                 # What is not counted any more is not held any longer, either.
-                passed = pg = added = before = total = g = arrival = None  # type: ignore[assignment]
+                passed = pg = part = before = total = g = arrival = None
         return finish(arrived, boxes, flight)
     finally:
         flight.clear()
@@ -200,8 +218,10 @@ def propagate(
 
 def holds_something(node: Node) -> bool:
     """Whether a node saved anything: what nobody needed was left out, and is not missed in a second backward."""
-    saved = node.saved
-    return bool(saved) and (saved[0] is not None or any(each is not None for each in saved))
+    for each in node.saved:  # noqa: SIM110  (any() with a generator takes four times as long)
+        if each is not None:
+            return True
+    return False
 
 
 def _ready_for(parent: Node, g: Any) -> np.ndarray:
@@ -357,9 +377,11 @@ def _may_be_added_to(leaf: Leaf, g: np.ndarray) -> bool:
         return False
     gradient: Any = leaf.saved
     storage, array = gradient._storage, gradient._array
+    base = array.base
+    if base is not None and not (type(array) is np.ndarray and is_whole(array) and getrefcount(base) == _UNSEEN[0]):
+        return False
     return (
         array is storage.buffer
-        and array.base is None
         and array.dtype == g.dtype
         and gradient._node is None
         and storage.savers is None

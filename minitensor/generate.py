@@ -87,6 +87,7 @@ ENGINE: dict[str, Any] = {
     "recovered": recovered,
     "ref": weakref.ref,
     "remember": remember,
+    "rule_in_chunks": chunks.rule_in_chunks,
     "tidy": tidy,
     "unpacked": keeping.unpacked,
     "watch": watch,

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from minitensor.backward import answer_of, holds_something
+from minitensor.backward import Awaiting, answer_of, holds_something
 from minitensor.device.arrays import as_array
 from minitensor.history import Leaf, Node, Operation, new_node
 from minitensor.modes import modes
@@ -94,10 +94,10 @@ def _pinned(node: Node) -> Node:
 
 
 def propagate(
-    roots: dict[Node, Tensor], waits: dict[Node, int], retain_graph: bool, wanted: frozenset[Node]
+    roots: dict[Node, Tensor], waits: dict[Node, Awaiting], retain_graph: bool, wanted: frozenset[Node]
 ) -> dict[Node, Tensor]:
     """Send the gradients ``roots`` back through the graph, recording; return those that arrive at ``wanted``."""
-    ready = [node for node in roots if waits[node] == 0]
+    ready = [node for node in roots if waits[node][0] == 0]
     on_their_way = dict(roots)
     arrived: dict[Node, Tensor] = {}
     before, modes.grad = modes.grad, True
@@ -120,8 +120,8 @@ def propagate(
                         passed = summed_to(passed, parent.shape)
                         so_far = on_their_way.get(parent)
                         on_their_way[parent] = passed if so_far is None else so_far + passed
-                    waits[parent] -= 1
-                    if waits[parent] == 0:
+                    waits[parent][0] -= 1
+                    if waits[parent][0] == 0:
                         ready.append(parent)
                 if not retain_graph and node.op.saved_names and holds_something(node):
                     node.saved = FREED

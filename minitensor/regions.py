@@ -128,7 +128,7 @@ def region_of(view: np.ndarray, founder: np.ndarray) -> Region:
     first, start = address(founder), address(view)
     dense = founder.flags.c_contiguous
     base, extent = (first, founder.size) if dense else span(founder)
-    overlaps = not view.flags.c_contiguous and overlaps_itself(view)
+    overlaps = overlaps_itself(view)
     whole = Layout((first - base) // size, founder.shape, tuple([s // size for s in founder.strides]))
     part = Layout((start - base) // size, view.shape, tuple([s // size for s in view.strides]))
     return Region(extent, whole, part, overlaps, dense and not overlaps and view.size > 0)
@@ -201,7 +201,7 @@ def read_only(array: np.ndarray) -> bool:
 
 def overlaps_itself(array: np.ndarray) -> bool:
     """Whether two elements of ``array`` share memory."""
-    if array.size < 2:
+    if array.flags.c_contiguous or array.size < 2:
         return False
     steps = sorted((abs(s), n) for n, s in zip(array.shape, array.strides, strict=True) if n > 1)
     reach = 0

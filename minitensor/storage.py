@@ -77,7 +77,17 @@ def placed(result: Any) -> tuple[Any, Storage]:
 
 def new_storage(buffer: np.ndarray) -> Storage:
     """Count ``buffer``, which must own its memory, and give it a version."""
-    _, storage = placed(buffer)
+    if type(buffer) is np.ndarray:
+        storage = Storage()
+        storage.buffer = buffer
+        storage.nbytes = nbytes = buffer.nbytes
+        storage.version = 0
+        storage.savers = None
+        cpu_meter.allocated = now = cpu_meter.allocated + nbytes
+        if now > cpu_meter.peak:
+            cpu_meter.peak = now
+    else:
+        _, storage = placed(buffer)
     if watch.listener is not None:
         watch.listener("alloc", storage)
     return storage

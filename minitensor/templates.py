@@ -91,6 +91,9 @@ def {name}({parameters}):
         raise explain_in_place({name!r}, error, ({as_},), {a}) from None
     except (FloatingPointError, RuntimeWarning):
         pass  # numpy raises these after it has written: inf and nan are values here
+    except KeyboardInterrupt:
+        storage.version += 1  # nobody knows what has been written: what was saved of it may be wrong
+        raise
     storage.version = version = storage.version + 1
     if savers is not None{or_recording}:
         frame = getframe(1)
@@ -388,11 +391,17 @@ def backward_source(row: Row, in_place: bool, on_tensors: bool) -> str:
     for mark, expression in row.marks.items():
         if mark not in text.saves and any(mark in names_in(text.rules[x]) for x in text.ruled):
             unpack.append(text.where_wanted(mark, f"{mark} = {expression}"))
-    gradients = []
+    gradients, of_large = [], []
     for x in text.ruled:
         # Each rule sees the shape of its own input.
         rule = re.sub(r"\bshape\b", f"{text.node(x)}.shape", text.rules[x])
-        gradients.append(f"({rule})" if one else f"({rule}) if {text.node(x)} is not None else None")
+        when = "" if one else f" if {text.node(x)} is not None else None"
+        gradients.append(f"({rule}){when}")
+        computed = row.name in BY_ELEMENT and rule not in ("g", "zeros_like(g)")
+        of_large.append(f"{_chunked(row, rule)}{when}" if computed else f"({rule}){when}")
+    if of_large != gradients and not on_tensors:
+        unpack.append("if meter.allocated >= large.nbytes and g.nbytes >= large.nbytes:")
+        unpack.append(f"    return ({', '.join(of_large)},)")
     return _tidy(
         BACKWARD.format(
             name=backward_name(row, in_place, on_tensors),
@@ -401,6 +410,15 @@ def backward_source(row: Row, in_place: bool, on_tensors: bool) -> str:
             gradients=f"({', '.join(gradients)},)",
         )
     )
+
+
+def _chunked(row: Row, rule: str) -> str:
+    """``rule``, computed in chunks."""
+    names = names_in(rule)
+    arrays = [name for name in ("g", *row.operands, "out", *row.marks) if name in names]
+    arguments = [name for name in row.argument_names if name in names]
+    given = ", ".join(f"({', '.join(names)}{',' if len(names) == 1 else ''})" for names in (arrays, arguments) if names)
+    return f"rule_in_chunks(lambda {', '.join([*arrays, *arguments])}: {rule}, {given})"
 
 
 def backward_name(row: Row, in_place: bool, on_tensors: bool) -> str:

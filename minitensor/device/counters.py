@@ -26,3 +26,34 @@ class Meter:
 
 #: The meter of the computer's own memory.
 cpu_meter = Meter()
+
+
+class Peaks:
+    """What the counts of :data:`cpu_meter` have reached. Since the last :meth:`settle` its own peak tells.
+
+    Attributes:
+        allocated, reserved: the most that was allocated, and reserved, up to then.
+        ever: the most that was allocated up to then, whatever was reset.
+        kept: what is reserved and not allocated, now.
+    """
+
+    __slots__ = ("allocated", "reserved", "ever", "kept")
+
+    def __init__(self) -> None:
+        self.allocated = self.reserved = self.ever = self.kept = 0
+
+    def settle(self) -> None:
+        """Take over what the meter has seen, and start it again."""
+        peak = cpu_meter.peak
+        self.allocated = max(self.allocated, peak)
+        self.reserved = max(self.reserved, peak + self.kept)
+        self.ever = max(self.ever, peak)
+        cpu_meter.peak = cpu_meter.allocated
+
+    def keep(self, nbytes: int) -> None:
+        """From now on so many bytes more (fewer, when negative) are kept."""
+        self.settle()
+        self.kept += nbytes
+
+
+cpu_peaks = Peaks()

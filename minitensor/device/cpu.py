@@ -1,7 +1,7 @@
 """Tensor memory in the computer's own memory, under the names Paddle gives its GPU counters. All sizes in bytes.
 
-There is no cache on the host: what a tensor gives back goes to the C library at once. So what is reserved is what is
-allocated; their peaks are reset one by one.
+What is allocated is what tensors hold. Big buffers that tensors gave back are kept for the next request of their size
+(:mod:`minitensor.device.reuse`): they are reserved and not allocated. The two peaks are reset one by one.
 
 What a tensor has is counted when it is made. The operating system may count it later: a page of zeros that nobody has
 written yet takes no memory.
@@ -11,25 +11,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from minitensor.device.counters import cpu_meter
-
-
-class _Peaks:
-    """The two peaks, up to the last reset of either; since then the meter's own counts for both."""
-
-    __slots__ = ("allocated", "reserved")
-
-    def __init__(self) -> None:
-        self.allocated = self.reserved = 0
-
-    def settle(self) -> None:
-        """Take over what the meter has seen, and start it again."""
-        self.allocated = max(self.allocated, cpu_meter.peak)
-        self.reserved = max(self.reserved, cpu_meter.peak)
-        cpu_meter.peak = cpu_meter.allocated
-
-
-_peaks = _Peaks()
+from minitensor.device import reuse, threads
+from minitensor.device.counters import cpu_meter, cpu_peaks
 
 
 def memory_allocated(device: Any = None) -> int:
@@ -39,39 +22,82 @@ def memory_allocated(device: Any = None) -> int:
 
 def max_memory_allocated(device: Any = None) -> int:
     """The most bytes held at one time since the start, or since the last reset."""
-    return max(_peaks.allocated, cpu_meter.peak)
+    return max(cpu_peaks.allocated, cpu_meter.peak)
 
 
 def memory_reserved(device: Any = None) -> int:
-    """The same as :func:`memory_allocated`: nothing is kept for the next request."""
-    return cpu_meter.allocated
+    """Bytes that are allocated, and those of big buffers that are kept for the next request."""
+    return cpu_meter.allocated + cpu_peaks.kept
 
 
 def max_memory_reserved(device: Any = None) -> int:
-    """The most bytes held at one time since the start, or since the last reset of this peak."""
-    return max(_peaks.reserved, cpu_meter.peak)
+    """The most bytes reserved at one time since the start, or since the last reset of this peak."""
+    return max(cpu_peaks.reserved, cpu_meter.peak + cpu_peaks.kept)
 
 
 def reset_max_memory_allocated(device: Any = None) -> None:
     """Start the peak again from what is allocated now."""
-    _peaks.settle()
-    _peaks.allocated = 0
+    cpu_peaks.settle()
+    cpu_peaks.allocated = 0
 
 
 def reset_max_memory_reserved(device: Any = None) -> None:
     """Start the peak of what is reserved again from now."""
-    _peaks.settle()
-    _peaks.reserved = 0
+    cpu_peaks.settle()
+    cpu_peaks.reserved = 0
 
 
 def reset_peak_memory_stats(device: Any = None) -> None:
     """Start both peaks again from now."""
-    _peaks.settle()
-    _peaks.allocated = _peaks.reserved = 0
+    cpu_peaks.settle()
+    cpu_peaks.allocated = cpu_peaks.reserved = 0
 
 
 def empty_cache() -> None:
-    """Nothing is cached on the host, so nothing is given back."""
+    """Give the buffers that are kept back to the operating system."""
+    reuse.kept.trim(0)
+
+
+def set_reuse_limit(nbytes: int) -> None:
+    """Keep at most so many bytes of big buffers (from 32 MiB on) for the next request; 0 keeps none.
+
+    1 GiB to begin with. What is kept beyond a new limit is given back at once.
+
+    Raises:
+        TypeError, ValueError: ``nbytes`` is no integer, or negative.
+    """
+    reuse.kept.limit = _count("set_reuse_limit", "nbytes", nbytes, 0)
+    reuse.kept.trim(nbytes)
+
+
+def get_reuse_limit() -> int:
+    """The most bytes of big buffers that are kept."""
+    return reuse.kept.limit
+
+
+def set_num_threads(n: int) -> None:
+    """Compute element by element on big tensors (from 16 MiB on) in so many threads; 1 starts none.
+
+    To begin with, one for each core that the process may use, but no more than 4; the environment variable
+    ``MINITENSOR_NUM_THREADS`` sets another number. Results are the same, bit for bit, whatever the number.
+
+    Raises:
+        TypeError, ValueError: ``n`` is no integer, or less than 1.
+    """
+    threads.threads.number = _count("set_num_threads", "n", n, 1)
+
+
+def get_num_threads() -> int:
+    """How many threads compute element by element on big tensors."""
+    return threads.threads.number
+
+
+def _count(op: str, what: str, given: Any, least: int) -> int:
+    if not isinstance(given, int) or isinstance(given, bool):
+        raise TypeError(f"{op}: {what} is an integer, not {given!r}")
+    if given < least:
+        raise ValueError(f"{op}: {what} is {least} or more, not {given}")
+    return given
 
 
 def synchronize(device: Any = None) -> None:

@@ -30,11 +30,23 @@ def reduce_arguments(axis: Any, keepdim: Any) -> tuple[Any, ...]:
     return axis, bool(keepdim)
 
 
+def total(a: Array, axis: Any, keepdims: bool) -> Array:
+    """Sum over axes. A ufunc takes half the time of a method of a small array; devices have the methods only."""
+    return np.add.reduce(a, axis, None, None, keepdims) if type(a) is np.ndarray else a.sum(axis, keepdims=keepdims)
+
+
+def largest(a: Array, axis: Any, keepdims: bool) -> Array:
+    """Largest element over axes."""
+    if type(a) is np.ndarray:
+        return np.maximum.reduce(a, axis, None, None, keepdims)
+    return a.max(axis, keepdims=keepdims)
+
+
 def sum_(a: Array, axis: Any, keepdim: bool) -> Array:
     """Sum; of bools and integers as int64."""
     if a.dtype not in FLOATS:
         a = a.astype(np.int64)
-    return a.sum(axis=axes(a.shape, axis), keepdims=keepdim)
+    return total(a, axes(a.shape, axis), keepdim)
 
 
 def mean(a: Array, axis: Any, keepdim: bool) -> Array:
@@ -44,21 +56,27 @@ def mean(a: Array, axis: Any, keepdim: bool) -> Array:
 
 def prod(a: Array, axis: Any, keepdim: bool) -> Array:
     """Product."""
-    return a.prod(axis=axes(a.shape, axis), keepdims=keepdim)
+    over = axes(a.shape, axis)
+    if type(a) is np.ndarray:
+        return np.multiply.reduce(a, over, None, None, keepdim)
+    return a.prod(axis=over, keepdims=keepdim)
 
 
-def _no_void(word: str, a: Array, axis: Any) -> None:
-    if 0 in (a.shape[i] for i in axes(a.shape, axis)):
+def _no_void(word: str, a: Array, axis: Any) -> tuple[int, ...]:
+    over = axes(a.shape, axis)
+    if a.size == 0 and 0 in (a.shape[i] for i in over):
         raise ValueError(f"there is no {word} element along a dimension of length 0; the shape is {list(a.shape)}")
+    return over
 
 
 def max_(a: Array, axis: Any, keepdim: bool) -> Array:
     """Largest element."""
-    _no_void("largest", a, axis)
-    return a.max(axis=axes(a.shape, axis), keepdims=keepdim)
+    return largest(a, _no_void("largest", a, axis), keepdim)
 
 
 def min_(a: Array, axis: Any, keepdim: bool) -> Array:
     """Smallest element."""
-    _no_void("smallest", a, axis)
-    return a.min(axis=axes(a.shape, axis), keepdims=keepdim)
+    over = _no_void("smallest", a, axis)
+    if type(a) is np.ndarray:
+        return np.minimum.reduce(a, over, None, None, keepdim)
+    return a.min(axis=over, keepdims=keepdim)

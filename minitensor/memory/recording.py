@@ -171,6 +171,12 @@ class Recording(Hearing):
         nbytes = bytes_written(x, where)
         self._add("write", frame, memory, address=address_of(x._array), size=nbytes, op=op)
 
+    def _on_added(self, frame: FrameType, gradient: Tensor) -> None:
+        memory = self._of(gradient._storage)
+        memory.version = gradient._storage.version
+        where, nbytes = address_of(gradient._array), gradient._array.nbytes
+        self._add("write", frame, memory, address=where, size=nbytes, op="backward")
+
     def _on_meta(self, frame: FrameType, x: Tensor, op: str, inputs: tuple[Any, ...]) -> None:
         memory = self._of(x._storage)
         memory.call(self._naming.written(Site.of(frame), op), SHOWN)

@@ -1,7 +1,12 @@
-"""Cross entropy of a softmax, as one operation: no array of probabilities is kept between forward and backward."""
+"""Cross entropy of a softmax, as one operation: no array of probabilities is kept between forward and backward.
+
+Of each row two numbers are kept, its largest score and the sum of the powers of e: with them backward has the
+probabilities again in two passes, and is exact for scores of any size.
+"""
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,14 +14,17 @@ import numpy as np
 from minitensor.device.arrays import gpu_of, like
 from minitensor.errors import devices_differ
 from minitensor.history import Node
-from minitensor.nn.recording import arguments_of, floats_of, operation, recorded
+from minitensor.kernels.reducing import largest, total
+from minitensor.nn.recording import arguments_of, computed, floats_of, operation, recorded
 from minitensor.operations import FUNCTIONS
+from minitensor.storage import new_storage
 from minitensor.tensor import Tensor
 from minitensor.views import as_axis, need_tensor, whole
 
 Array = Any
 
 REDUCTIONS = ("mean", "sum", "none")
+_UNSIGNED = {np.dtype(signed): np.dtype(f"u{signed}") for signed in ("int32", "int64")}
 
 
 class Settings(NamedTuple):
@@ -40,26 +48,42 @@ def _one_hot(label: Array, input: Array, axis: int) -> Array:
     return np.equal(label, like(numbers.reshape([-1 if d == axis else 1 for d in range(input.ndim)]), label))
 
 
-def _losses(a: Array, label: Array, settings: Settings) -> Array:
-    """The loss of each row, with length 1 along the axis."""
-    ignored, _, soft, axis, _ = settings
-    losses = np.subtract(a, a.max(axis=axis, keepdims=True))
+def _right_classes(label: Array, shape: tuple[int, ...], settings: Settings) -> Array:
+    """The flat positions of each row's class in an array of ``shape``; where the row is ignored, of some class."""
+    axis, ignored = settings.axis, settings.ignored
+    if ignored is not None:
+        label = np.where(np.not_equal(label, ignored), label, 0)
+    inner = math.prod(shape[axis + 1 :])
+    step = shape[axis] * inner
+    starts = np.arange(0, math.prod(shape), max(step, 1), like=label)
+    if inner == 1:
+        return label.reshape(-1) + starts
+    return (label.reshape(-1, inner) * inner + starts.reshape(-1, 1) + np.arange(inner, like=label)).reshape(-1)
+
+
+def _losses(a: Array, label: Array, settings: Settings) -> tuple[Array, Array, Array]:
+    """The loss of each row, with length 1 along the axis; its largest score, and the sum of its powers of e."""
+    ignored, soft, axis = settings.ignored, settings.soft, settings.axis
+    most = largest(a, axis, True)
+    room = np.subtract(a, most, out=np.empty_like(a, order="C"))
     if soft:
-        right = np.multiply(label, losses).sum(axis=axis, keepdims=True)
+        right = total(np.multiply(label, room), axis, True)
     else:
-        classes = label if ignored is None else np.where(np.not_equal(label, ignored), label, 0)
-        right = np.take_along_axis(losses, classes, axis)
-    np.exp(losses, out=losses)
-    losses = np.log(losses.sum(axis=axis, keepdims=True))
+        right = room.reshape(-1).take(_right_classes(label, a.shape, settings)).reshape(most.shape)
+    np.exp(room, out=room)
+    powers = total(room, axis, True)
+    losses = np.log(powers)
     if soft:
-        losses = np.multiply(losses, label.sum(axis=axis, keepdims=True), out=losses)
-    losses = np.subtract(losses, right, out=losses)
-    return losses if ignored is None else np.where(np.not_equal(label, ignored), losses, 0)
+        np.multiply(losses, total(label, axis, True), out=losses)
+    np.subtract(losses, right, out=losses)
+    if ignored is not None:
+        losses = np.where(np.not_equal(label, ignored), losses, 0)
+    return losses, most, powers
 
 
 def _share(g: Any, label: Array, settings: Settings, ndim: int) -> Any:
     """The gradient of each row's loss, with length 1 along the axis: its part of the mean, and 0 where ignored."""
-    ignored, rows, soft, axis, reduction = settings
+    ignored, rows, _, axis, reduction = settings
     if g.ndim not in (0, ndim):
         g = g.reshape((*g.shape[:axis], 1, *g.shape[axis:]))
     if reduction == "mean":
@@ -68,22 +92,24 @@ def _share(g: Any, label: Array, settings: Settings, ndim: int) -> Any:
 
 
 def _on_arrays(node: Node, g: Array, input: Array, label: Array) -> Any:
-    (settings,) = arguments_of(node)
-    label, axis = _beside(label, input, settings.axis), settings.axis
+    settings, most, powers, _ = arguments_of(node)
+    label = _beside(label, input, settings.axis)
     share = _share(g, label, settings, input.ndim)
-    p = np.subtract(input, input.max(axis=axis, keepdims=True))
+    p = np.subtract(input, most, out=np.empty_like(input, order="C"))
     np.exp(p, out=p)
-    np.divide(p, p.sum(axis=axis, keepdims=True), out=p)
     if settings.soft:
-        np.multiply(p, label.sum(axis=axis, keepdims=True), out=p)
+        np.multiply(p, total(label, settings.axis, True) / powers, out=p)
         np.subtract(p, label, out=p)
+        np.multiply(p, share, out=p)
     else:
-        np.subtract(p, _one_hot(label, input, axis), out=p)
-    return np.multiply(p, share, out=p), None
+        np.multiply(p, share / powers, out=p)
+        line, right = p.reshape(-1), _right_classes(label, input.shape, settings)
+        line[right] = line.take(right) - share.reshape(-1)
+    return p, None
 
 
 def _on_tensors(node: Node, g: Any, input: Any, label: Tensor) -> Any:
-    (settings,) = arguments_of(node)
+    settings, *_ = arguments_of(node)
     a, axis = input._array, settings.axis
     given = _beside(label._array, a, axis)
     p = FUNCTIONS["softmax"](input, axis)
@@ -110,8 +136,8 @@ def cross_entropy(
 ) -> Tensor:
     """Minus the logarithm of the probability that a softmax of ``input`` gives to the right class.
 
-    For backward it keeps ``input`` and ``label`` by reference; the probabilities are computed again. The gradient is
-    the probabilities, less 1 at the right class.
+    For backward it keeps ``input`` and ``label`` by reference, and two numbers for each row; the probabilities are
+    computed again. The gradient is the probabilities, less 1 at the right class.
 
     Args:
         input: scores, of shape [rows, classes], or with more dimensions and the classes along ``axis``.
@@ -140,13 +166,18 @@ def cross_entropy(
         raise ValueError(f"cross_entropy: reduction is 'mean', 'sum' or 'none', not {reduction!r}")
     read = (_soft_labels if soft_label else _classes)(scores, label, ignored, axis)  # type: ignore[arg-type]
     settings = Settings(*read, bool(soft_label), axis, reduction)
-    with np.errstate(all="ignore"):
-        out = _losses(a, _beside(given, a, axis), settings)
-        if reduction == "none":
-            out = out if given.ndim == a.ndim else out.reshape(given.shape)
-        else:
-            out = out.sum() if reduction == "sum" else out.sum() / a.dtype.type(settings.rows)
-    return recorded(out, CROSS_ENTROPY, (scores, label), ((0,), (0,)), settings)
+    out, most, powers = computed(_losses, a, _beside(given, a, axis), settings)
+    if reduction == "none":
+        out = out if given.ndim == a.ndim else out.reshape(given.shape)
+    else:
+        out = computed(_reduced, out, settings)
+    counted = () if scores.stop_gradient else (new_storage(most), new_storage(powers))  # type: ignore[union-attr]
+    return recorded(out, CROSS_ENTROPY, (scores, label), ((0,), (0,)), settings, most, powers, counted)
+
+
+def _reduced(losses: Array, settings: Settings) -> Array:
+    summed = total(losses, None, False)
+    return summed if settings.reduction == "sum" else summed / losses.dtype.type(settings.rows)
 
 
 def _soft_labels(input: Tensor, label: Tensor, ignored: int, axis: int) -> tuple[None, int]:
@@ -173,7 +204,10 @@ def _classes(input: Tensor, label: Tensor, ignored: int, axis: int) -> tuple[int
             f"{[*before, *after]}; the labels have shape {label.shape}"
         )
     classes = a.shape[axis]
-    if given.size == 0 or (given.min() >= 0 and given.max() < classes and not 0 <= ignored < classes):
+    # Read without a sign, a negative number is a large one.
+    if given.size == 0 or (
+        not 0 <= ignored < classes and largest(given.view(_UNSIGNED[given.dtype]), None, False).item() < classes
+    ):
         return None, max(given.size, 1)
     counts = np.not_equal(given, ignored)
     wrong = counts & ((given < 0) | (given >= classes))

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from minitensor.history import Node
-from minitensor.nn.recording import floats_of, ones_that_want, operation, recorded
+from minitensor.nn.recording import computed, floats_of, ones_that_want, operation, recorded
 from minitensor.operations import FUNCTIONS
 from minitensor.tensor import Tensor
 
 
-def _on_arrays(node: Node, g: np.ndarray, x: np.ndarray | None, weight: np.ndarray | None) -> Any:
-    rows = g.reshape(-1, g.shape[-1])
-    return ones_that_want(
-        node,
-        (
-            lambda: np.matmul(rows, weight.T).reshape(node.inputs[0].shape),  # type: ignore[union-attr]
-            lambda: np.matmul(x.reshape(-1, x.shape[-1]).T, rows),  # type: ignore[union-attr]
-            lambda: rows.sum(axis=0),
-        ),
-    )
+def _on_arrays(node: Node, g: np.ndarray, x: Any, weight: Any) -> Any:
+    to_x, to_weight, to_bias = node.inputs
+    rows = _rows(g)
+    gx = gw = None
+    if to_x is not None:
+        gx = np.matmul(rows, weight.T)
+        gx = gx if gx.shape == to_x.shape else gx.reshape(to_x.shape)
+    if to_weight is not None:
+        gw = np.matmul(_rows(x).T, rows)
+    return gx, gw, None if to_bias is None else rows.sum(axis=0)
+
+
+def _rows(x: np.ndarray) -> np.ndarray:
+    """``x`` as a matrix: a view, but itself where it is one, so that nobody need ask whether its memory is shared."""
+    return x if x.ndim == 2 else x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
 
 
 def _on_tensors(node: Node, g: Tensor, x: Tensor | None, weight: Tensor | None) -> Any:
@@ -65,8 +71,11 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None, name: str | No
         raise ValueError(
             f"linear: bias has shape {bias.shape}; with a weight of shape {weight.shape} it is [{b.shape[1]}]"
         )
-    with np.errstate(all="ignore"):
-        out = np.matmul(a.reshape(-1, a.shape[-1]) if a.ndim > 2 else a, b)
-        if bias is not None:
-            np.add(out, bias._array, out=out)
-    return recorded(out.reshape((*a.shape[:-1], b.shape[1])), LINEAR, (x, weight, bias), ((1,), (0,)))
+    return recorded(computed(_product, a, b, bias), LINEAR, (x, weight, bias), ((1,), (0,)))
+
+
+def _product(a: np.ndarray, b: np.ndarray, bias: Tensor | None) -> np.ndarray:
+    out = np.matmul(_rows(a), b)
+    if bias is not None:
+        np.add(out, bias._array, out=out)
+    return out if a.ndim == 2 else out.reshape((*a.shape[:-1], b.shape[1]))

@@ -17,10 +17,11 @@ from minitensor.device.arrays import as_array, gpu_of
 from minitensor.dtypes import FLOATS
 from minitensor.errors import devices_differ, freed
 from minitensor.events import watch
-from minitensor.history import Node, Operation, new_node
+from minitensor.history import Node, Operation
 from minitensor.modes import modes
 from minitensor.operands import meet
 from minitensor.saving import FREED, recovered, remember
+from minitensor.storage import caller
 from minitensor.tensor import Tensor
 
 #: ``gradients(node, g, *saved)``: one gradient, or None, for each input; ``saved`` are arrays, or tensors.
@@ -31,9 +32,15 @@ def operation(name: str, saved_names: tuple[str, ...], on_arrays: Gradients, on_
     """An operation that saves the inputs of these names, and whose gradients are those two functions."""
 
     def backward(node: Node, g: np.ndarray) -> Sequence[Any]:
-        if node.saved is FREED:
+        entries = node.saved
+        if entries is FREED:
             raise freed(node)
-        arrays = [None if saved is None else _array(node, what, saved) for what, saved in _named(node)]
+        arrays = []
+        for what, saved in zip(saved_names, entries, strict=False):
+            if saved is not None:
+                array, storage, version = saved
+                saved = array if storage.version == version else recovered(node, what, saved)
+            arrays.append(saved)
         return on_arrays(node, g, *arrays)
 
     def backward_on_tensors(node: Node, g: Tensor) -> Sequence[Any]:
@@ -54,11 +61,6 @@ def _named(node: Node) -> Any:
     return zip(node.op.saved_names, node.saved, strict=False)
 
 
-def _array(node: Node, what: str, saved: Any) -> np.ndarray:
-    array, storage, version = saved
-    return array if storage.version == version else recovered(node, what, saved)
-
-
 def arguments_of(node: Node) -> tuple[Any, ...]:
     """The plain values that a node keeps beside what it saved."""
     return node.saved[len(node.op.saved_names) :]
@@ -74,23 +76,41 @@ def recorded(
         needed_by: for each saved name, the positions of the inputs whose gradient needs it.
         arguments: plain values that the gradients need.
     """
-    out = as_array(out)
-    given = () if watch.listener is None else tuple(x for x in inputs if x is not None)
-    made = Tensor._made(out, op.name, given)
+    made = Tensor._made(as_array(out))
+    if watch.listener is not None:
+        watch.listener("make", made, op.name, tuple(x for x in inputs if x is not None))
     if not modes.grad:
         return made
     nodes = [None if x is None else x._node if x._history is None else x._current() for x in inputs]
     if not any(nodes):
         return made
+    made._node = node = Node()
     saved: list[Any] = []
     for x, by in zip(inputs, needed_by, strict=False):
-        needed = x is not None and any([nodes[i] for i in by])
-        saved.append((x._array, x._storage, x._storage.version) if needed else None)  # type: ignore[union-attr]
-    made._node = node = new_node(op, tuple(nodes), (*saved, *arguments), made._array.shape)
+        entry = None
+        if x is not None:
+            for i in by:
+                if nodes[i] is not None:
+                    storage = x._storage
+                    entry = x._array, storage, storage.version
+                    break
+        saved.append(entry)
+    node.op, node.inputs, node.saved = op, tuple(nodes), (*saved, *arguments)
+    node.shape, node.hooks = made._array.shape, None
+    node.code, node.instruction = caller()
     for entry in saved:
         if entry is not None:
             remember(entry[1], node)
     return made
+
+
+def computed(function: Callable[..., Any], *given: Any) -> Any:
+    """What ``function`` makes of arrays. numpy may have been told to raise for inf and nan, which are values here."""
+    try:
+        return function(*given)
+    except (FloatingPointError, RuntimeWarning):
+        with np.errstate(all="ignore"):
+            return function(*given)
 
 
 def floats_of(op: str, **given: Tensor | None) -> tuple[Tensor | None, ...]:
@@ -99,19 +119,21 @@ def floats_of(op: str, **given: Tensor | None) -> tuple[Tensor | None, ...]:
     Raises:
         TypeError: when one is no tensor of floats, or they lie on different devices.
     """
-    first, kind, alike = None, np.ndarray, True
+    first, alike = None, True
     for name, x in given.items():
         if x is None:
             continue
         if not isinstance(x, Tensor):
             raise TypeError(f"{op}: {name} must be a Tensor, not {type(x).__name__}")
         array = x._array
+        if first is None:
+            first, dtype = array, array.dtype
+        elif array.dtype is dtype and type(array) is np.ndarray is type(first):
+            continue
+        else:
+            alike = False  # as far as this tells: arrays of GPUs are compared below
         if array.dtype not in FLOATS:
             raise TypeError(f"{op}: {name} holds floats (float32 or float64), not {x.dtype.name}")
-        if first is None:
-            first, kind = array, type(array)
-        elif array.dtype is not first.dtype or type(array) is not kind or kind is not np.ndarray:
-            alike = False  # as far as this tells: arrays of GPUs are compared below
     if alike:
         return tuple(given.values())
     there = [x for x in given.values() if x is not None]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from minitensor.optimizer.optimizer import Array, Optimizer
+from minitensor.optimizer.optimizer import Array, Optimizer, penalized
 from minitensor.tensor import Tensor
 
 
@@ -22,6 +22,7 @@ class Adam(Optimizer):
     """
 
     slots = ("moment1", "moment2")
+    rooms = 2
 
     def __init__(
         self,
@@ -36,25 +37,29 @@ class Adam(Optimizer):
         self._betas = self._number("beta1", beta1, below=1), self._number("beta2", beta2, below=1)
         self._epsilon = self._number("epsilon", epsilon)
 
-    def _write(self, step: int, pieces: Iterator[tuple[Array, ...]]) -> None:
+    def _numbers(self, step: int) -> tuple[float, ...]:
         first, second = self._betas
         # The averages begin with 0; dividing by these makes up for it.
         began, began_squared = 1 - first**step, math.sqrt(1 - second**step)
         rate, epsilon = self._rate * began_squared / began, self._epsilon * began_squared
-        for parameter, gradient, average, squares, room, other in pieces:
-            penalized: Any = self._prepared(gradient, parameter, other)
-            np.multiply(average, first, out=average)
-            np.add(average, np.multiply(penalized, 1 - first, out=room), out=average)
-            np.multiply(squares, second, out=squares)
-            np.multiply(penalized, penalized, out=room)
-            np.add(squares, np.multiply(room, 1 - second, out=room), out=squares)
-            np.add(np.sqrt(squares, out=room), epsilon, out=room)
-            np.multiply(np.divide(average, room, out=room), rate, out=room)
-            np.subtract(parameter, room, out=parameter)
+        return first, 1 - first, second, 1 - second, rate, epsilon, self._decay, 1 - self._rate * self._decay
 
-    def _prepared(self, gradient: Array, parameter: Array, room: Array) -> Array:
+    def _write(self, numbers: list[Any], parameter: Array, gradient: Array, *kept_and_room: Array) -> None:
+        first, rest, second, rest_squared, rate, epsilon, decay, shrunk = numbers
+        average, squares, room, other = kept_and_room
+        gradient = self._prepared(gradient, parameter, decay, shrunk, other)
+        np.multiply(average, first, average)
+        np.add(average, np.multiply(gradient, rest, room), average)
+        np.multiply(squares, second, squares)
+        np.multiply(gradient, gradient, room)
+        np.add(squares, np.multiply(room, rest_squared, room), squares)
+        np.add(np.sqrt(squares, room), epsilon, room)
+        np.multiply(np.divide(average, room, room), rate, room)
+        np.subtract(parameter, room, parameter)
+
+    def _prepared(self, gradient: Array, parameter: Array, decay: Any, shrunk: Any, room: Array) -> Array:
         """The gradient to use; the parameter may be changed first."""
-        return self._penalized(gradient, parameter, room)
+        return penalized(gradient, parameter, decay, room) if self._decay else gradient
 
 
 class AdamW(Adam):
@@ -71,6 +76,6 @@ class AdamW(Adam):
     ) -> None:
         super().__init__(learning_rate, beta1, beta2, epsilon, parameters, weight_decay)
 
-    def _prepared(self, gradient: Array, parameter: Array, room: Array) -> Array:
-        np.multiply(parameter, 1 - self._rate * self._decay, out=parameter)
+    def _prepared(self, gradient: Array, parameter: Array, decay: Any, shrunk: Any, room: Array) -> Array:
+        np.multiply(parameter, shrunk, parameter)
         return gradient

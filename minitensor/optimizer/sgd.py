@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from minitensor.optimizer.optimizer import Array, Optimizer
+from minitensor.optimizer.optimizer import Array, Optimizer, penalized
 from minitensor.tensor import Tensor
 
 
 class SGD(Optimizer):
     """``parameter -= learning_rate * gradient``."""
 
-    def _write(self, step: int, pieces: Iterator[tuple[Array, ...]]) -> None:
-        for parameter, gradient, room, _ in pieces:
-            np.multiply(self._penalized(gradient, parameter, room), self._rate, out=room)
-            np.subtract(parameter, room, out=parameter)
+    def _numbers(self, step: int) -> tuple[float, ...]:
+        return self._rate, self._decay
+
+    def _write(self, numbers: list[Any], parameter: Array, gradient: Array, *kept_and_room: Array) -> None:
+        rate, decay = numbers
+        (room,) = kept_and_room
+        if self._decay:
+            gradient = penalized(gradient, parameter, decay, room)
+        np.multiply(gradient, rate, room)
+        np.subtract(parameter, room, parameter)
 
 
 class Momentum(Optimizer):
@@ -38,16 +44,22 @@ class Momentum(Optimizer):
     ) -> None:
         super().__init__(learning_rate, parameters, weight_decay)
         self._momentum, self._nesterov = self._number("momentum", momentum), bool(use_nesterov)
+        self.rooms = 2 if self._nesterov else 1
 
-    def _write(self, step: int, pieces: Iterator[tuple[Array, ...]]) -> None:
-        for parameter, gradient, velocity, room, other in pieces:
-            penalized: Any = self._penalized(gradient, parameter, room)
-            np.multiply(velocity, self._momentum, out=velocity)
-            np.add(velocity, penalized, out=velocity)
-            if self._nesterov:
-                np.multiply(velocity, self._momentum, out=other)
-                np.add(other, penalized, out=room)
-                np.multiply(room, self._rate, out=room)
-            else:
-                np.multiply(velocity, self._rate, out=room)
-            np.subtract(parameter, room, out=parameter)
+    def _numbers(self, step: int) -> tuple[float, ...]:
+        return self._rate, self._decay, self._momentum
+
+    def _write(self, numbers: list[Any], parameter: Array, gradient: Array, *kept_and_room: Array) -> None:
+        rate, decay, momentum = numbers
+        velocity, room, *other = kept_and_room
+        if self._decay:
+            gradient = penalized(gradient, parameter, decay, room)
+        np.multiply(velocity, momentum, velocity)
+        np.add(velocity, gradient, velocity)
+        if self._nesterov:
+            np.multiply(velocity, momentum, *other)
+            np.add(*other, gradient, room)
+            np.multiply(room, rate, room)
+        else:
+            np.multiply(velocity, rate, room)
+        np.subtract(parameter, room, parameter)

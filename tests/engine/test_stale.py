@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import minitensor as mt
+from minitensor.generate import _namespaces
 from tests.engine.differences import leaf
 
 STALE = "modified by an inplace operation"
@@ -320,3 +321,26 @@ def test_advanced_indexing_is_freed_and_says_so():
         result.backward()
         with pytest.raises(RuntimeError, match=r"(getitem|setitem).*freed"):
             result.backward()
+
+
+@pytest.mark.parametrize("policy", ["2.6", "copy_on_write"])
+def test_an_interrupted_write_is_a_write(policy, monkeypatch):
+    """Nobody knows what it has written: what was saved before is not used any more."""
+    w, a = three()
+    y = a * a
+    a.exp_()  # compiled
+    w, a = three()
+    y = a * a
+    forward = _namespaces["exp_"]["forward"]
+
+    def interrupted(*arguments, **keywords):
+        forward(*arguments, **keywords)
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(_namespaces["exp_"], "forward", interrupted)
+    with mt.set_inplace_policy(policy):
+        with pytest.raises(KeyboardInterrupt):
+            a.exp_()
+        assert a.inplace_version == 1
+        with pytest.raises(RuntimeError, match="received tensor_version:1 != wrapper_version_snapshot:0"):
+            y.backward()

@@ -1,8 +1,9 @@
 """The mutations, by the part of the engine that they are planted in."""
 
-from . import devices, generated, gradients, history, layers, rules, saved, sharing_and_memory, views, writes
+from . import big, devices, generated, gradients, history, layers, rules, saved, sharing_and_memory, views, writes
 
 __all__ = [
+    "big",
     "devices",
     "generated",
     "gradients",

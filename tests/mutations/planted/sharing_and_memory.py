@@ -161,19 +161,19 @@ mutation(
     "memory_snapshot::test_gradients_lists_attributes_and_asked_names_are_named",
 )  # fmt: skip
 mutation(
-    "device/cpu.py",
+    "device/counters.py",
     "later-peak-replaces-a-higher-one",
     "Resetting one peak of the host forgets how high the other was.",
-    "        self.reserved = max(self.reserved, cpu_meter.peak)",
-    "        self.reserved = cpu_meter.peak",
+    "        self.reserved = max(self.reserved, peak + self.kept)",
+    "        self.reserved = peak + self.kept",
     "memory_measure::test_the_two_peaks_of_the_host_are_reset_one_by_one",
 )  # fmt: skip
 mutation(
     "device/cpu.py",
     "both-peaks-reset-with-one",
     "Resetting the peak of what is allocated resets that of what is reserved.",
-    "    _peaks.settle()\n    _peaks.allocated = 0\n",
-    "    _peaks.settle()\n    _peaks.allocated = _peaks.reserved = 0\n",
+    "    cpu_peaks.settle()\n    cpu_peaks.allocated = 0\n",
+    "    cpu_peaks.settle()\n    cpu_peaks.allocated = cpu_peaks.reserved = 0\n",
     "memory_measure::test_the_two_peaks_of_the_host_are_reset_one_by_one",
 )  # fmt: skip
 mutation(

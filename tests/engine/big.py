@@ -1,0 +1,69 @@
+"""What the tests of big tensors share: limits so low that small tensors count as big."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+import minitensor as mt
+from minitensor.chunks import large
+from minitensor.device.reuse import kept
+
+#: Elements along a side: a matrix of float32 has 16 KiB, and 16 chunks of several steps.
+SIDE = 64
+
+
+@contextmanager
+def low_limits(threads: int = 2, reuse: int = 1 << 20) -> Iterator[None]:
+    """Inside, arrays from 2 KiB on are computed in chunks of 1 KiB, and buffers from 4 KiB on are used again."""
+    before = large.nbytes, large.chunk, large.long, kept.least, kept.limit, mt.device.cpu.get_num_threads()
+    large.nbytes, large.chunk, large.long, kept.least = 2 << 10, 1 << 10, 2 << 10, 4 << 10
+    mt.device.cpu.empty_cache()
+    mt.device.cpu.set_reuse_limit(reuse)
+    mt.device.cpu.set_num_threads(threads)
+    try:
+        yield
+    finally:
+        mt.device.cpu.empty_cache()
+        large.nbytes, large.chunk, large.long, kept.least, kept.limit = before[:5]
+        mt.device.cpu.set_num_threads(before[5])
+
+
+@contextmanager
+def off() -> Iterator[None]:
+    """Inside, numpy computes everything as it is."""
+    before, large.nbytes = large.nbytes, 1 << 60
+    try:
+        yield
+    finally:
+        large.nbytes = before
+
+
+def spoil() -> int:
+    """Write over everything that is kept; how many bytes that is. Who shows them afterwards shows nan."""
+    for memory in kept._memory.values():
+        memory[...] = 0xFF
+    return sum(memory.nbytes for memory in kept._memory.values())
+
+
+def kept_bytes() -> int:
+    """Bytes that are reserved and not allocated."""
+    return mt.device.cpu.memory_reserved() - mt.device.cpu.memory_allocated()
+
+
+def matrix(seed: int, dtype: str = "float32") -> np.ndarray:
+    """Numbers of all sizes, with every special one among them."""
+    random = np.random.default_rng(seed)
+    numbers = (random.standard_normal((SIDE, SIDE)) * 10.0 ** random.integers(-6, 5, (SIDE, SIDE))).astype(dtype)
+    tiny = np.finfo(dtype).smallest_subnormal
+    special = [np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0, tiny, -tiny, 1.0, -1.0, 0.5]
+    places = random.integers(0, numbers.size, 20 * len(special))
+    numbers.reshape(-1)[places] = np.resize(np.array(special, dtype), places.size)
+    return numbers
+
+
+def bits(array: np.ndarray) -> tuple[object, ...]:
+    """All that can be told of an array: equal for two that are alike bit for bit."""
+    return array.dtype, array.shape, array.strides, array.tobytes()

@@ -1,0 +1,111 @@
+"""Faults in how big tensors are computed, and in the buffers that are used again."""
+
+from functools import partial
+
+from ..mutation import mutation
+
+chunks = partial(mutation, "chunks.py")
+reuse = partial(mutation, "device/reuse.py")
+threads = partial(mutation, "device/threads.py")
+
+reuse(
+    "buffer-kept-while-it-is-used",
+    "A buffer counts as kept from the moment that it is handed out.",
+    "        memory = np.empty(nbytes, np.uint8)\n",
+    "        memory = np.empty(nbytes, np.uint8)\n        kept.keep(memory)\n",
+    "buffer_reuse_stress",
+)  # fmt: skip
+reuse(
+    "buffer-kept-when-its-first-array-goes",
+    "A buffer is kept when the array of the tensor is gone, though views of it are not.",
+    "    return np.ndarray(shape, dtype, np.asarray(Loan(memory)))",
+    "    import weakref\n    array = np.ndarray(shape, dtype, memory)\n"
+    "    weakref.finalize(array, kept.keep, memory)\n    return array",
+    "buffer_reuse::test_nothing_that_can_still_be_seen_is_used_again",
+    "buffer_reuse_stress",
+)  # fmt: skip
+reuse(
+    "buffer-of-another-size",
+    "A larger buffer serves a request, too.",
+    "memory.nbytes == nbytes and self",
+    "memory.nbytes >= nbytes and self",
+    "buffer_reuse::test_only_its_own_size_serves_a_request",
+)  # fmt: skip
+reuse(
+    "newest-buffer-goes-first",
+    "When there are too many, the buffer that came last is given back.",
+    "        for address in list(self._memory):\n",
+    "        for address in reversed(list(self._memory)):\n",
+    "buffer_reuse::test_no_more_than_the_limit_is_kept_and_the_oldest_goes_first",
+)  # fmt: skip
+reuse(
+    "kept-beyond-the-peak",
+    "What is kept of other sizes stays while a new size is asked for.",
+    "        kept.trim(max(cpu_peaks.ever - cpu_meter.allocated - nbytes, 0))\n",
+    "",
+    "buffer_reuse::test_a_new_size_does_not_raise_the_program_above_its_peak",
+)  # fmt: skip
+reuse(
+    "taken-buffer-stays-reserved",
+    "A buffer that is used again still counts as kept.",
+    "                self._peaks.keep(-nbytes)\n                return memory",
+    "                return memory",
+    "buffer_reuse::test_the_next_result_of_that_size_lies_where_the_last_one_lay",
+)  # fmt: skip
+chunks(
+    "first-chunk-left-as-it-was",
+    "The first chunk of a new result is not written.",
+    "    np.copyto(parts.at(0)[1], first)\n",
+    "",
+    "threads::test_every_operation_gives_the_bits_that_numpy_gives_in_one_go",
+)  # fmt: skip
+chunks(
+    "last-chunk-left-out",
+    "A last chunk that is not whole is not computed.",
+    "range(parts.step, parts.length, parts.step)",
+    "range(parts.step, parts.length - parts.length % parts.step, parts.step)",
+    "threads::test_of_three_dimensions_and_of_rows_longer_than_a_chunk",
+    "buffer_reuse_stress",
+)  # fmt: skip
+chunks(
+    "overlapping-operand-cut",
+    "An operand that overlaps what is written is computed in chunks.",
+    "        if any(may_share(array, out) and not same_layout(array, out) for array in arrays):\n            return None\n",
+    "",
+    "threads::test_an_operand_that_overlaps_what_is_written_is_read_first",
+)  # fmt: skip
+chunks(
+    "chunks-in-another-layout",
+    "Arrays that do not lie in the order of their elements are computed in chunks.",
+    "        if array.size > 1 and not array.flags.c_contiguous:\n            return None\n",
+    "",
+    "threads::test_every_layout_gives_the_same_bits_and_strides",
+)  # fmt: skip
+chunks(
+    "floating-point-error-ends-the-first-chunk",
+    "An operation in place heeds numpy's settings for inf and nan, and stops after its first chunk.",
+    '    with np.errstate(all="ignore"):\n        operands, part = parts.at(0)\n',
+    "    if True:\n        operands, part = parts.at(0)\n",
+    "threads::test_inf_and_nan_are_values_whatever_numpy_was_told",
+)  # fmt: skip
+threads(
+    "floating-point-errors-of-threads",
+    "Threads heed numpy's settings for inf and nan.",
+    '        with np.errstate(all="ignore"):\n',
+    "        if True:\n",
+    "threads::test_inf_and_nan_are_values_whatever_numpy_was_told",
+)  # fmt: skip
+threads(
+    "failure-in-a-thread-is-lost",
+    "What fails in another thread is not raised.",
+    "            raise helper.failure",
+    "            pass",
+    "threads_shared_out",
+)  # fmt: skip
+threads(
+    "interrupted-while-others-work",
+    "An interruption is raised while others still write.",
+    "        _drop(rest)\n        _wait(started)\n",
+    "        pass\n",
+    "threads_shared_out::test_an_interruption_is_raised_when_nobody_works_any_more",
+)  # fmt: skip
