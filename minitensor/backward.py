@@ -130,9 +130,10 @@ def propagate(
     arrived: Arrived = {}
     boxes: Arrived = {}
     flight = InFlight()
+    hold, let_go, alone = flight.hold, flight.let_go, flight.alone
     for node, g in roots.items():
         waits[node][1] = g
-        flight.hold(g)
+        hold(g)
         if watch.listener is not None:
             watch.listener("start", node, g)
     try:
@@ -151,14 +152,14 @@ def propagate(
                     continue
                 if capture and node in capture:
                     arrived[node] = g
-                    flight.hold(g)
+                    hold(g)
                 sent: list[Any] | None = None
                 arrival = g
                 if watch.listener is not None:
                     sent = []
                     watch.listener("enter", node, g)
                 op = node.op
-                if op.owned is None or not flight.alone(g):
+                if op.owned is None or not alone(g):
                     passed = op.backward(node, g)
                 else:
                     if sent is not None:
@@ -174,7 +175,7 @@ def propagate(
                     awaiting = waits[parent]
                     before = awaiting[1]
                     # Whether what came here before may be added to in place.
-                    free = before is not None and before is not g and flight.alone(before)
+                    free = before is not None and before is not g and alone(before)
                     part = None
                     if type(pg) is not np.ndarray or pg.shape != parent.shape:
                         if type(pg) is Part and free and pg.add_to(before):
@@ -191,20 +192,20 @@ def propagate(
                         if pg is g and not kept:
                             kept = True
                         else:
-                            flight.hold(pg)
+                            hold(pg)
                     elif free:
                         np.add(before, pg, out=before)
                     else:
                         awaiting[1] = total = as_array(before + pg)
-                        flight.hold(total)
-                        flight.let_go(before)
+                        hold(total)
+                        let_go(before)
                     awaiting[0] = left = awaiting[0] - 1
                     if left == 0:
                         ready.append(awaiting)
                 if sent is not None:
                     watch.listener("visit", node, arrival, sent)  # type: ignore[misc]
                 if not kept:
-                    flight.let_go(g)
+                    let_go(g)
                 if not retain_graph and op.saved_names and holds_something(node):
                     node.saved = FREED
                 if sent is not None:
