@@ -350,12 +350,19 @@ def in_place_source(row: Row) -> str:
         pieces["or_recording"] = " or recording"
         pieces["record"] = IN_PLACE_RECORD.format(**pieces, keep=_lines(12, keep))
         pieces["commit"] = IN_PLACE_COMMIT.format(**pieces, saved=text.saved(entries), remember=_lines(8, remember))
-    # A ufunc takes its output 30 ns faster by position; numpy deprecates that for maximum and minimum.
-    by_position = isinstance(row.forward, np.ufunc) and row.forward not in (np.maximum, np.minimum)
-    pieces["out"] = a if by_position else f"out={a}"
+    pieces["out"] = a if _takes_out_by_position(row) else f"out={a}"
     compute = IN_CHUNKS if row.name in BY_ELEMENT else "forward({call}, {out})"
     pieces["compute"] = _lines(8, [compute.format(**pieces)])
     return _tidy(IN_PLACE.format(**pieces))
+
+
+def _takes_out_by_position(row: Row) -> bool:
+    """Whether the function of the row takes its output behind its operands and arguments: 30 ns faster than by name."""
+    if isinstance(row.forward, np.ufunc):
+        return row.forward not in (np.maximum, np.minimum)  # numpy deprecates it for these
+    code = getattr(row.forward, "__code__", None)
+    place = len(row.operands) + len(row.argument_names)
+    return code is not None and code.co_argcount > place and code.co_varnames[place] == "out"
 
 
 def _on(text: _Text, expression: str) -> str:
