@@ -1,78 +1,111 @@
-"""Runs the libraries in turns, in fresh processes, and prints the table."""
+"""Every row of the table, side by side, in fresh processes: ``python -m benchmarks``."""
 
 from __future__ import annotations
 
-import datetime
-import importlib.metadata
+import argparse
+import dataclasses
+import importlib
 import importlib.util
 import json
-import platform
-import statistics
-import subprocess
+import os
+import shlex
 import sys
 from pathlib import Path
+from typing import Any
 
-from benchmarks.programs import CASES
+from benchmarks import report
+from benchmarks.peers import PEERS, installed
+from benchmarks.table import Fit, Line
 
-ROUNDS = 5
-RESULT = Path("_build/bench/dispatch.json")
+ROOT = Path(__file__).parents[1]
+RESULT = ROOT / "_build/bench/benchmarks.json"
+RECORD = ROOT / "facts/benchmarks.json"
 
-
-def measure(libraries: list[str]) -> dict[str, dict[str, list[float]]]:
-    """Library -> case -> seconds, one figure a round."""
-    figures: dict[str, dict[str, list[float]]] = {library: {} for library in libraries}
-    for done in range(ROUNDS):
-        for library in libraries:
-            print(f"\rround {done + 1} of {ROUNDS}: {library:12}", end="", file=sys.stderr, flush=True)
-            command = [sys.executable, "-m", "benchmarks.dispatch", library]
-            answer = subprocess.run(command, check=True, capture_output=True, text=True)
-            for name, seconds in json.loads(answer.stdout).items():
-                figures[library].setdefault(name, []).append(seconds)
-    print("\r" + " " * 40, end="\r", file=sys.stderr)
-    return figures
-
-
-def table(figures: dict[str, dict[str, list[float]]]) -> str:
-    """The figures as text: microseconds with their spread, and two ratios."""
-    unit = statistics.median(figures["numpy"]["add"])
-    torch = figures.get("torch", {})
-    lines = [
-        f"3x4 float32; the unit is np.add: {unit * 1e6:.2f} us",
-        f"{'':22}{'minitensor us':>16}{'(spread)':>14}{'x np.add':>10}{'torch us':>10}{'x torch':>9}",
-    ]
-    for case in CASES:
-        ours = figures["minitensor"][case.name]
-        middle = statistics.median(ours)
-        spread = f"({min(ours) * 1e6:.2f}-{max(ours) * 1e6:.2f})"
-        row = f"{case.name:22}{middle * 1e6:16.2f}{spread:>14}{middle / unit:10.2f}"
-        if case.name in torch:
-            theirs = statistics.median(torch[case.name])
-            row += f"{theirs * 1e6:10.2f}{middle / theirs:9.2f}"
-        lines.append(row)
-    return "\n".join(lines)
+#: The subjects, in the order in which they are measured and printed: files of ``benchmarks/rows``.
+SUBJECTS = (
+    "article",
+    "dispatch",
+    "chains",
+    "million",
+    "relu",
+    "mlp",
+    "cnn",
+    "depth",
+    "held",
+    "collector",
+    "imports",
+    "curves",
+)
 
 
-def main() -> None:
-    """Measure, print, and keep the figures."""
-    libraries = ["minitensor", "numpy"]
-    if importlib.util.find_spec("torch") is not None:
-        libraries.append("torch")
-    figures = measure(libraries)
-    print(table(figures))
-    if "torch" not in libraries:
-        print("torch is not installed: no comparison with it (see benchmarks/README.md)")
-    RESULT.parent.mkdir(parents=True, exist_ok=True)
-    record = {
-        "date": datetime.date.today().isoformat(),
-        "machine": platform.machine(),
-        "python": platform.python_version(),
-        "versions": {name: importlib.metadata.version(name) for name in libraries if name != "minitensor"},
-        "rounds": ROUNDS,
-        "seconds": figures,
-    }
-    RESULT.write_text(json.dumps(record, indent=1) + "\n")
-    print(f"written to {RESULT}")
+def options(arguments: list[str]) -> argparse.Namespace:
+    """What was asked for."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument(
+        "--rows", metavar="NAME", action="append", choices=SUBJECTS, help=f"one of {', '.join(SUBJECTS)}"
+    )
+    parser.add_argument("--over", metavar="LIBRARY", action="append", choices=PEERS, help="these peers only")
+    parser.add_argument("--rounds", type=int, default=5, help="how often each library is measured (5)")
+    parser.add_argument("--quick", action="store_true", help="does everything run? Small, once; no targets are judged")
+    parser.add_argument("--record", action="store_true", help=f"write {RECORD.relative_to(ROOT)}, too")
+    given = parser.parse_args(arguments)
+    if given.rounds < 1:
+        parser.error("--rounds is 1 or more")
+    if given.record and (given.quick or given.rows):
+        parser.error("--record takes all rows, not --quick or --rows")
+    return given
+
+
+def main(arguments: list[str]) -> None:
+    """Measure, print, write, draw."""
+    given = options(arguments)
+    if given.quick:
+        os.environ["MINITENSOR_BENCH_QUICK"] = "1"
+        given.rounds = 1
+    # After the environment is set: the rows read it.
+    from benchmarks.running import measure
+
+    libraries = {name: each for name, each in installed().items() if name not in PEERS or name in (given.over or PEERS)}
+    subjects, lines_of = {}, {}
+    for name in given.rows or SUBJECTS:
+        module = importlib.import_module(f"benchmarks.rows.{name}")
+        measured = measure(name, libraries.values(), given.rounds)
+        found = (row.line(measured.figures) for row in module.ROWS)
+        lines: list[Line | Fit] = [_unjudged(line) if given.quick else line for line in found if line is not None]
+        print(report.text(module.TITLE, lines, measured.failures), end="\n\n", flush=True)
+        subjects[name] = report.subject(module.TITLE, lines, measured.failures)
+        lines_of[module.TITLE] = lines
+    if not given.quick:
+        print(report.summary(lines_of))
+    absent = [name for name in PEERS if name not in libraries and name in (given.over or PEERS)]
+    if absent:
+        print(f"not installed, so not compared: {', '.join(absent)} (see benchmarks/README.md)")
+    command = shlex.join(["python", "-m", "benchmarks", *arguments])
+    record = report.record(command, given.rounds, libraries, subjects)
+    for path in (RESULT, RECORD) if given.record else (RESULT,):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(record, indent=1) + "\n")
+        print(f"written to {path.relative_to(ROOT)}")
+    if not (given.quick or given.rows):
+        _draw(record)
+
+
+def _draw(record: dict[str, Any]) -> None:
+    """All figures on one page, where matplotlib is installed."""
+    if importlib.util.find_spec("matplotlib") is None:
+        print("matplotlib is not installed: no figure")
+        return
+    from minitensor.notebook import bench_figure
+
+    path = RESULT.with_suffix(".png")
+    over = "torch" if "torch" in record["libraries"] else "numpy"
+    bench_figure.everything(record, over=over).savefig(path, dpi=200)
+    print(f"drawn in {path.relative_to(ROOT)}")
+
+
+def _unjudged(line: Line | Fit) -> Line | Fit:
+    return dataclasses.replace(line, most=None) if isinstance(line, Line) else line
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

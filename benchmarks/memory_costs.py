@@ -1,8 +1,8 @@
 """What devices, counters and events add to an operation while nobody looks, and what looking costs.
 
-``python -m benchmarks.memory_costs`` times the cases of :mod:`benchmarks.programs` in three engines, in turns, in fresh
-processes: the one of this folder; a copy of it without the lines that ask for the device (``DEVICES`` lists them); and
-one that is also without those that count and tell (``COUNTERS_AND_EVENTS``). Then it times the first again, in this
+``python -m benchmarks.memory_costs`` times the cases of :mod:`benchmarks.rows.dispatch` in three engines, in turns, in
+fresh processes: the one of this folder; a copy of it without the lines that ask for the device (``DEVICES`` lists
+them); and one that is also without those that count and tell (``COUNTERS_AND_EVENTS``). Then it times the first again, in this
 process, while somebody looks. ``--against REVISION`` also times the engine of an older revision, where there is a git
 history to take it from: 1b8f645 is the last one before there were devices. It counted and told what the engine does
 now, so that the bars are for what has come since; but it knew nothing of who saved what, which costs, too.
@@ -24,7 +24,7 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-from benchmarks.programs import CASES
+from benchmarks.rows.dispatch import CASES
 
 ROOT = Path(__file__).parents[1]
 RESULT = Path("_build/bench/memory_costs.json")
@@ -127,9 +127,9 @@ def fastest(folders: dict[str, Path], rounds: int) -> dict[str, dict[str, float]
     for done in range(rounds):
         for name, path in folders.items():
             print(f"\rround {done + 1} of {rounds}: {name:12}", end="", file=sys.stderr, flush=True)
-            command = [sys.executable, "-m", "benchmarks.dispatch", "minitensor"]
+            command = [sys.executable, "-m", "benchmarks.worker", "dispatch", "minitensor"]
             answer = subprocess.run(command, cwd=path, check=True, capture_output=True, text=True)
-            for case, seconds in json.loads(answer.stdout).items():
+            for case, seconds in json.loads(answer.stdout.splitlines()[-1]).items():
                 found[name][case] = min(seconds, found[name].get(case, seconds))
     print("\r" + " " * 40, end="\r", file=sys.stderr)
     return found
@@ -137,7 +137,7 @@ def fastest(folders: dict[str, Path], rounds: int) -> dict[str, dict[str, float]
 
 def looking() -> dict[str, dict[str, float]]:
     """How -> case -> seconds, in this process, while somebody looks."""
-    from benchmarks.dispatch import seconds
+    from benchmarks.rows.dispatch import seconds
     from minitensor import memory
 
     profiled = memory.profile(lambda: seconds("minitensor"), show=False)

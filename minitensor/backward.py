@@ -277,7 +277,9 @@ def start_of(x: Tensor, given: Any, what: str) -> Start:
             f"to differentiate. Set stop_gradient=False on the leaves before computing."
         )
     if given is None:
-        return node, np.ones_like(x._array, order="C")
+        ones = np.empty_like(x._array, order="C")
+        ones.fill(1)
+        return node, ones
     if not isinstance(given, Tensor):
         raise TypeError(f"{what}: the gradient to begin with is a Tensor or None, not {type(given).__name__}")
     if gpu_of(given._array) is not gpu_of(x._array):

@@ -65,11 +65,15 @@ def _for_result(op: str, a: Array, numbers: list[Any], out: Array | None) -> Arr
 
 def scale_arguments(scale: Any, bias: Any, bias_after_scale: Any) -> tuple[Any, ...]:
     """Two numbers and a bool."""
+    if type(scale) is type(bias) is float:
+        return scale, bias, bool(bias_after_scale)
     return number("scale", "scale", scale), number("scale", "bias", bias), bool(bias_after_scale)
 
 
 def scale(a: Array, scale: Any, bias: Any, bias_after_scale: bool, out: Array | None = None) -> Array:
     """``scale * a + bias``, or ``scale * (a + bias)``."""
+    if bias == 0 and type(a) is np.ndarray and a.dtype in FLOATS:
+        return np.multiply(a, a.dtype.type(scale), out=out)
     _no_bools("scale", a)
     whole = [without_fraction(scale), without_fraction(bias)]
     a = _for_result("scale", a, whole, out)

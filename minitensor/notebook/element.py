@@ -21,7 +21,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from minitensor.notebook.embed import as_data, asset, page_script, prose
+from minitensor.notebook.embed import as_data, page_script, prose
+from minitensor.notebook.lighten import one_script
 from minitensor.notebook.v8 import Script
 
 WIDTH = 760  # pixels of a picture that stands in a page for the script's
@@ -34,17 +35,8 @@ _PARTS += ("figures-fits.js", "figures-meter.js", "figures.js")
 @cache
 def script_source() -> str:
     """The figures as one classic script, style sheet included. Loaded twice, the second copy does nothing."""
-    css = re.sub(r"/\*.*?\*/\s*", "", asset("figures.css"), flags=re.DOTALL)
-    body = "\n".join(asset(part) for part in _PARTS)
-    placeholder = "const STYLE = '';"
-    if body.count(placeholder) != 1:
-        raise RuntimeError(f"figures.js must hold {placeholder!r} exactly once: the style sheet goes there")
-    body = body.replace(placeholder, f"const STYLE = {json.dumps(css)};")
-    return (
-        "/* The figures of the book In Place. Licence: Apache-2.0. */\n"
-        "globalThis.memoryFigures ??= (() => {\n'use strict';\n"
-        f"{body}\nreturn {{ picture, sentence, tables, bytesText, render }};\n}})();\n"
-    )
+    exports = "picture, sentence, tables, bytesText, render"
+    return one_script("The figures", "memoryFigures", _PARTS, "figures.css", exports)
 
 
 def widget_source() -> str:

@@ -96,6 +96,19 @@ def _script(source: str) -> str:
     return "<script>\n" + source.replace("</", "<\\/") + "</script>\n"
 
 
+def whole_page(title: str, body: str, script: str) -> str:
+    """A page of its own that needs no other file and asks no host: `title` is text, `body` is HTML."""
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{html.escape(title)}</title>\n"
+        "<style>html { color-scheme: light dark } body { margin: 16px auto; max-width: 1100px; padding: 0 16px; "
+        "font-family: system-ui, sans-serif } "
+        "td, th, caption { padding: 2px 8px; text-align: left; vertical-align: top }</style></head>\n"
+        f"<body><main>\n{body}</main>\n{_script(script)}</body></html>\n"
+    )
+
+
 def as_data(data: dict[str, Any]) -> str:
     """The data of an element as JSON that may stand in an HTML page: nothing in it ends the script element early."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))

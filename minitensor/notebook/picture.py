@@ -18,34 +18,22 @@ programs of ten steps, 50 to 100 ms for eighty steps.
 from __future__ import annotations
 
 import json
-import re
 from functools import cache
 
-from minitensor.notebook.embed import asset
+from minitensor.notebook.lighten import one_script
 from minitensor.notebook.v8 import Script
 
 __all__ = ["available", "script_source", "svg", "text", "widget_source"]
 
 # In this order they are one program: later parts use earlier ones.
-_PARTS = ("replay", "kit", "plan", "memory", "history", "picture")
+_PARTS = ("replay", "kit", "plan", "memory", "history", "picture", "find", "ask", "legend")
 
 
 @cache
 def script_source() -> str:
     """The stage as one classic script, style sheet included. Loaded twice, the second copy does nothing."""
-    parts = [asset(f"stage-{part}.js") for part in _PARTS]
-    element = asset("stage.js")
-    css = re.sub(r"/\*.*?\*/\s*", "", asset("stage.css"), flags=re.DOTALL)
-    placeholder = "const STYLE = '';"
-    if element.count(placeholder) != 1:
-        raise RuntimeError(f"stage.js must hold {placeholder!r} exactly once: the style sheet goes there")
-    parts.append(element.replace(placeholder, f"const STYLE = {json.dumps(css)};"))
-    body = "\n".join(parts)
-    return (
-        "/* The stage of the book In Place. Licence: Apache-2.0. */\n"
-        "globalThis.memoryStage ??= (() => {\n'use strict';\n"
-        f"{body}\nreturn {{ picture, chart, text, render }};\n}})();\n"
-    )
+    names = [f"stage-{part}.js" for part in _PARTS] + ["stage.js"]
+    return one_script("The stage", "memoryStage", names, "stage.css", "picture, chart, text, answer, ways, render")
 
 
 def widget_source() -> str:

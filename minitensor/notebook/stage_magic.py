@@ -2,6 +2,7 @@
 
 * The cell means what it means without the magic: names, output, errors, the value of its last expression.
 * A cell that can not be traced runs all the same, and one line under it says why it is not traced.
+* With ``--compare`` the cell holds several variants (see ``stage_compare``) and leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -19,9 +20,11 @@ from IPython.core.error import UsageError
 from IPython.core.magic import Magics, cell_magic, magics_class, no_var_expand
 from IPython.display import display
 
-from minitensor.notebook.recording import record
+from minitensor.modes import POLICIES
 from minitensor.notebook.recording.hooks import awaits
-from minitensor.notebook.stage import Stage
+from minitensor.notebook.recording.record import LIMIT
+from minitensor.notebook.stage import Stage, checked_steps, run
+from minitensor.notebook.stage_compare import compare_parts
 
 
 class NotTraced:
@@ -43,6 +46,10 @@ _options = _Options(prog="%%stage", add_help=False)
 _options.add_argument("--title", help="names the stage to a screen reader and in print")
 _options.add_argument("--ask", help="a question to think about before stepping")
 _options.add_argument("--ignore", action="append", default=[], metavar="NAME", help="a name to leave out")
+_options.add_argument("--steps", type=int, default=LIMIT, metavar="N", help="record at most so many")
+_options.add_argument("--compare", action="store_true", help="the cell holds variants, each after a line `# --- label`")
+_options.add_argument("--policies", nargs="+", choices=list(POLICIES), default=[], help="a variant for each policy")
+_options.add_argument("--heading", help="of the table of variants")
 
 
 @magics_class
@@ -52,12 +59,23 @@ class StageMagic(Magics):
     @no_var_expand
     @cell_magic
     def stage(self, line: str, cell: str) -> None:
-        """%%stage [--title TEXT] [--ask TEXT] [--ignore NAME ...]: run the cell and show it step by step."""
+        """%%stage [--title TEXT] [--ask TEXT] [--ignore NAME ...] [--steps N]: run the cell and show it step by step.
+
+        %%stage --compare [--heading TEXT]: the cell holds variants, each after a line ``# --- label``; what stands
+        before the first belongs to all. %%stage --compare --policies NAME NAME ...: run it under each policy.
+        """
         __tracebackhide__ = True
         try:
             options = _options.parse_args(shlex.split(line))
-        except ValueError as error:  # a quote that is not closed
+            checked_steps(options.steps)
+        except ValueError as error:  # such as a quote that is not closed
             raise UsageError(f"%%stage: {error}") from None
+        if options.compare:
+            display(self._compared(options, cell))
+            return
+        alone = "--policies" if options.policies else "--heading" if options.heading else ""
+        if alone:
+            raise UsageError(f"%%stage: {alone} belongs to --compare: %%stage --compare {line}")
         source = self.shell.transform_cell(cell)
         reason = _reason_not_to_trace(cell, source)
         file = self.shell.compile.cache(source, self.shell.execution_count)
@@ -67,11 +85,12 @@ class StageMagic(Magics):
             finally:
                 display(NotTraced(reason))
             return
-        done = record.run(
+        done = run(
             source,
             self.shell.user_ns,
             file=file,
             ignore=frozenset(options.ignore),
+            limit=options.steps,
             flags=self.shell.compile.flags,
             show_last=not source.rstrip().endswith(";"),
         )
@@ -82,6 +101,18 @@ class StageMagic(Magics):
                 raise error
             finally:
                 del error  # the traceback leads to this frame, and the circle would keep tensors
+
+    def _compared(self, options: argparse.Namespace, cell: str) -> Stage:
+        return compare_parts(
+            cell,
+            self.shell,
+            policies=options.policies,
+            title=options.title,
+            ask=options.ask,
+            heading=options.heading,
+            ignore=frozenset(options.ignore),
+            limit=options.steps,
+        )
 
 
 def _reason_not_to_trace(cell: str, source: str) -> str:

@@ -167,7 +167,8 @@ def _sense(trace: dict) -> Iterator[str]:
 # Event -> the fields that refer to something an earlier event made, and its kind.
 _REFERS = {
     "write": {"storage": "storage"}, "tensor": {"storage": "storage"}, "name": {"tensor": "tensor"},
-    "retensor": {"id": "tensor", "storage": "storage"}, "unname": {"name": "name"}, "state": {"storage": "storage"},
+    "retensor": {"id": "tensor", "storage": "storage"}, "unname": {"name": "name"},
+    "state": {"storage": "storage", "after": "state"},
     "free": {"tensors": "tensor", "storages": "storage"}, "names": {"state": "state"},
     "save": {"node": "node", "state": "state", "storage": "storage"}, "release": {"ids": "save"},
     "preserve": {"id": "save", "storage": "storage"}, "stale": {"ids": "save"},
@@ -200,6 +201,9 @@ class _Replay:
             if step["peak"] < max(peak, step["allocated"]):
                 yield f"{here}: the peak, {step['peak']}, is below what was allocated or an earlier peak"
             peak = step["peak"]
+            for line, _ in step.get("passes", []):
+                if line > len(self.variant["code"]):
+                    yield f"{here}: a loop in line {line} of a program of {len(self.variant['code'])}"
             # a node may stand before the states it reads and makes, within its step
             self.promised = {event["id"] for event in step["events"] if event["do"] == "state"}
             for index, event in enumerate(step["events"]):
@@ -242,8 +246,9 @@ class _Replay:
             return
         yield from self._inside(event["cells"], storage["length"], at)
         yield from self._runs(event, storage, at)
-        if event["version"] <= self.versions[event["storage"]]:
-            yield f"{at}: version {event['version']} after version {self.versions[event['storage']]}"
+        before = self.versions[event["storage"]]
+        if event["version"] != before if "unversioned" in event else event["version"] <= before:
+            yield f"{at}: version {event['version']} after version {before}"
         self.versions[event["storage"]] = event["version"]
 
     def _inside(self, cells: dict, length: int, at: str) -> Iterator[str]:

@@ -33,7 +33,7 @@ def where(condition: Array, a: Any, b: Any) -> Array:
     ):
         return np.where(condition, a, b)
     bits, marks = _BITS[array.dtype], condition.view(np.int8)
-    out = np.empty_like(array)
+    out = np.empty_like(condition, dtype=array.dtype)
     chosen = out.view(bits)
     # A mark as an integer is 1 or 0; from there it is a step to all bits or none.
     if type(b) is int and b == 0:
@@ -88,9 +88,12 @@ def along(shape: tuple[int, ...], axis: Any) -> int:
 
 def to_extremes(g: Array, x: Array, out: Array, axis: Any, keepdim: bool) -> Array:
     """The gradient of max or min: to the elements equal to the result, in equal shares."""
-    at = x == spread(out, x.shape, axis, keepdim)
-    shares = at.sum(axis=axes(x.shape, axis), keepdims=True)
-    return where(at, spread(g, x.shape, axis, keepdim) / shares.astype(g.dtype), 0)
+    over = axes(x.shape, axis)
+    if not keepdim:
+        g, out = np.expand_dims(g, over), np.expand_dims(out, over)
+    at = x == out
+    shares = at.view(np.int8).sum(axis=over, dtype=np.int64 if x.size >> 31 else np.int32, keepdims=True)
+    return where(at, np.broadcast_to(g / shares.astype(g.dtype), x.shape), 0)
 
 
 def product_of_others(x: Array, axis: Any) -> Array:

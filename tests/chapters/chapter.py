@@ -43,8 +43,13 @@ def in_order() -> list[str]:
 
 
 def appendices() -> list[str]:
-    """The names of the appendices, which begin with a letter: they are looked up, not read through."""
-    return [name for name in _names() if not name[:2].isdigit()]
+    """The names of the appendices, which begin with a capital letter: they are looked up, not read through."""
+    return [name for name in _names() if re.match(r"[A-Z]_", name)]
+
+
+def guides() -> list[str]:
+    """The names of the pages beside the chapters: no number, no letter."""
+    return [name for name in _names() if name[0].islower()]
 
 
 def _names() -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.chapters.chapter import FOLDER, HEADER, Chapter, appendices, in_order
+from tests.chapters.chapter import FOLDER, HEADER, Chapter, appendices, guides, in_order
 
 FEWEST_WORDS, MOST_WORDS = 800, 1800
 RULES: list[Callable[[Chapter], str | None]] = []
@@ -137,6 +137,27 @@ APPENDIX_RULES: list[Callable[[Chapter], str | None]] = [
 ]
 
 
+# ---- a guide stands beside the chapters: it shows stages and leads to them ------------------------------------------
+
+
+def title_carries_no_number(guide):
+    if not re.match(r"\s*# [A-Z][^.]*$", guide.prose, re.MULTILINE):
+        return "the first line has to be '# ' and a title without a number"
+
+
+def shows_a_stage_of_any_kind(guide):
+    if not guide.cells_with("%%stage") and not guide.cells_with("stage."):
+        return "no cell shows a stage"
+
+
+GUIDE_RULES: list[Callable[[Chapter], str | None]] = [
+    title_carries_no_number,
+    shows_a_stage_of_any_kind,
+    follows_a_chapter,
+    expects_errors_by_name,
+]
+
+
 def faults(chapter: Chapter, rules: list[Callable[[Chapter], str | None]] = RULES) -> Iterator[str]:
     return (f"{check.__name__}: {fault}" for check in rules if (fault := check(chapter)))
 
@@ -151,8 +172,13 @@ def test_an_appendix_keeps_its_rules(name):
     assert list(faults(Chapter.read(name), APPENDIX_RULES)) == []
 
 
+@pytest.mark.parametrize("name", guides())
+def test_a_guide_keeps_its_rules(name):
+    assert list(faults(Chapter.read(name), GUIDE_RULES)) == []
+
+
 def test_the_contents_and_the_folder_name_the_same_chapters():
-    assert sorted([*in_order(), *appendices()]) == sorted(path.stem for path in FOLDER.glob("*.md"))
+    assert sorted([*in_order(), *appendices(), *guides()]) == sorted(path.stem for path in FOLDER.glob("*.md"))
 
 
 GOOD = (
@@ -276,3 +302,34 @@ def test_each_rule_of_an_appendix_speaks_when_it_is_broken(old, new, broken):
     assert old in GOOD_APPENDIX
     chapter = Chapter("Z_bad", GOOD_APPENDIX.replace(old, new))
     assert [fault.split(":")[0] for fault in faults(chapter, APPENDIX_RULES)] == [broken.__name__]
+
+
+GOOD_GUIDE = (
+    HEADER
+    + """
+# A title
+
+See [chapter 77](77_good.md).
+
+```{code-cell} ipython3
+stage.record("x = 1")
+```
+"""
+)
+GUIDE_BREAKS = [
+    ("# A title", "# 3. A title", title_carries_no_number),
+    ("stage.record", "record", shows_a_stage_of_any_kind),
+    ("[chapter 77](77_good.md)", "chapter 77", follows_a_chapter),
+    ("ipython3\n", "ipython3\n:tags: [raises-exception]\n\n", expects_errors_by_name),
+]
+
+
+def test_a_good_guide_has_no_faults():
+    assert list(faults(Chapter("good", GOOD_GUIDE), GUIDE_RULES)) == []
+
+
+@pytest.mark.parametrize("old, new, broken", GUIDE_BREAKS)
+def test_each_rule_of_a_guide_speaks_when_it_is_broken(old, new, broken):
+    assert old in GOOD_GUIDE
+    chapter = Chapter("bad", GOOD_GUIDE.replace(old, new))
+    assert [fault.split(":")[0] for fault in faults(chapter, GUIDE_RULES)] == [broken.__name__]

@@ -1,4 +1,4 @@
-"""Every chapter and appendix runs from top to bottom, in the environment that runs the tests.
+"""Every chapter, appendix and guide runs from top to bottom, in the environment that runs the tests.
 
 Building the book runs them all. Where it is built in the same run, each counts as it ran there.
 """
@@ -16,7 +16,7 @@ from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 
-from tests.chapters.chapter import FOLDER, ROOT, Chapter, appendices, in_order
+from tests.chapters.chapter import FOLDER, ROOT, Chapter, appendices, guides, in_order
 
 LONGEST = 15  # seconds for a chapter on two cores; longer is told, not refused
 BUILT = ROOT / "_build"
@@ -38,7 +38,7 @@ def runs_in_the_book(request: pytest.FixtureRequest) -> bool:
     return needed and request.getfixturevalue("building") == "done"
 
 
-@pytest.mark.parametrize("name", [*in_order(), *appendices()])
+@pytest.mark.parametrize("name", [*in_order(), *appendices(), *guides()])
 def test_a_chapter_runs(name, runs_in_the_book, tmp_path, monkeypatch):
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))  # none of the user's start-up scripts
     seconds = seconds_in_the_book(name) if runs_in_the_book else run(name)

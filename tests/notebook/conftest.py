@@ -1,4 +1,4 @@
-"""A recorder whose own mistakes fail the test, and a shell in which the magics are loaded."""
+"""A recorder whose own mistakes fail the test, a shell in which the magics are loaded, and cells of the stage."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
+import minitensor as mt
 from minitensor.notebook.recording import record
 
 
@@ -24,3 +25,18 @@ def shell() -> Iterator[InteractiveShell]:
     shell.run_line_magic("load_ext", "minitensor.notebook")
     yield shell
     InteractiveShell.clear_instance()
+
+
+@pytest.fixture
+def cell(shell, monkeypatch, capsys):
+    """Runs a cell; gives the result, the object that was displayed last, and the text it printed."""
+    shell.push({"mt": mt})
+    shown = []
+    monkeypatch.setattr("minitensor.notebook.stage_magic.display", shown.append)
+
+    def run(text: str):
+        shown.clear()
+        result = shell.run_cell(text, store_history=True)
+        return result, shown[-1] if shown else None, capsys.readouterr().out
+
+    return run

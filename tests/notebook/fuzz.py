@@ -31,25 +31,87 @@ GRADIENT = (
 )  # fmt: skip
 
 
+# Tensors that go to another storage, memory that is shared with numpy, layers written by hand, optimizers.
+RARER = (
+    "{x}.cast_('float64')", "{x}.cast_('float32')", "{x}.resize_([2])", "{x}.resize_([3, 3])", "{x}.set_({y})",
+    "{x}.set_({y}.detach(), [2], [1], 1)", "{x}.apply_(lambda x: x * 2)",
+    "{x} = mt.from_numpy(np.ones(4, 'float32'))", "{x} = mt.from_numpy(n)", "n = {x}.numpy(share=True)",
+    "n = {x}.detach().numpy(share=True)", "n[0] = 5", "n[...] = 3", "n = np.ones((2, 3), 'float32')", "del n",
+    "{x} = Double.apply({y})", "{x} = Add.apply({y}, {x})", "Scale.apply({x})", "{x}, {y} = Both.apply({x}, {y})",
+    "mt.optimizer.SGD(0.1, [{x}]).step()", "opt = mt.optimizer.Adam(0.1, [{x}])", "opt.step()",
+    "{x} = mt.grad({y}.sum(), {x}, create_graph=True)[0]", "{x}._bump_inplace_version()", "{x} = {y}.data",
+    "{x}.data = {y}", "{x} = torch.as_tensor(n)", "{x}.grad.add_(1)", "{x} = {y}.grad",
+)  # fmt: skip
+
+LAYERS = """\
+import numpy as np
+import minitensor.torch as torch
+n = np.zeros(4, 'float32')
+class Double(mt.autograd.PyLayer):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * 2
+    @staticmethod
+    def backward(ctx, g):
+        ctx.saved_tensor()
+        return g * 2
+class Add(mt.autograd.PyLayer):
+    @staticmethod
+    def forward(ctx, x, y):
+        z = x + y
+        ctx.save_for_backward(z)
+        return z
+    @staticmethod
+    def backward(ctx, g):
+        ctx.saved_tensor()
+        return g, g
+class Scale(mt.autograd.PyLayer):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        x.scale_(3)
+        return x
+    @staticmethod
+    def backward(ctx, g):
+        return g * 3
+class Both(mt.autograd.PyLayer):
+    @staticmethod
+    def forward(ctx, x, y):
+        ctx.save_for_backward(x, y)
+        return x * y, x + y
+    @staticmethod
+    def backward(ctx, g, h):
+        x, y = ctx.saved_tensor()
+        return g * y + h, g * x + h
+"""
+
 POLICY = "with mt.set_inplace_policy('copy_on_write'):"
 
 
-def program(seed: int) -> str:
-    """A program of 5 to 25 lines. Lines that raise are caught, so that it runs on."""
+def program(seed: int, rarer: bool = False) -> str:
+    """A program of 5 to 25 lines. Lines that raise are caught, so that it runs on.
+
+    Args:
+        rarer: mix in what changes more than numbers: other storages, shared memory, layers of one's own.
+    """
     draw = random.Random(seed)
     makes = draw.choice([MAKES, MAKES[:1] + MAKES[4:5], ("mt.rand([4])", "mt.ones([1])")])
     lines = [f"{name} = {draw.choice(makes)}" for name in NAMES]
-    for name in draw.sample(NAMES, draw.randint(0, 3)):
+    for name in draw.sample(NAMES, draw.randint(2, 5) if rarer else draw.randint(0, 3)):
         lines += ["try:", f"    {name}.stop_gradient = False", f"    {name} = {name} * {draw.choice(('1', '2', name))}"]
         lines.append("except TypeError: pass")
-    for _ in range(draw.randint(3, 20)):
-        lines += _lines(draw, 0)
-    return "try:\n    pass\nexcept ValueError:\n    pass\n" + "\n".join(lines) + "\n"
+    for _ in range(draw.randint(20, 45) if rarer else draw.randint(3, 20)):
+        lines += _lines(draw, 0, rarer)
+    start = (LAYERS if rarer else "") + "try:\n    pass\nexcept ValueError:\n    pass\n"
+    return start + "\n".join(lines) + "\n"
 
 
-def _lines(draw: random.Random, depth: int) -> list[str]:
-    what = draw.random()
+def _lines(draw: random.Random, depth: int, rarer: bool) -> list[str]:
     x, y, z = draw.choice(NAMES), draw.choice(NAMES), draw.choice(NAMES)
+    what = draw.random()
+    if rarer and draw.random() < 0.35:
+        return ["try:", "    " + draw.choice(RARER).format(x=x, y=y), "except Exception: pass"]
     if what < 0.22:
         line = f"{z} = " + draw.choice(NORMAL)
     elif what < 0.42:
@@ -61,7 +123,7 @@ def _lines(draw: random.Random, depth: int) -> list[str]:
     elif what < 0.85:
         line = f"del {x}"
     elif depth < 2:
-        inside = [f"    {line}" for _ in range(draw.randint(1, 3)) for line in _lines(draw, depth + 1)]
+        inside = [f"    {line}" for _ in range(draw.randint(1, 3)) for line in _lines(draw, depth + 1, rarer)]
         head = draw.choice(
             [
                 "with mt.no_grad():",

@@ -49,7 +49,7 @@ def show_the_end(stage: Locator) -> None:
 def _step_one_variant(page: Page, stage: Locator, handle: ElementHandle) -> int:
     """Every step has to move the slider by one, to name itself, and to say something."""
     _tab_to(page, handle, "range", "Tab")
-    slider = stage.locator("input[type=range]")
+    slider = stage.locator(".time input")
     page.keyboard.press("Home")
     first, last = (int(slider.get_attribute(end)) for end in ("min", "max"))
     at, name, _ = handle.evaluate(SHOWN)

@@ -98,15 +98,30 @@ const looksOutside = () => [...document.querySelectorAll('main > :not(memory-sta
   return [el.tagName, s.color, s.fontSize, s.fontFamily, s.padding, s.backgroundColor, s.fill];
 });
 
-/** The picture on the page, and `svg` as the same browser would write it down. */
+/** The picture on the page, and `svg` as the same browser would write it down, less its style sheet: the stage has that already. */
 function drawnAnd(svg) {
   const box = document.createElement('div');
   box.innerHTML = svg;
+  box.querySelector('style').remove();
   return [inside('.pic').innerHTML, box.innerHTML];
 }
 
+/** Where a group of the picture can be hit: the middle of its first filled shape. */
+function placeOf(selector) {
+  const b = inside(`.pic ${selector}`).querySelector('rect').getBoundingClientRect();
+  return [b.x + b.width / 2, b.y + Math.min(6, b.height / 2)];
+}
+
+/** What the picture rings: the captions and names inside of it, and the ids of its groups. */
+const ringed = () => [...host().shadowRoot.querySelectorAll('.pic [data-storage], .pic [data-tensor], .pic [data-saved], .pic [data-node]')]
+  .filter(el => [...el.children].some(x => x.tagName === 'rect' && x.style.stroke.includes('--focus')) || [...el.querySelectorAll(':scope > g:not([data-storage], [data-tensor], [data-saved], [data-node]) > rect')].some(x => x.style.stroke.includes('--focus')))
+  .map(el => el.dataset.storage ?? el.dataset.tensor ?? el.dataset.saved ?? el.dataset.node);
+
+/** What the legend shows, row by row, and whether each row has something drawn. */
+const legend = () => [...host().shadowRoot.querySelectorAll('.legend li')].map(li => [li.textContent, li.querySelector('svg :is(path, rect, text, circle)') !== null]);
+
 const nameOf = el => el.getAttribute('aria-label') || el.closest('label')?.textContent || el.querySelector('caption, summary')?.textContent || el.textContent;
-const keepsKeys = () => [host(), ...host().shadowRoot.querySelectorAll('button, input, summary')].map(el => el.hasAttribute('data-lm-suppress-shortcuts'));
+const keepsKeys = () => [host(), ...host().shadowRoot.querySelectorAll('button, input, select, summary')].map(el => el.hasAttribute('data-lm-suppress-shortcuts'));
 const focused = () => host().shadowRoot.activeElement;
 const colours = () => [getComputedStyle(inside('.stage')).backgroundColor, getComputedStyle(inside('.pic svg text')).fill];
 
@@ -115,4 +130,15 @@ function modelOf(first) {
   let now = first;
   const listeners = {};
   return { listeners, get: () => now, on(name, f) { listeners[name] = f; }, off(name) { delete listeners[name]; }, set(trace) { now = trace; listeners['change:trace']?.(); } };
+}
+
+/** Steps whose picture differs from a fresh one's when they are looked at backward, and in leaps, on one trace. */
+function differOutOfOrder(trace) {
+  const draw = (t, variant, step) => memoryStage.picture(t, { variant, step, width: 500 }), found = [];
+  trace.variants.forEach((v, variant) => {
+    const n = v.steps.length, orders = [v.steps.map((_, k) => n - 1 - k), v.steps.map((_, k) => k * 7 % n), v.steps.map((_, k) => k)];
+    const fresh = new Map(), once = k => fresh.get(k) ?? fresh.set(k, draw(structuredClone(trace), variant, k)).get(k);
+    for (const order of orders) for (const k of order.filter((_, i) => n < 20 || i % 5 === 0)) if (draw(trace, variant, k) !== once(k)) found.push(`${v.id} step ${k + 1}`);
+  });
+  return found;
 }

@@ -75,6 +75,12 @@ OF_SHAPE = {
     "a shape that is text": lambda t, s: s[0]["events"][1].update(shape="[3]"),
     "stale without saying why": lambda t, s: s[3]["events"][1].pop("lost"),
     "stale, but nothing is": lambda t, s: s[3]["events"][1].update(ids=[]),
+    "a storage that is borrowed, but not": lambda t, s: s[0]["events"][0].update(borrowed=False),
+    "an array of a library nobody knows": lambda t, s: s[0]["events"][1].update(outside="abacus"),
+    "a write that is unversioned, but not": lambda t, s: s[3]["events"][0].update(unversioned=False),
+    "a loop without a pass": lambda t, s: s[0].update(passes=[[1]]),
+    "pass 0": lambda t, s: s[0].update(passes=[[1, 0]]),
+    "passes of no loop": lambda t, s: s[0].update(passes=[]),
     "a copy that is not true": lambda t, s: s[2]["events"][5].update(copy=False),
 }
 OF_SENSE = {
@@ -87,6 +93,11 @@ OF_SENSE = {
     "a write outside": lambda t, s: s[3]["events"][0]["cells"].update({"3": "1"}),
     "a range outside": lambda t, s: s[3]["events"][0].update(ranges=[[0, 3]]),
     "a write that leaves the version": lambda t, s: s[3]["events"][0].update(version=0),
+    "an unversioned write that raises the version": lambda t, s: s[3]["events"][0].update(unversioned=True),
+    "a loop after the end of the program": lambda t, s: s[0].update(passes=[[1, 1], [6, 1]]),
+    "a state after one that is not there": lambda t, s: next(
+        event for event in s[0]["events"] + s[1]["events"] if event["do"] == "state"
+    ).update(after="q@0"),
     "a value outside": lambda t, s: s[0]["events"][0]["values"].update({"3": "1"}),
     "a tensor on no storage": lambda t, s: s[0]["events"][1].update(storage="9"),
     "a name of no tensor": lambda t, s: s[0]["events"][2].update(tensor="nobody"),
@@ -119,6 +130,19 @@ def test_what_the_schema_cannot_say_is_found_too(fault):
     trace = spoiled(OF_SENSE[fault])
     assert REAL.is_valid(trace), "planted one fault too many"
     assert list(problems(trace))
+
+
+def test_what_others_do_to_memory_may_be_told():
+    def change(trace, steps):
+        steps[0].update(passes=[[1, 1], [2, 7]])
+        storage, tensor = steps[0]["events"][:2]
+        storage.update(borrowed=True)
+        tensor.update(outside="numpy")
+        write = steps[3]["events"][0]
+        write.update(unversioned=True, version=write["version"] - 1)
+
+    trace = spoiled(change)
+    assert REAL.is_valid(trace) and list(problems(trace)) == []
 
 
 @pytest.mark.parametrize("value", [None, 7, "trace", [], {}, {"schema": "stage/1"}])

@@ -3,20 +3,11 @@
 const FIGURE_CSS = `${themeCss('.memory-figure-picture')}.memory-figure-picture{display:block;max-width:100%;height:auto;overflow:visible}` +
   '.memory-figure-picture text{white-space:pre}.memory-figure-picture [data-pick]{cursor:pointer}@media print{.memory-figure-picture *{print-color-adjust:exact;-webkit-print-color-adjust:exact}}';
 
-/** Text without the backticks that mark code. */
-const plain = s => s.replace(/`([^`]+)`/g, '$1');
-/** `code` -> <code>code</code>, everything else as text. */
-const marked = s => esc(s).replace(/`([^`]+)`/g, '<code>$1</code>');
-
 /** Puts values into a template: "{a} of {b}". A value is put in once, whatever it holds. */
 const fill = (template, values) => template.replace(/\{(\w+)\}/g, (whole, key) => values[key] ?? whole);
 
-/** An id that is the same in every run and different for different figures of one page (FNV-1a). */
-function uidOf(...parts) {
-  let h = 0x811c9dc5;
-  for (const c of parts.join(' ')) h = Math.imul(h ^ c.codePointAt(0), 0x01000193) >>> 0;
-  return `f${h.toString(36)}`;
-}
+/** An id that is the same in every run and different for different figures of one page. */
+const uidOf = (...parts) => `f${hashOf(parts.join(' '))}`;
 
 function svgOf(W, H, label, defs, body) {
   H = Math.ceil(H);

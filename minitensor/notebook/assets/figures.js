@@ -96,21 +96,10 @@ function define() {
       this.wish?.(this.at);                           // a live kernel may have more to tell about what was chosen
     }
 
-    /** Follows the page's theme and the column's width, and shows all words on paper. */
     watch() {
       this.unwatch?.();
-      const theme = () => {
-        const html = document.documentElement.dataset.theme, lab = document.body.dataset.jpThemeLight;
-        this.$('.frame').dataset.theme = html === 'dark' || html === 'light' ? html : lab ? (lab === 'false' ? 'dark' : 'light') : '';
-      };
       const fitWidth = () => { const w = this.$('.frame').clientWidth; if (w && w !== this.width) { this.width = w; this.draw(); } };
-      const seen = new MutationObserver(theme), size = new ResizeObserver(fitWidth), paper = () => { this.$('.numbers').open = true; this.fillWords(); };
-      for (const el of [document.documentElement, document.body]) seen.observe(el, { attributes: true, attributeFilter: ['data-theme', 'data-jp-theme-light'] });
-      size.observe(this.$('.frame'));
-      addEventListener('beforeprint', paper);
-      this.unwatch = () => { seen.disconnect(); size.disconnect(); removeEventListener('beforeprint', paper); };
-      theme();
-      fitWidth();
+      this.unwatch = followPage(this.$('.frame'), fitWidth, () => { this.$('.numbers').open = true; this.fillWords(); });   // on paper all words are shown
     }
 
     show() {

@@ -12,31 +12,37 @@ function generationsOf(plan) {
   const generations = [];
   plan.genAt = plan.runs.map(frames => {
     const ends = frames.at(-1).nodes;                 // knows of every node when backward last passed it
+    const genAt = [];
     let gen = 0, mine = [];
-    return frames.map(f => {
-      const fresh = [...f.nodes.values()].filter(n => Math.max(0, n.born) === f.step);
-      const made = new Set(mine.map(n => n.out)), spent = n => ends.get(n.id).ran === undefined || ends.get(n.id).ran < f.step;
-      const over = mine.length && mine.every(spent) && mine.some(n => ends.get(n.id).ran !== undefined || f.nodes.get(n.id).dropped !== undefined);
-      if (over && fresh.length && !fresh.some(n => n.ins.some(s => made.has(s)))) { gen += 1; mine = []; }
-      mine.push(...fresh);
-      return gen;
+    frames.walk((f, k) => {
+      const fresh = touchedOf(f.nodes).filter(n => Math.max(0, n.born) === k);
+      if (fresh.length) {
+        const made = new Set(mine.map(n => n.out)), spent = n => ends.get(n.id).ran === undefined || ends.get(n.id).ran < k;
+        const over = mine.length && mine.every(spent) && mine.some(n => ends.get(n.id).ran !== undefined || f.nodes.get(n.id).dropped !== undefined);
+        if (over && !fresh.some(n => n.ins.some(s => made.has(s)))) { gen += 1; mine = []; }
+        mine.push(...fresh);
+      }
+      genAt.push(gen);
     });
+    return genAt;
   });
-  plan.runs.forEach((frames, v) => frames.forEach((f, k) => {
-    const g = plan.genAt[v][k], gen = generations[g] ??= { nodes: new Map(), ops: new Map(), states: new Map(), families: new Map(), grads: new Map(), words: new Map(), who: new Set() };
-    for (const n of f.nodes.values()) {
+  plan.runs.forEach((frames, v) => frames.walk((f, k) => {
+    const g = plan.genAt[v][k], begins = plan.genAt[v][k - 1] !== g;
+    const gen = generations[g] ??= { nodes: new Map(), ops: new Map(), states: new Map(), families: new Map(), grads: new Map(), words: new Map(), who: new Set() };
+    const saidAnew = touchedOf(f.tensors).map(t => f.nodes.get(t.node)).filter(Boolean);
+    for (const n of [...touchedOf(f.nodes), ...saidAnew]) {
       if (!drawnIn(plan, v, g, n)) continue;
       if (!gen.nodes.has(n.id)) gen.nodes.set(n.id, n);
-      if (n.changed === k || k === 0) entry(gen.ops, n.id, () => [])[v] = n.op;
+      entry(gen.ops, n.id, () => [])[v] = n.op;
       entry(gen.words, n.id, () => new Set()).add(savedWords(f, n).text);
     }
-    for (const s of f.states.values()) {
+    for (const s of begins ? f.states.values() : touchedOf(f.states)) {
       if (s.dropped !== undefined && plan.genAt[v][s.dropped] < g) continue;
       gen.states.set(s.id, s);
       if (s.grad) entry(gen.grads, s.id, () => new Set()).add(s.grad);
-      if (whoText(f, s)) gen.who.add(s.id);
     }
-    for (const fam of f.families.values()) gen.families.set(fam.id, fam);
+    if (begins || f.names.touched.size || f.states.touched.size) for (const id of gen.states.keys()) if (!gen.who.has(id) && f.states.has(id) && whoText(f, f.states.get(id))) gen.who.add(id);
+    for (const fam of begins ? f.families.values() : touchedOf(f.families)) gen.families.set(fam.id, fam);
   }));
   for (const gen of generations) if (gen) fold(gen);
   return plan.generations = generations;
@@ -312,18 +318,30 @@ const stateFor = (p, f, gen) => {
   return f.states.get(done ? done.out : p.key);
 };
 
+/** What is written at the foot of a family's frame, and where: the longest text that no line runs through and no box stands in. */
+function familyLabel(fam, band, x1, right, top, bottom, W) {
+  const inside = p => p.y + BOX_H / 2 > top && p.y - BOX_H / 2 < bottom, beside = band.spots.filter(p => inside(p) && p.x - p.w / 2 > right - 7).map(p => p.x - p.w / 2 - 6);
+  const lines = band.edges.flatMap(e => { const at = pointsOf(e, band); return at.slice(1).map(([x, y], i) => [x, at[i][0], y, at[i][1]]); });
+  const crossing = lines.filter(([, , a, b]) => Math.min(a, b) < bottom - 2 && Math.max(a, b) > bottom - 20).map(([a, b]) => [Math.min(a, b) - 5, Math.max(a, b) + 5]);
+  const most = Math.min(W - 0.5, ...beside) - 8;
+  for (const text of [`one history for ${andList(fam.names)}`, `one history: ${fam.names.join(', ')}`, 'one history']) {
+    const w = widthOf(text, { size: 12 }), x = [x1 + 10, ...crossing.map(c => c[1])].sort((a, b) => a - b).find(x => x >= x1 + 10 && x + w <= most && !crossing.some(([a, b]) => a < x + w && x < b));
+    if (x !== undefined) return [text, x];
+  }
+  return ['', x1];
+}
+
 function drawBand(gen, band, f, W) {
   const k = f.step;
   let out = '';
   for (const fam of f.families.values()) {
     const spots = fam.states.map(s => band.at.get(s)).filter(p => p && !p.ghost && f.states.has(p.key));
     if (!spots.length || fam.names.length < 2) continue;
-    const rows = spots.map(p => p.row), names = fam.names.join(' and '), x1 = Math.max(0.5, Math.min(...spots.map(p => p.x - p.slot / 2)) - 7);
-    const label = [`one history for ${names}`, `one history: ${fam.names.join(', ')}`, 'one history'].find(t => x1 + widthOf(t, { size: 12 }) + 20 < W) ?? '';
-    const x2 = Math.min(W - 0.5, Math.max(...spots.map(p => p.x + p.slot / 2 + 7), x1 + widthOf(label, { size: 12 }) + 20));
+    const rows = spots.map(p => p.row), x1 = Math.max(0.5, Math.min(...spots.map(p => p.x - p.slot / 2)) - 7), right = Math.max(...spots.map(p => p.x + p.slot / 2 + 7));
     const top = Math.min(...rows.map(r => band.rowY[r])) - Math.max(BOX_H / 2 + 7, ...spots.map(p => p.low && !p.below ? p.lift + 41 : 0));
     const bottom = Math.max(...rows.map(r => band.rowY[r])) + Math.max(BOX_H / 2, ...spots.map(p => (p.below ? p.lift + 36 : PILL_H / 2) + (gen.who.has(p.key) ? 20 : 0))) + 22;
-    out += R(x1, top, x2 - x1, bottom - top, `fill:${C('wash')};${stroke('line', 1, '2 3')}`, 6) + T(x1 + 10, bottom - 7, label, { size: 12, color: 'muted', max: x2 - x1 - 16 });
+    const [label, lx] = familyLabel(fam, band, x1, right, top, bottom, W), x2 = Math.min(W - 0.5, Math.max(right, lx + widthOf(label, { size: 12 }) + 10));
+    out += R(x1, top, x2 - x1, bottom - top, `fill:${C('wash')};${stroke('line', 1, '2 3')}`, 6) + T(lx, bottom - 7, label, { size: 12, color: 'muted' });
   }
   for (const e of band.edges) {
     const node = e.out ? e.from : e.to, members = membersOf(node.key, f);
@@ -335,6 +353,7 @@ function drawBand(gen, band, f, W) {
   for (const p of band.spots) {
     if (p.node) { const members = membersOf(p.key, f); if (members.length) out += drawItem(f, members, p); continue; }
     const s = stateFor(p, f, gen), makers = gen.items.filter(i => i.out === p.key);
+    if (p.ghost && !band.spots.some(q => q.node && q.key.ins.includes(p.key) && membersOf(q.key, f).length)) continue;
     if (s && (!makers.length || makers.some(i => membersOf(i, f).length))) out += drawState(f, s, p, W);
   }
   return out;
@@ -367,7 +386,9 @@ function drawItem(f, members, p) {
     T(mid, y + 34, many && running ? `${n.op}, ${members.indexOf(n) + 1} of ${members.length}` : where, { size: 12, anchor: 'middle', color: failed ? 'paper' : 'muted', max }) +
     P(`M${px(x + 8)} ${px(y + 41)}H${px(x + w - 8)}`, stroke(failed ? 'paper' : stale ? 'red' : 'rule', 1)) +
     T(mid, y + 55, said, { size: 12, anchor: 'middle', bold: Boolean(stale), color: failed ? 'paper' : stale ? 'red' : kept && !dropped ? 'ink' : 'muted', max });
-  return fade(fresh, stale ? out + cross(x + w, y, 4) : out);
+  if (stale) out += cross(x + w, y, 4);
+  if (members.some(m => f.lit?.nodes.has(m.id))) out += ring(x, y, w, BOX_H, 12);
+  return standsFor({ node: members.map(m => m.id) }, fresh, out);
 }
 
 /** "a@0": filled while those numbers are in memory, hollow and struck through once they are gone. */

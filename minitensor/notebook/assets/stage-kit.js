@@ -26,6 +26,17 @@ function themeCss(sel) {
 const C = token => `var(--${token},${LIGHT[token]})`;
 
 const esc = s => String(s).replace(/[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g, '\ufffd').replace(/[&<>"']/g, c => `&#${c.charCodeAt(0)};`);
+/** Text without the backticks that mark code; the same text with `code` as <code>code</code> and everything else as text. */
+const plain = s => s.replace(/`([^`]+)`/g, '$1');
+const marked = s => esc(s).replace(/`([^`]+)`/g, '<code>$1</code>');
+
+/** FNV-1a, for ids that are the same in every run and different on one page. */
+function hashOf(s) {
+  let h = 0x811c9dc5;
+  for (let i = 0; i < s.length; i++) h = Math.imul(h ^ s.charCodeAt(i), 0x01000193) >>> 0;
+  return h.toString(36);
+}
+
 const px = v => Math.round(v * 10) / 10;
 const list = a => `[${a.join(', ')}]`;
 
@@ -113,4 +124,21 @@ function stripesDef(uid, hues) {
   const w = 7;
   return `<pattern id="${uid}s${hues.join('-')}" width="${w * hues.length}" height="20" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">` +
     hues.map((h, i) => R(i * w, 0, w + .4, 20, `fill:${C(`t${colorOf(h)}`)}`) + R(i * w, 0, .9, 20, `fill:${C('line')};opacity:.75`)).join('') + '</pattern>';
+}
+
+/* ---- an element on a page ---- */
+
+/** Follows the page's theme, the width of the column, and printing, until the function it returns is called. */
+function followPage(frame, fitWidth, onPaper) {
+  const theme = () => {
+    const html = document.documentElement.dataset.theme, lab = document.body.dataset.jpThemeLight;
+    frame.dataset.theme = html === 'dark' || html === 'light' ? html : lab ? (lab === 'false' ? 'dark' : 'light') : '';
+  };
+  const seen = new MutationObserver(theme), size = new ResizeObserver(fitWidth);
+  for (const el of [document.documentElement, document.body]) seen.observe(el, { attributes: true, attributeFilter: ['data-theme', 'data-jp-theme-light'] });
+  size.observe(frame);
+  addEventListener('beforeprint', onPaper);
+  theme();
+  fitWidth();
+  return () => { seen.disconnect(); size.disconnect(); removeEventListener('beforeprint', onPaper); };
 }

@@ -1,6 +1,7 @@
 /* The picture of memory: names -> tensors -> storages, left to right; on a narrow picture each storage stands above its tensors. */
 
 const CELL_H = 34, TRACK = 13, PAD = 7, CAPTION = 26, INDEX_H = 15, MOST_ROWS = 8;
+const KEPT_ROOM = { wide: 640, narrow: 520 };        // room kept for storages still to come: what follows stands still in most programs, and never far away
 const FIELDS = { shape: t => list(t.shape), strides: t => list(t.strides), offset: t => String(t.offset) };
 
 /** Columns and sizes for a width, from the widest texts that will ever be shown. */
@@ -17,7 +18,7 @@ function layColumns(plan, W) {
   const { texts } = plan, narrow = W < 580;
   const widest = (set, font) => Math.max(0, ...[...set].map(s => widthOf(s, font)));
   const capsule = texts.op.size ? Math.max(72, widest(texts.op, { size: 12, mono: true }) + 12, widest(texts.kept, { size: 12 }) + 12) : 0;
-  const nameW = Math.min(narrow ? (W < 340 ? 74 : 92) : 124, Math.max(narrow ? 40 : 64, capsule, widest(texts.name, { size: 15, mono: true, bold: true }) + 2));
+  const nameW = Math.min(narrow ? (W < 340 ? 74 : 92) : Math.max(124, W / 5), Math.max(narrow ? 40 : 64, capsule, widest(texts.name, { size: 15, mono: true, bold: true }) + 2));
   const fields = ['shape', 'strides', 'offset', 'version'];
   if ([...texts.dtype].some(d => d !== 'float32')) fields.push('dtype');
   if ([...texts.gradient].some(g => g !== 'no')) fields.push('gradient');
@@ -73,6 +74,14 @@ function fixedGroup(g, here, v) {
   return { g, rows: shown, lines: g.lines };
 }
 
+/** A group that tells a script what it stands for: data-storage, data-tensor, data-saved, data-node; of several, ids in a row. */
+const standsFor = (who, fresh, svg) => `<g${Object.entries(who).map(([key, ids]) => ` data-${key}="${esc([].concat(ids).join(' '))}"`).join('')}${fresh ? ' class="new"' : ''}>${svg}</g>`;
+
+/** Marks what refers to the bytes asked for. */
+const ring = (x, y, w, h, round = 6, air = 2) => R(x - air, y - air, w + 2 * air, h + 2 * air, `fill:none;${stroke('focus', 3)}`, round);
+
+const WORD = /[\p{L}_][\p{L}\p{N}_]*/gu;
+
 /** The storages to draw in this frame, each with its rows and the number of lines they take. */
 function groupsAt(plan, f, v, unfold) {
   const here = rowsAt(f), groups = [];
@@ -84,6 +93,7 @@ function groupsAt(plan, f, v, unfold) {
     return { groups, folded: [] };
   }
   const shown = it => it.freed === undefined || it.freed === f.step;
+  const words = new Set(plan.codes[v].slice(f.line - 1, f.end).flatMap(text => text.match(WORD) ?? []));   // what the line speaks of folds last
   for (const [id, rows] of here) {
     const st = f.storages.get(id);
     if (!shown(st)) continue;
@@ -95,10 +105,11 @@ function groupsAt(plan, f, v, unfold) {
     });
     const stale = kept.some(r => isStale(r.t));
     const touched = Math.max(st.changed, ...kept.flatMap(r => [r.t.changed, ...r.names.map(n => n.changed)]));
-    groups.push({ g: plan.groups.get(id), st, rows: kept, lines: Math.max(1, lines), touched: stale ? f.step : touched });
+    const isMeant = kept.some(r => r.names.some(n => words.has(n.name.match(WORD)?.[0])));
+    groups.push({ g: plan.groups.get(id), st, rows: kept, lines: Math.max(1, lines), touched: stale ? f.step : Math.max(touched, isMeant ? f.step - .5 : -1) });
   }
   if (unfold || groups.reduce((n, x) => n + x.lines, 0) <= MOST_ROWS) return { groups, folded: [] };
-  let room = MOST_ROWS;                               // what this step touched is always shown; then the latest that fit
+  let room = MOST_ROWS;                               // what this step touched is always shown; then what its line names, then the latest, as they fit
   const open = new Set(groups.filter(x => x.touched === f.step));
   for (const x of open) room -= x.lines;
   for (const x of [...groups].sort((a, b) => b.touched - a.touched)) if (!open.has(x) && x.lines <= room) { open.add(x); room -= x.lines; }
@@ -112,11 +123,14 @@ function drawMemory(plan, f, v, W, uid, unfold) {
     out += T(0, 12, 'names', { bold: true }) + T(c.box, 12, 'tensors', { bold: true }) + T(c.st - 10, 12, 'storages', { bold: true });
     for (const col of c.columns ?? []) out += T(c.box + col.x, 34, col.key, { size: 12, color: 'muted' });
   }
-  // no room is kept for what is still to come: the history follows at once
-  for (const group of groups.slice(0, groups.findLastIndex(x => x.st) + 1)) {
+  const here = groups.findLastIndex(x => x.st), kept = KEPT_ROOM[c.narrow ? 'narrow' : 'wide'];
+  let height = y;
+  groups.forEach((group, i) => {
     out += drawGroup(plan, f, group, c, y, W, uid, defs);
     y += slotHeight(group, c, W);
-  }
+    if (i <= here || y <= kept) height = y;
+  });
+  y = plan.fixed ? height : Math.max(y, kept - (folded.length ? 44 : 0));
   if (folded.length) {
     const bytes = folded.reduce((sum, x) => sum + x.st.bytes, 0);
     const names = folded.flatMap(x => x.rows.flatMap(r => r.names.map(n => n.name)));
@@ -133,16 +147,21 @@ function measureGroup({ g, rows, lines }, c, W) {
   const lanes = [...new Set(rows.map(r => r.line))].sort((a, b) => a - b), rank = new Map(lanes.map((line, i) => [line, i]));
   const arrows = c.narrow ? arrowsFor(lanes.length) : 0;
   const cells = cellsOf(g, Math.floor(c.narrow ? W - 24 - arrows : W - c.st - 12));
-  const reach = new Map(lanes.map(line => [line, new Set()]));
-  for (const r of rows) for (const t of r.looks.values()) for (const p of piecesOf(cells, t)) reach.get(r.line).add(p.line);
+  const reach = new Map(lanes.map(line => [line, new Set()])), counted = new Set();
+  for (const r of rows) for (const t of r.looks.values()) {
+    for (const p of piecesOf(cells, t)) reach.get(r.line).add(p.line);
+    if (t.shape.includes(0)) reach.get(r.line).add(0);
+    else if (runsText(t)) counted.add(r.line);        // what is said of its runs stands under its track
+  }
   const lineTop = [], indexH = cells.indexed ? INDEX_H : 0, laneOf = new Map(lanes.map(line => [line, []]));
   let y = PAD;
   for (let l = 0; l < Math.max(1, cells.lines); l++) {
     lineTop.push(y + indexH);
     const mine = lanes.filter(line => reach.get(line).has(l));
     if (c.narrow) mine.reverse();                     // so that no arrow crosses another
-    mine.forEach((line, lane) => { laneOf.get(line)[l] = y + indexH + CELL_H + 5 + lane * TRACK; });
-    y += indexH + CELL_H + 5 + Math.max(cells.lines > 1 ? 0 : 1, mine.length) * TRACK - 5 + (l + 1 < cells.lines ? 8 : 0);
+    y += indexH + CELL_H + 5;
+    for (const line of mine) { laneOf.get(line)[l] = y; y += TRACK + (counted.has(line) ? 15 : 0); }
+    y += (mine.length || cells.lines > 1 ? 0 : TRACK) - 5 + (l + 1 < cells.lines ? 8 : 0);
   }
   const bottom = y + CAPTION, firstTrack = lineTop[0] + CELL_H + 9;
   const rowsTop = c.narrow ? bottom + 8 : Math.max(0, firstTrack - c.rowH / 2);
@@ -161,21 +180,23 @@ function drawGroup(plan, f, group, c, top, W, uid, defs) {
   const trayW = Math.min(trayMost, Math.max(m.cells.width + 20, c.trayMin));
   const tray = { x: c.st - 10, y: top, w: trayW, cells: m.cells, x0: c.st };
   let out = drawTray(st, tray, m, k, plan) + drawCells(plan, f, st, rows, tray, m, uid, defs);
+  if (f.lit?.storage === st.id) out += ring(tray.x, top, trayW, m.bottom, 4, -1);
   for (const row of rows) {
     if (!row.t || (row.t.saved && row.t.freed < k)) continue;
-    const mid = top + m.rowsTop + row.line * c.rowH + c.rowH / 2;
+    const { t } = row, mid = top + m.rowsTop + row.line * c.rowH + c.rowH / 2, hue = plan.hues.get(t.id), isLit = f.lit && [t, ...row.saves].some(s => f.lit.ids.has(s.id));
+    let mine = '';
     row.order.forEach((holder, j) => {
       const n = row.names.find(x => x.name === holder);
-      if (row.saves.length) out += drawCapsule(f, row, c, mid);
-      else if (n) out += fade(n.changed === k, drawName(n, c, mid + j * c.rowH, mid, j, k));
+      if (row.saves.length) mine += drawCapsule(f, row, c, mid, isLit);
+      else if (n) mine += fade(n.changed === k && t.changed !== k, drawName(n, c, mid + j * c.rowH, mid, j, k, isLit, row.order.length > j + 1));
     });
-    const { t } = row, hue = plan.hues.get(t.id);
     if (!t.saved && t.freed === undefined) defs.set(`p${hue}`, patternDef(uid, hue));
-    let mine = drawTensor(f, t, st, c, mid, hue, uid);
+    mine += drawTensor(f, t, st, c, mid, hue, uid);
     if (t.freed === undefined) mine += drawTrack(f, row, c, mid, tray, m, hue, uid);
-    out += fade(t.changed === k, mine);
+    if (isLit) mine += ring(c.box, mid - c.boxH / 2, c.boxW, c.boxH);
+    out += standsFor(row.saves.length ? { saved: row.saves.map(s => s.id), node: [...new Set(row.saves.map(s => s.node))] } : { tensor: t.id }, t.changed === k, mine);
   }
-  return fade(st.born === k, out);
+  return standsFor({ storage: st.id }, st.born === k, out);
 }
 
 /** The tray: ground and caption of a storage. */
@@ -185,21 +206,25 @@ function drawTray(st, { x, y, w }, { bottom }, k, plan) {
   const loud = st.wrote?.at === k || st.freed === k, capY = y + bottom - 8;
   const stateW = Math.min(w - 40, widthOf(state, { bold: loud })), nameMost = w - 20 - stateW - 12;
   const nameW = Math.min(nameMost, widthOf(name, { bold: true })), left = nameMost - nameW - 10;
+  let said = size;
+  while (widthOf(said) > left && said.includes(', ')) said = said.slice(0, said.lastIndexOf(', '));
   return R(x, y, w, bottom, ground, 4) +
     T(x + 10, capY, name, { bold: true, color: freed ? 'muted' : 'ink', max: nameMost }) +
-    (left > 24 && !freed ? T(x + 10 + nameW + 10, capY, size, { color: 'muted', max: left }) : '') +
+    (left > 24 && !freed ? T(x + 10 + nameW + 10, capY, said, { color: 'muted', max: left }) : '') +
     T(x + w - 10, capY, state, { bold: loud, color: loud ? 'ink' : 'muted', anchor: 'end', max: w - 40 });
 }
 
 function drawCells(plan, f, st, rows, { x0, y, cells }, m, uid, defs) {
   const k = f.step, freed = st.freed !== undefined, wrote = st.wrote?.at === k ? st.wrote : null;
   const lookers = rows.map(r => r.t).filter(t => t && !t.saved && t.freed === undefined && t.storage === st.id);
-  const written = s => Boolean(wrote?.ranges.some(([lo, hi]) => lo <= s.to && hi >= s.from));
+  const meets = (ranges, s) => ranges.some(([lo, hi]) => lo <= s.to && hi >= s.from);
+  // 2: written, 1: some of the cells that a gap stands for were, 0: not
+  const written = s => !wrote ? 0 : s.to === s.from ? s.from in wrote.old || meets(wrote.ranges, s) ? 2 : 0
+    : wrote.ranges.some(([lo, hi]) => lo <= s.from && hi >= s.to) ? 2 : meets(wrote.ranges, s) || meets(wrote.loose, s) ? 1 : 0;
   let out = '', marks = '';
   cells.slots.forEach(s => {
     const x = x0 + s.x, top = y + m.lineTop[s.line], mid = x + s.w / 2, gap = s.to > s.from, most = s.w - 3;
-    const probes = gap ? [s.from, (s.from + s.to) >> 1, s.to] : [s.from];
-    const hues = lookers.filter(t => probes.some(p => reads(t, p))).map(t => plan.hues.get(t.id));
+    const hues = lookers.filter(t => overlap(t, { shape: [s.to - s.from + 1], strides: [1], offset: s.from })).map(t => plan.hues.get(t.id));
     let fill = C('paper');
     if (freed) fill = 'none';
     else if (hues.length === 1) fill = C(`t${colorOf(hues[0])}`);
@@ -222,10 +247,11 @@ function drawCells(plan, f, st, rows, { x0, y, cells }, m, uid, defs) {
   });
   if (cells.indexed) out += indexLabels(cells, x0, y + m.lineTop[0] - 4);
   let run = null;                                      // one heavy frame around each run of written cells
-  const close = () => { if (run) marks += R(run.x1, y + m.lineTop[run.line], run.x2 - run.x1, CELL_H, `fill:none;${stroke('ink', 3)}`); run = null; };
+  const close = () => { if (run) marks += R(run.x1, y + m.lineTop[run.line], run.x2 - run.x1, CELL_H, `fill:none;${stroke('ink', 3, run.how === 1 ? '5 3' : '')}`); run = null; };
   for (const s of cells.slots) {
-    if (!written(s) || freed) { close(); continue; }
-    if (run && run.line === s.line) run.x2 = x0 + s.x + s.w; else { close(); run = { line: s.line, x1: x0 + s.x, x2: x0 + s.x + s.w }; }
+    const how = freed ? 0 : written(s);
+    if (!how) { close(); continue; }
+    if (run?.line === s.line && run.how === how) run.x2 = x0 + s.x + s.w; else { close(); run = { line: s.line, how, x1: x0 + s.x, x2: x0 + s.x + s.w }; }
   }
   close();
   return out + marks;
@@ -244,24 +270,36 @@ function indexLabels({ slots, width }, x0, y) {
   return out;
 }
 
+/** A long name keeps its two ends: names that begin alike often end differently. */
+function shortName(name, width, font) {
+  if (widthOf(name, font) <= width) return name;
+  const chars = [...name];
+  for (let keep = chars.length - 1; keep > 2; keep--) {
+    const short = `${chars.slice(0, Math.ceil(keep / 2)).join('')}…${chars.slice(chars.length - Math.floor(keep / 2)).join('')}`;
+    if (widthOf(short, font) <= width) return short;
+  }
+  return fit(name, width, font);
+}
+
 /** A name and its arrow; "(line 5)" for what only the running line holds. */
-function drawName(n, c, y, boxMid, j, k) {
-  const gone = n.gone !== undefined, isLine = n.kind === 'line', text = isLine ? `(${n.name})` : n.name;
-  const font = isLine ? { size: 14 } : { size: 15, mono: true, bold: !gone }, w = Math.min(c.nameW, widthOf(text, font));
-  let out = T(0, y + 5, text, { ...font, color: gone || isLine ? 'muted' : 'ink', max: c.nameW, strike: gone });
-  if (gone) return w + 8 + widthOf('deleted', { size: 12 }) < c.box - 4 ? out + T(w + 8, y + 5, 'deleted', { size: 12, color: 'muted' }) : out;
-  const fresh = n.changed === k, token = fresh ? 'ink' : 'line', x1 = w + 6, x2 = c.box - 3, target = boxMid + Math.min(j, 2) * Math.min(10, c.boxH / 4);
+function drawName(n, c, y, boxMid, j, k, isLit, isPassed) {
+  const gone = n.gone !== undefined, isLine = n.kind === 'line', whole = isLine ? `(${n.name})` : n.name;
+  const font = isLine ? { size: 14 } : { size: 15, mono: true, bold: !gone }, text = shortName(whole, c.nameW, font), w = Math.min(c.nameW, widthOf(text, font));
+  let out = (text === whole ? '' : `<title>${esc(whole)}</title>`) + T(0, y + 5, text, { ...font, color: gone || isLine ? 'muted' : 'ink', max: c.nameW, strike: gone });
+  if (gone) return w + 8 + widthOf('deleted', { size: 12 }) < c.box - (isPassed ? 38 : 4) ? out + T(w + 8, y + 5, 'deleted', { size: 12, color: 'muted' }) : out;
+  const fresh = n.changed === k, token = isLit ? 'focus' : fresh ? 'ink' : 'line', x1 = w + 6, x2 = c.box - 3, target = boxMid + Math.min(j, 2) * Math.min(10, c.boxH / 4);
   const d = j === 0 ? `M${px(x1)} ${px(y)}H${px(x2)}`
     : `M${px(x1)} ${px(y)}H${px(Math.max(x1, c.box - 34))}C${px(c.box - 16)} ${px(y)} ${px(c.box - 26)} ${px(target)} ${px(x2)} ${px(target)}`;
-  return out + P(d, stroke(token, fresh ? 1.75 : 1.25)) + head(x2, target, 'r', token);
+  if (isLit) out += P(`M0 ${px(y + 11)}H${px(w)}`, stroke(token, 3));
+  return out + P(d, stroke(token, isLit ? 3 : fresh ? 1.75 : 1.25)) + head(x2, target, 'r', token);
 }
 
 /** A holder that is no name: the nodes that saved this. */
-function drawCapsule(f, { t, saves }, c, mid) {
+function drawCapsule(f, { t, saves }, c, mid, isLit) {
   const stale = isStale(t), token = stale ? 'red' : 'line', fresh = saves.some(s => s.changed === f.step);
   const ops = [...new Set(saves.map(s => s.node))].map(id => f.nodes.get(id)?.op ?? ''), title = ops.length > 1 ? `${ops.length} operations` : ops[0];
   const color = stale ? 'red' : 'ink', w = c.nameW, x2 = c.box - 3;
-  return fade(fresh, R(0.5, mid - 17, w - 1, 34, `fill:${C('paper')};${stroke(token, stale ? 2 : 1.25)}`, 9) +
+  return fade(fresh && t.changed !== f.step, R(0.5, mid - 17, w - 1, 34, `fill:${C('paper')};${stroke(token, stale ? 2 : 1.25)}`, 9) + (isLit ? ring(2, mid - 15, w - 4, 30, 9) : '') +
     T(w / 2, mid - 3, title, { size: 12, mono: ops.length < 2, anchor: 'middle', color, max: w - 8 }) +
     T(w / 2, mid + 11, keptText(f, t), { size: 12, anchor: 'middle', color, max: w - 8 }) +
     P(`M${px(w + 2)} ${px(mid)}H${px(x2)}`, stroke(fresh ? 'ink' : 'line', fresh ? 1.75 : 1.25)) + head(x2, mid, 'r', fresh ? 'ink' : 'line'));
@@ -275,8 +313,8 @@ function drawTensor(f, t, st, c, mid, hue, uid) {
   let out = R(x, y, c.boxW, h, `fill:${C('paper')};${stroke(stale ? 'red' : fresh ? 'ink' : 'line', stale || fresh ? 1.75 : 1)}`, 4);
   if (!t.saved) out += `<path d="M${px(x + 4)} ${px(y + 4)}h7v${h - 8}h-7z" style="fill:url(#${uid}p${hue});${stroke(`a${colorOf(hue)}`, 1)}"/>`;
   const version = stale ? unequal(t.version, st.version, c.narrow) : String(t.saved ? t.version : st.version);
-  const values = { shape: FIELDS.shape(t), strides: FIELDS.strides(t), offset: FIELDS.offset(t), version, dtype: t.dtype ?? st.dtype, gradient: t.saved ? '' : gradientText(t) };
-  const font = key => key === 'version' ? { color: stale ? 'red' : 'ink', bold: stale || (st.wrote?.at === k && !t.saved) } : key === 'gradient' && values.gradient === 'leaf' ? { bold: true } : key === 'dtype' && values.dtype === 'float32' ? { color: 'muted' } : {};
+  const values = { shape: FIELDS.shape(t), strides: FIELDS.strides(t), offset: FIELDS.offset(t), version: t.outside ?? version, dtype: t.dtype ?? st.dtype, gradient: t.saved || t.outside ? '' : gradientText(t) };
+  const font = key => key === 'version' && t.outside ? { color: 'muted' } : key === 'version' ? { color: stale ? 'red' : 'ink', bold: stale || (st.wrote?.at === k && st.wrote.was !== st.version && !t.saved) } : key === 'gradient' && values.gradient === 'leaf' ? { bold: true } : key === 'dtype' && values.dtype === 'float32' ? { color: 'muted' } : {};
   if (c.columns) {
     for (const col of c.columns) out += T(x + col.x, mid + 4.5, values[col.key], { mono: true, max: col.w - 6, ...font(col.key) });
     return out;
@@ -284,7 +322,9 @@ function drawTensor(f, t, st, c, mid, hue, uid) {
   c.pairs.forEach((pair, i) => pair.forEach((key, j) => {
     if (!values[key]) return;
     const kx = x + (j ? c.split : c.x1), vx = kx + widthOf(key, { size: 12 }) + 5, end = j || pair.length === 1 ? x + c.boxW - 4 : x + c.split - 4;
-    out += T(kx, y + 17 + 16 * i, key, { size: 12, color: 'muted' }) + T(vx, y + 17 + 16 * i, values[key], { size: 12, mono: true, max: end - vx, ...font(key) });
+    const foreign = key === 'version' && t.outside;
+    if (foreign) out += T(kx, y + 17 + 16 * i, `${foreign} array`, { size: 12, color: 'muted', max: end - kx });
+    else out += T(kx, y + 17 + 16 * i, key, { size: 12, color: 'muted' }) + T(vx, y + 17 + 16 * i, values[key], { size: 12, mono: true, max: end - vx, ...font(key) });
   }));
   return out;
 }
@@ -293,9 +333,17 @@ function drawTensor(f, t, st, c, mid, hue, uid) {
 function drawTrack(f, { t, line }, c, mid, tray, m, hue, uid) {
   const stale = isStale(t), token = stale ? 'red' : t.saved ? 'node' : `a${colorOf(hue)}`, w = t.changed === f.step || stale ? 2 : 1.5;
   const pieces = piecesOf(tray.cells, t, t.taken).map(p => ({ ...p, y: tray.y + m.laneOf.get(line)[p.line] }));
-  if (!pieces.length) return '';
-  const style = t.saved ? `fill:${C('paper')};${stroke(token, 1.25, '4 2')}` : `fill:url(#${uid}p${hue});${stroke(token, 1)}`;
-  let out = pieces.map(p => R(tray.x0 + p.x1 + 1.5, p.y, p.x2 - p.x1 - 3, 8, style, 1)).join('');
+  if (!pieces.length && t.taken) return '';
+  const none = !pieces.length;                         // it reads no cell
+  if (none) pieces.push({ x1: 0, x2: c.narrow ? tray.w - 22 : 0, y: tray.y + m.laneOf.get(line)[0] });
+  const style = t.saved ? `fill:${C('paper')};${stroke(token, 1.25, '4 2')}` : `fill:url(#${uid}p${hue});${stroke(token, 1)}`, runs = runsText(t);
+  const bar = (x, w, y) => R(tray.x0 + x + 1.5, y, w - 3, 8, style, 1);
+  // many runs: a broken bar, and under it how many
+  let out = none ? T(tray.x0 + 5, pieces[0].y + 8, runs, { size: 12, color: 'muted' }) : pieces.map(({ x1, x2, y }) => {
+    const parts = runsOf(t, MOST_RUNS).total > MOST_RUNS ? Math.max(2, Math.round((x2 - x1) / 12)) : 1, w = (x2 - x1) / parts;
+    return Array.from({ length: parts }, (_, i) => bar(x1 + i * w, w, y)).join('');
+  }).join('');
+  if (runs && !none) { const x = tray.x0 + pieces[0].x1 + 1.5, w = widthOf(runs, { size: 12 }); out += T(Math.max(tray.x0, Math.min(x, tray.x0 + tray.cells.width - w)), pieces[0].y + 20, runs, { size: 12, color: 'muted' }); }
   const first = pieces[0], my = first.y + 4;
   if (c.narrow) {
     const last = tray.x0 + Math.max(...pieces.filter(p => p.line === first.line).map(p => p.x2)), gx = m.arrowX(line);

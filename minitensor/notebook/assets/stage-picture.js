@@ -1,10 +1,11 @@
 /* The pictures, as text: pure functions of a trace, the same in a page, in a notebook and in a V8 without a page. */
 
-/** The picture of one step: a complete SVG. `step` counts from 0 (negative: from the end); `unfold` draws every storage. */
+/** The picture of one step: a complete SVG. `step` counts from 0 (negative: from the end); `unfold` draws every storage; `mark`,
+    { storage: id } or { tensor: id }, rings those bytes and all that refer to them. */
 const picture = (trace, options = {}) => drawPicture(trace, options).svg;
 
-function drawPicture(trace, { variant = 0, step = -1, width = 760, unfold = false }) {
-  const plan = planOf(trace), frames = plan.runs[variant], f = frames.at(step), W = Math.max(272, Math.round(width));
+function drawPicture(trace, { variant = 0, step = -1, width = 760, unfold = false, mark }) {
+  const plan = planOf(trace), frames = plan.runs[variant], at = frames.at(step), f = mark ? Object.assign(Object.create(at), { lit: whoRefers(at, mark) }) : at, W = Math.max(272, Math.round(width));
   const uid = `m${hashOf(`${trace.title} ${variant} ${f.step} ${W} ${unfold}`)}`;
   const memory = drawMemory(plan, f, variant, W, uid, unfold);
   const history = drawHistory(plan, f, variant, W);
@@ -19,29 +20,21 @@ const PICTURE_CSS = `${themeCss('.memory-picture')}.memory-picture{display:block
   '.memory-picture text{white-space:pre}.memory-picture .new{animation:memory-new .2s ease-out}@keyframes memory-new{from{opacity:0}}' +
   '@media (prefers-reduced-motion:reduce){.memory-picture .new{animation:none}}@media print{.memory-picture *{print-color-adjust:exact;-webkit-print-color-adjust:exact}}';
 
-/** Text without the backticks that mark code. */
-const plain = s => s.replace(/`([^`]+)`/g, '$1');
-
-/** FNV-1a, for ids that are the same in every run and different on one page. */
-function hashOf(s) {
-  let h = 0x811c9dc5;
-  for (let i = 0; i < s.length; i++) h = Math.imul(h ^ s.charCodeAt(i), 0x01000193) >>> 0;
-  return h.toString(36);
-}
-
 /** Bytes over steps: a bar for each step so far, the peak as a line; `inset` is where the first bar's middle stands. */
 function chart(trace, { variant = 0, step = -1, width = 372, inset = 22 } = {}) {
   const plan = planOf(trace), { steps } = trace.variants[variant], n = steps.length, at = step < 0 ? n + step : step;
   const H = 52, base = 22 + H, y = b => base - Math.min(1, b / plan.topBytes) * (H - 4), pitch = n === 1 ? width : (width - 2 * inset) / (n - 1);
   const x = k => n === 1 ? inset : inset + k * pitch, barW = Math.max(1.5, Math.min(36, pitch - Math.min(4, pitch / 4)));
   const reserves = steps.some(s => s.reserved !== undefined && s.reserved <= plan.topBytes);
-  let out = P(`M0 ${base}H${width}`, stroke('line', 1)), peak = '', reserved = '';
+  let out = P(`M0 ${base}H${width}`, stroke('line', 1)), peak = '', reserved = '', past = '';
   const stair = (d, k, b) => `${d}${k ? `H${px(x(k) - pitch / 2)}V${px(y(b))}` : `M${px(Math.max(0, x(0) - barW / 2))} ${px(y(b))}`}`;
   steps.slice(0, at + 1).forEach((s, k) => {
-    out += R(x(k) - barW / 2, y(s.allocated), barW, base - y(s.allocated), `fill:${C(k === at ? 'ink' : 'line')}`);
+    if (k === at) out += R(x(k) - barW / 2, y(s.allocated), barW, base - y(s.allocated), `fill:${C('ink')}`);
+    else past += `M${px(x(k) - barW / 2)} ${base}V${px(y(s.allocated))}h${px(barW)}V${base}`;
     peak = stair(peak, k, s.peak);
     if (reserves) reserved = stair(reserved, k, s.reserved ?? 0);
   });
+  if (past) out += `<path d="${past}" style="fill:${C('line')}"/>`;   // one shape: hundreds of bars take a browser longer than all the rest
   const end = `H${px(Math.min(width, x(at) + barW / 2))}`;
   if (reserves) out += P(reserved + end, stroke('line', 1.5, '2 3'));
   out += P(peak + end, stroke('ink', 2));

@@ -12,19 +12,19 @@ const rowKey = t => t.saved ? `saved ${t.storage} ${t.shape} ${t.strides} ${t.of
 function makePlan(trace) {
   const runs = trace.variants.map(replay);
   const plan = {
-    runs, groups: new Map(), lives: new Map(), device: trace.device,
+    runs, codes: trace.variants.map(x => x.code), groups: new Map(), lives: new Map(), device: trace.device,
     texts: { shape: new Set(), strides: new Set(), offset: new Set(), version: new Set(), dtype: new Set(), gradient: new Set(), name: new Set(), op: new Set(), kept: new Set() },
     topBytes: Math.max(1, ...trace.variants.flatMap(v => v.steps.map(s => s.peak))),
   };
   const reserved = Math.max(0, ...trace.variants.flatMap(v => v.steps.map(s => s.reserved ?? 0)));
   if (reserved <= 4 * plan.topBytes) plan.topBytes = Math.max(plan.topBytes, reserved);   // otherwise off the scale: told as a number
-  runs.forEach((frames, v) => frames.forEach((f, k) => meet(plan, f, v, k)));
+  runs.forEach((frames, v) => frames.walk((f, k) => meet(plan, f, v, k)));
   plan.hues = huesOf(plan);
   for (const g of plan.groups.values()) g.lines = pack([...g.rows.values()]);
   plan.slots = [];
   pack([...plan.groups.values()]);
   for (const g of plan.groups.values()) (plan.slots[g.line] ??= []).push(g);
-  plan.fixed = plan.slots.length <= 8 && plan.slots.reduce((n, slot) => n + Math.max(1, ...slot.map(g => g.lines)), 0) <= 11;
+  plan.fixed = plan.slots.length <= 10 && plan.slots.reduce((n, slot) => n + Math.max(1, ...slot.map(g => g.lines)), 0) <= 12;
   return plan;
 }
 
@@ -44,33 +44,31 @@ function pack(items) {
 /** Extends a span of life in one variant: from its first step to the step at which it is freed. */
 const live = (it, v, born, freed) => { (it.spans[v] ??= [born, Infinity])[1] = freed ?? Infinity; };
 
-/** Notes what frame `k` of variant `v` brings that was not there before. */
+/** Notes what step `k` of variant `v` brings that was not there before. */
 function meet(plan, f, v, k) {
-  const isNew = it => it.changed === k || k === 0;
   const groupOf = id => entry(plan.groups, id, () => (
     { id, spans: [], rows: new Map(), known: new Set(), written: new Set(), ends: new Set(), rowEnds: new Set(), texts: new Set(), captions: new Set(), length: 0, row: 0 }));
   const rowOf = t => {
     const key = rowKey(t);
     return entry(groupOf(t.storage).rows, key, () => ({ key, spans: [], sizes: [], holders: [], looks: new Map() }));
   };
-  for (const st of f.storages.values()) {
-    if (!isNew(st)) continue;
+  for (const st of touchedOf(f.storages)) {
     const g = groupOf(st.id);
     live(g, v, st.born, st.freed);
     g.length = Math.max(g.length, st.length);
     for (const [i, text] of Object.entries(st.values)) if (+i < st.length) { g.known.add(+i); g.texts.add(text); }
-    for (const [lo, hi] of st.wrote?.ranges.slice(0, 4) ?? []) g.written.add(lo).add(hi);
+    if (st.wrote) for (const [lo, hi] of [...st.wrote.ranges, ...st.wrote.loose].slice(0, 4)) g.written.add(lo).add(hi);
     g.captions.add(captionOf(st, k, plan).join('     '));
     plan.texts.version.add(String(st.version));
     if (st.wrote?.at === k) g.writes = true;
   }
-  for (const t of f.tensors.values()) {
-    if (!isNew(t) || isFleeting(t)) continue;
+  for (const t of touchedOf(f.tensors)) {
+    if (isFleeting(t)) continue;
     const row = rowOf(t), g = groupOf(t.storage), { texts } = plan;
     live(row, v, t.changed, t.freed);
     row.sizes[v] ??= 1;
     row.looks.set(`${t.shape}|${t.strides}|${t.offset}`, t);
-    const { runs, total } = runsOf(t, 4);
+    const { runs, total } = runsOf(t, 4, false);
     for (const run of runs) (total === 1 ? g.ends : g.rowEnds).add(run[0]).add(run[1]);
     if (!t.saved && !g.row && t.shape.length > 1 && rowMajor(t.shape).join() === t.strides.join()) g.row = t.shape.at(-1);
     texts.shape.add(list(t.shape)); texts.strides.add(list(t.strides)); texts.offset.add(String(t.offset));
@@ -82,9 +80,9 @@ function meet(plan, f, v, k) {
       live(life, v, t.born, t.freed);
     }
   }
-  for (const n of f.names.values()) {
+  for (const n of touchedOf(f.names)) {
     const t = f.tensors.get(n.tensor);
-    if (!isNew(n) || !t) continue;
+    if (!t) continue;
     const row = rowOf(t), mine = row.holders[v] ??= [];
     if (!mine.includes(n.name)) mine.push(n.name);
     row.sizes[v] = mine.length;
@@ -96,17 +94,17 @@ function meet(plan, f, v, k) {
 const isFleeting = t => t.freed !== undefined && t.freed === t.born;
 
 /** How a tensor stands to gradients, in one word. */
-const gradientText = t => t.stop_gradient ? 'no' : t.leaf ? 'leaf' : 'yes';
+const gradientText = t => t.stop_gradient || t.outside ? 'no' : t.leaf ? 'leaf' : 'yes';
 
 /** What a saved tensor is called: its state's label, or its role in the derivative. */
 const keptOf = (f, t) => f.states.get(t.state)?.label ?? t.what;
 const keptText = (f, t) => `${t.marks ? 'marks of' : t.part ? 'part of' : t.copy ? 'copy of' : 'saved'} ${keptOf(f, t)}`;
 
-/** Caption of a storage: its name, what it holds, what is said at the right. */
+/** Caption of a storage: its name, what it holds (the rest after a comma may be left out), what is said at the right. */
 function captionOf(st, k, { device }) {
-  const size = bytesText(st.bytes) + (st.dtype === 'float32' ? '' : `, ${st.dtype}`) + (st.device && st.device !== device ? `, ${st.device}` : '');
+  const size = [bytesText(st.bytes), st.borrowed && 'borrowed', st.device !== device && st.device, st.dtype !== 'float32' && st.dtype].filter(Boolean).join(', ');
   const state = st.freed !== undefined ? (st.freed === k ? 'freed now' : 'freed')
-    : st.wrote?.at === k ? `version ${st.wrote.was} → ${st.version}` : st.label ? size : `version ${st.version}`;
+    : st.wrote?.at === k ? st.wrote.was === st.version ? `version stays ${st.version}` : `version ${st.wrote.was} → ${st.version}` : st.label ? size : `version ${st.version}`;
   return [`storage ${st.id}`, st.label ?? size, state];
 }
 
@@ -175,9 +173,16 @@ function gapped(keep, n) {
 
 const slotAt = (cells, i) => cells.slots.find(s => i >= s.from && i <= s.to);
 
+const MOST_RUNS = 12;
+/** What a track cannot show: of more runs than can be drawn, how many there are; and that cells are read again. */
+function runsText(t) {
+  const { total, each } = runsOf(t, MOST_RUNS), product = dims => dims.reduce((n, d) => n * d, 1), [lo, hi] = reachOf(t);
+  const times = product(t.shape.filter((_, d) => !t.strides[d])), twice = product(t.shape) / times > hi - lo + 1;
+  return [!total && 'no cells', total > MOST_RUNS && `${countText(total)} runs of ${each > 1 ? `${countText(each)} cells` : 'one cell'}`, times > 1 && `each cell ${countText(times)} times`, twice && 'some cells several times'].filter(Boolean).join(', ');
+}
+
 /** The pieces of a tensor's track: {line, x1, x2}, one for each run of cells; of many runs, one from the lowest cell to the highest.
     Cells in the runs `taken` are left out. */
-const MOST_RUNS = 12;
 function piecesOf(cells, t, taken = []) {
   const { runs, total } = runsOf(t, MOST_RUNS);
   const pieces = [], cut = (runs, [lo, hi]) => runs.flatMap(([a, b]) => hi < a || lo > b ? [[a, b]] : [[a, lo - 1], [hi + 1, b]].filter(([x, y]) => x <= y));
@@ -189,5 +194,10 @@ function piecesOf(cells, t, taken = []) {
       if (piece?.line === s.line) piece.x2 = s.x + s.w; else pieces.push(piece = { line: s.line, x1: s.x, x2: s.x + s.w });
     }
   }
-  return pieces.filter((p, i) => !pieces.slice(0, i).some(q => q.line === p.line && q.x1 === p.x1 && q.x2 === p.x2));
+  // runs that lie in one gap are one piece
+  return pieces.reduce((done, p) => {
+    const met = done.find(q => q.line === p.line && q.x1 < p.x2 && p.x1 < q.x2);
+    if (met) Object.assign(met, { x1: Math.min(met.x1, p.x1), x2: Math.max(met.x2, p.x2) }); else done.push(p);
+    return done;
+  }, []);
 }

@@ -1,28 +1,16 @@
 /* <memory-stage>: the memory stepper as an element. Its trace is the JSON in its <script type="application/json"> child (or its
    `trace` property); its other children are what a page without JavaScript shows, and are replaced by the stage. Attributes:
    variant="id" and step="1" (counted from 1) say where it opens. Everything lives in a shadow root: a page's style sheet and the
-   stage's do not reach each other. */
+   stage's do not reach each other. Ways through a long program, and passes of loops, are offered where there is need of them. */
 
 const STYLE = '';                                    // stage.css, put here by picture.py
 const KEYS = 'data-lm-suppress-shortcuts';           // JupyterLab leaves the keys to an element that carries this
 
-/** `code` -> <code>code</code>, everything else as text. */
-const marked = s => esc(s).replace(/`([^`]+)`/g, '<code>$1</code>');
 const onLine = s => s.end > s.line ? `lines ${s.line} to ${s.end}` : `line ${s.line}`;
-
-const LEGEND = [
-  ['names', 'left; an arrow leads to the tensor that a name stands for. (line 5) is held by the running line only.'],
-  ['tensors', 'middle; a way to look at a storage. Colour and pattern follow a tensor for its life. gradient: leaf = stop_gradient is False on a tensor you made; yes = on a result; no = stop_gradient is True.'],
-  ['storages', 'right; the numbers. Under the cells a track for each tensor shows which cells it reads; striped cells are seen by several.'],
-  ['heavy frame', 'written at this step: the old number struck through, the new one below it. Every write raises the version.'],
-  ['rounded capsule', 'an operation that saved this for backward. Red: backward will refuse it. Gone: its numbers were overwritten. Stale: only the version of their storage moved. Grey cells: a copy kept for it, of all its numbers or of those that a write was about to take; its track then leaves those out.'],
-  ['history', 'a pill is a memory state, name @ version; dashed and struck through when its numbers are gone. A box is an operation. Heavy arrows back: the gradient has passed.'],
-  ['black', 'new or changed at this step. What is older is grey, what is freed is dashed.'],
-];
 
 function define() {
   const sheet = new CSSStyleSheet();
-  sheet.replaceSync(themeCss('.stage') + STYLE);
+  sheet.replaceSync(themeCss('.stage') + STYLE + PICTURE_CSS);
 
   class MemoryStage extends HTMLElement {
     connectedCallback() {
@@ -39,7 +27,7 @@ function define() {
 
     start(trace) {
       this.data = trace;
-      this.at = { variant: Math.max(0, trace.variants.findIndex(v => v.id === this.getAttribute('variant'))), step: 0, seen: new Set(), unfold: false };
+      this.at = { variant: Math.max(0, trace.variants.findIndex(v => v.id === this.getAttribute('variant'))), step: 0, seen: new Set(), unfold: false, asked: undefined };
       this.at.step = Math.min(Math.max(1, +this.getAttribute('step') || 1), this.frames.length) - 1;
       this.setAttribute(KEYS, '');                    // outside the shadow root a key event seems to come from here
       if (!this.shadowRoot) this.listen(this.attachShadow({ mode: 'open' }));
@@ -55,9 +43,11 @@ function define() {
           <div class="time"><button type="button" class="back" ${KEYS}>Back</button><button type="button" class="next" ${KEYS}>Next</button><output></output>
             <input type="range" min="1" step="1" aria-label="Step" ${KEYS}></div>
           <div class="bytes"><div class="chart"></div><dl class="nums"></dl>${trace.device === 'cpu' ? '' : `<p class="where">Memory of <code>${esc(trace.device)}</code>${trace.device.endsWith(':sim') ? ', a simulated GPU' : ''}</p>`}</div>
-          <div class="space"><div class="pic"></div><button type="button" class="more" aria-pressed="false" ${KEYS} hidden>Show every storage</button></div>
+          <div class="find" hidden></div>
+          <div class="space"><div class="pic"></div><button type="button" class="more" aria-pressed="false" ${KEYS} hidden>Show every storage</button>
+            <div class="asking"><label>Ask <select ${KEYS}></select></label><p class="answer" role="status"></p></div></div>
           <div class="words"><details class="all"><summary ${KEYS}>All steps as text</summary><ol></ol></details>
-            <details class="legend-box"><summary ${KEYS}>How to read the picture</summary><dl class="legend">${LEGEND.map(([a, b]) => `<dt>${a}</dt><dd>${b}</dd>`).join('')}</dl></details></div>
+            <details class="legend-box"><summary ${KEYS}>How to read the picture</summary><ul class="legend"></ul></details></div>
         </div></section></div>`;
       this.$ = sel => root.querySelector(sel);
       this.width = 0;
@@ -72,11 +62,22 @@ function define() {
 
     listen(root) {
       root.addEventListener('input', e => {
-        if (e.target.type === 'range') this.go(e.target.value - 1);
-        if (e.target.type === 'radio') this.choose(+e.target.value);
+        const { type, value, dataset, tagName } = e.target;
+        if (dataset.pass) this.goToPass(+dataset.pass, value - 1);
+        else if (type === 'range') this.go(value - 1);
+        if (type === 'radio') this.choose(+value);
+        if (type === 'search') this.found(this.hits.length ? `${several(this.hits.length, 'step')}` : value.trim() ? 'not found' : '');
+        if (tagName === 'SELECT') this.ask(this.asks[value]?.asked);
       });
+      root.addEventListener('submit', e => { e.preventDefault(); this.goToHit(); });
+      root.addEventListener('focusin', e => { if (e.target.tagName === 'SELECT') this.fillAsks(true); });
+      root.addEventListener('pointerdown', e => { if (e.target.tagName === 'SELECT') this.fillAsks(true); });
       root.addEventListener('click', e => {
-        const { classList } = e.target;
+        const { classList } = e.target, { jump } = e.target.closest('[data-jump]')?.dataset ?? {}, { pass, by } = e.target.dataset;
+        if (jump) this.jump(jump, e.shiftKey);
+        if (by) this.stepPass(+pass, +by);
+        if ('hit' in e.target.dataset) this.goToHit(true);
+        if (e.target.closest('.pic')) this.askAbout(e.target);
         if (classList.contains('back')) this.go(this.at.step - 1);
         if (classList.contains('next')) this.go(this.at.step + 1);
         if (classList.contains('more')) { this.at.unfold = !this.at.unfold; this.draw(); }
@@ -84,28 +85,17 @@ function define() {
         if (line) this.goToLine(line);
       });
       root.addEventListener('keydown', e => {
-        if (/INPUT/.test(e.target.tagName) || e.ctrlKey || e.metaKey || e.altKey || e.shiftKey) return;
+        if (e.key === 'Escape' && this.at.asked) { this.ask(undefined); return e.preventDefault(); }
+        if (/INPUT|SELECT/.test(e.target.tagName) || e.ctrlKey || e.metaKey || e.altKey || e.shiftKey) return;
         const to = { ArrowLeft: this.at.step - 1, ArrowRight: this.at.step + 1, Home: 0, End: Infinity }[e.key];
         if (to !== undefined) { e.preventDefault(); this.go(to); }
       });
-      root.addEventListener('toggle', e => { if (e.target.open && e.target.classList.contains('all')) this.fillWords(); }, true);
+      root.addEventListener('toggle', e => { this.fillWords(e.target); }, true);
     }
 
-    /** Follows the page's theme, the column's width, and printing. */
     watch() {
       this.unwatch?.();
-      const theme = () => {
-        const html = document.documentElement.dataset.theme, lab = document.body.dataset.jpThemeLight;
-        const said = html === 'dark' || html === 'light' ? html : lab ? (lab === 'false' ? 'dark' : 'light') : '';
-        this.$('.frame').dataset.theme = said;
-      };
-      const seen = new MutationObserver(theme), size = new ResizeObserver(() => this.fitWidth()), paper = () => this.reveal();
-      for (const el of [document.documentElement, document.body]) seen.observe(el, { attributes: true, attributeFilter: ['data-theme', 'data-jp-theme-light'] });
-      size.observe(this.$('.frame'));
-      addEventListener('beforeprint', paper);
-      this.unwatch = () => { seen.disconnect(); size.disconnect(); removeEventListener('beforeprint', paper); };
-      theme();
-      this.fitWidth();
+      this.unwatch = followPage(this.$('.frame'), () => this.fitWidth(), () => this.reveal());
     }
 
     fitWidth() {
@@ -114,6 +104,8 @@ function define() {
       this.width = w;
       this.fitCode();
       this.keepHeight();
+      // asked once: whoever asks after a change of the page makes the browser lay it out at once
+      this.room = { pic: Math.floor(this.$('.space').clientWidth), chart: Math.floor(this.$('.bytes').clientWidth) };
       this.draw();
     }
 
@@ -142,6 +134,7 @@ function define() {
       const step = this.sameMoment(variant);
       Object.assign(this.at, { variant, step, unfold: false });
       this.showProgram();
+      this.found('');
       this.show();
     }
     sameMoment(variant) {
@@ -156,7 +149,8 @@ function define() {
       this.$('.time input').max = this.frames.length;
       if (this.width) this.keepHeight();
       this.$('.all ol').innerHTML = '';
-      if (this.$('.all').open) this.fillWords();
+      this.fillWords(this.$('.all'));
+      this.showWays();
     }
 
     show() {
@@ -167,7 +161,7 @@ function define() {
         li.className = now ? 'now' : i + 1 < f.line ? 'done' : '';
         if (i + 1 === f.line) li.setAttribute('aria-current', 'step'); else li.removeAttribute('aria-current');
       });
-      this.scrollCode();
+      this.blame();
       this.$('.live').innerHTML = this.sentence(f);
       this.$('.fault').innerHTML = f.error ? `<p class="error">${esc(f.error)}</p>` : '';
       this.$('.after').innerHTML = this.remarks(f);
@@ -181,8 +175,21 @@ function define() {
       const number = (name, bytes) => bytes === undefined ? '' : `<div><dt><span class="${name}"></span>${name}</dt><dd>${bytesText(bytes)}</dd></div>`;
       this.$('.nums').innerHTML = number('allocated', f.allocated) + number('peak', f.peak) + number('reserved', f.reserved);
       this.fillVariants();
-      this.$('.all ol').querySelectorAll('li').forEach((li, i) => { if (i === k) li.setAttribute('aria-current', 'step'); else li.removeAttribute('aria-current'); });
+      this.markWords();
+      this.fillPasses();
+      this.answer();
       if (this.width) this.draw();
+      this.scrollCode();                               // last: it asks where things stand
+    }
+
+    /** Beside the code: which line saved what is stale, and which wrote over it. */
+    blame() {
+      const blame = blameOf(this.data, this.at.variant, this.at.step), said = (verb, labels) => labels.size ? `${verb} ${andList([...labels], 'more')}` : '';
+      this.$('.code').querySelectorAll('.blame').forEach(el => el.remove());
+      for (const [line, { saved, lost, moved }] of blame) {
+        const text = [said('saved', saved), said('overwrote', lost), said('wrote beside', moved)].filter(Boolean).join(', ');
+        this.$(`.code li[data-line="${line}"]`)?.lastChild.insertAdjacentHTML('beforeend', ` <span class="blame${lost.size + moved.size ? ' bad' : ''}">${esc(text)}</span>`);
+      }
     }
 
     sentence(f) { return `<p class="sentence">${marked(f.say)}</p>`; }
@@ -192,16 +199,15 @@ function define() {
         (f.note ? `<p class="note">${marked(f.note)}</p>` : '') + (cut ? `<p class="cut">${marked(cut)}</p>` : '');
     }
 
-    /** The picture is drawn by the same function that draws the fallback. */
+    /** The picture is drawn by the same function that draws the fallback; its style sheet is here already. */
     draw() {
-      const { variant, step, unfold } = this.at, width = Math.floor(this.$('.space').clientWidth);
-      const { svg, folded } = drawPicture(this.data, { variant, step, width, unfold });
-      this.$('.pic').innerHTML = svg;
+      const { variant, step, unfold, asked } = this.at;
+      const { svg, folded } = drawPicture(this.data, { variant, step, width: this.room.pic, unfold, mark: asked });
+      this.$('.pic').innerHTML = svg.replace(`<style>${PICTURE_CSS}</style>`, '');
       const more = this.$('.more');
       more.hidden = !folded && !unfold;
       more.setAttribute('aria-pressed', unfold);
-      const box = this.$('.bytes'), phone = this.width < 620;
-      this.$('.chart').innerHTML = chart(this.data, { variant, step, width: Math.floor(box.clientWidth), inset: phone ? 20 : 22 });
+      this.$('.chart').innerHTML = chart(this.data, { variant, step, width: this.room.chart, inset: this.width < 620 ? 20 : 22 });
     }
 
     /** The sentence keeps the height of the longest one, so that the picture does not move with it. */
@@ -227,10 +233,128 @@ function define() {
       if (li.offsetTop < box.scrollTop + 21 || li.offsetTop + 42 > box.scrollTop + box.clientHeight) box.scrollTop = li.offsetTop - box.clientHeight / 2;
     }
 
-    fillWords() {
-      const ol = this.$('.all ol');
-      if (ol.children.length) return;
-      ol.innerHTML = this.frames.map(f => `<li${f.step === this.at.step ? ' aria-current="step"' : ''}>${marked(f.say)}${f.error ? ` <span class="bad">${esc(f.error)}</span>` : ''}${f.note ? ` ${marked(f.note)}` : ''}${f.out ? ` Printed: <code>${esc(f.out.trim())}</code>` : ''} <span>(${onLine(f)}; ${bytesText(f.allocated)} allocated)</span></li>`).join('');
+    /** Words are written when they are looked at: all steps, a pass of a loop, the legend. */
+    fillWords(box) {
+      if (!box.open) return;
+      const list = box.querySelector('ol, ul'), { from = 0, to = this.frames.length - 1, depth = 0, loop } = box.dataset;
+      if (list.children.length) return;
+      if (list.className === 'legend') { list.innerHTML = legendOf(this.data); return; }
+      list.innerHTML = this.wordsOf(+from, +to, +depth, loop && loopsOf(this.data, this.at.variant)[loop]);
+      this.markWords();
+    }
+
+    /** A loop is folded, and so is each of its passes; a sentence that is said again and again is said once. */
+    wordsOf(from, to, depth, ofLoop) {
+      const { variant } = this.at, steps = (a, b) => a === b ? `step ${a + 1}` : `steps ${a + 1} to ${b + 1}`;
+      const fold = (text, a, b, d, loop = '') => `<details data-from="${a}" data-to="${b}" data-depth="${d}" data-loop="${loop}"><summary ${KEYS}>${text}: ${steps(a, b)}</summary><ol></ol></details>`;
+      if (ofLoop) return ofLoop.passes.map(p => `<li class="loop">${fold(`Pass ${p.n}`, p.from, p.to, depth + 1)}</li>`).join('');
+      return outlineOf(this.data, variant, from, to, depth).map(it => it.passes ? `<li class="loop">${fold(`Loop of line ${it.line}, ${it.passes.length} passes`, it.from, it.to, it.depth, loopsOf(this.data, variant).indexOf(it))}</li>`
+        : this.wordsOfStep(this.frames[it.from], it.to > it.from ? `; ${steps(it.from, it.to)} alike` : '', it.to)).join('');
+    }
+    wordsOfStep(f, more, to) {
+      return `<li value="${f.step + 1}" data-from="${f.step}" data-to="${to}">${marked(f.say)}${f.error ? ` <span class="bad">${esc(f.error)}</span>` : ''}${f.note ? ` ${marked(f.note)}` : ''}${f.out ? ` Printed: <code>${esc(f.out.trim())}</code>` : ''} <span>(${onLine(f)}; ${bytesText(f.allocated)} allocated${more})</span></li>`;
+    }
+
+    /** Marks the current step, and the folded loops and passes that hold it. */
+    markWords() {
+      const all = this.$('.all'), k = this.at.step;
+      if (!all.open) return;
+      for (const el of all.querySelectorAll('[aria-current]')) el.removeAttribute('aria-current');
+      for (const el of all.querySelectorAll('[data-from]')) if (el.dataset.from <= k && k <= el.dataset.to) (el.tagName === 'LI' ? el : el.firstChild).setAttribute('aria-current', 'step');
+    }
+
+    /* ---- ways through a long program ---- */
+
+    get ways() { return waysOf(this.data, this.at.variant); }
+    get loops() { return loopsOf(this.data, this.at.variant).filter(l => l.passes.length >= FEW_PASSES); }
+    get hits() { return findIn(this.data, this.at.variant, this.$('[type=search]').value); }
+
+    /** Passes of loops, what happens where, and a search; in a short program none of it. */
+    showWays() {
+      const box = this.$('.find'), long = this.frames.length > CALM, depths = long ? [...new Set(this.loops.map(l => l.depth))].sort() : [], told = this.$('[type=search]')?.value ?? '';
+      box.hidden = this.data.variants.every(v => v.steps.length <= CALM);
+      if (box.hidden) return;
+      const way = ([kind, { length }]) => `<button type="button" data-jump="${kind}" ${KEYS}><span class="sr">next </span>${kind}${length > 1 ? ` <span class="count">${length}</span>` : ''}</button>`;
+      box.innerHTML = depths.map(d => `<div class="pass" data-depth="${d}" role="group" aria-label="${d ? 'Inner loop' : 'Loop'}"><button type="button" data-pass="${d}" data-by="-1" aria-label="${d ? 'Inner pass' : 'Pass'} before" ${KEYS}>‹</button><button type="button" data-pass="${d}" data-by="1" aria-label="Next ${d ? 'inner ' : ''}pass" ${KEYS}>›</button>
+          <span class="told"></span><input type="range" min="1" step="1" data-pass="${d}" aria-label="${d ? 'Pass of the inner loop' : 'Pass of the loop'}" ${KEYS}></div>`).join('') +
+        `<div class="jumps" role="group" aria-label="Go to the next step with"><span aria-hidden="true">Next</span>${[...this.ways].map(way).join('')}</div>
+        <form class="search" role="search"><label>Find <input type="search" autocomplete="off" spellcheck="false" ${KEYS}></label><button type="button" data-hit aria-label="Hit before" ${KEYS}>‹</button><button aria-label="Next hit" ${KEYS}>›</button></form><p class="found" role="status"></p>`;
+      this.$('[type=search]').value = told;
+    }
+
+    /** Says where a jump led, under the controls and to a screen reader. */
+    found(text) { const p = this.$('.found'); if (p) p.textContent = text; }
+
+    jump(kind, back) {
+      const steps = this.ways.get(kind), to = nextOf(steps, this.at.step, back);
+      this.go(to);
+      this.found(`${kind}${steps.length > 1 ? ` ${steps.indexOf(to) + 1} of ${steps.length}` : ''}: step ${to + 1}`);
+    }
+
+    goToHit(back) {
+      const { hits } = this, wanted = this.$('[type=search]').value.trim();
+      if (!wanted) return;
+      if (!hits.length) return this.found('not found');
+      const to = nextOf(hits, this.at.step, back);
+      this.go(to);
+      this.found(`${hits.indexOf(to) + 1} of ${hits.length}: step ${to + 1}`);
+    }
+
+    passAt(depth) {
+      const k = this.at.step, mine = this.loops.filter(l => l.depth === depth), loop = mine.find(l => l.from <= k && k <= l.to);
+      return { loop, at: loop ? loop.passes.findIndex(p => k <= p.to) : -1, before: mine.findLast(l => l.to < k), after: mine.find(l => l.from > k) };
+    }
+    goToPass(depth, to) {
+      const { loop, at } = this.passAt(depth);
+      if (loop?.passes[to]) this.go(sameInPass(this.frames, this.at.step, loop.passes[at], loop.passes[to]));
+    }
+    /** The same moment one pass on; from outside a loop, into the one that comes. */
+    stepPass(depth, by) {
+      const { loop, at, before, after } = this.passAt(depth);
+      if (loop) this.goToPass(depth, at + by);
+      else if (by > 0 ? after : before) this.go(by > 0 ? after.from : before.passes.at(-1).from);
+    }
+    fillPasses() {
+      for (const row of this.shadowRoot.querySelectorAll('.pass')) {
+        const { loop, at, before, after } = this.passAt(+row.dataset.depth), near = loop ?? after ?? before, n = near.passes.length, [back, next, slider] = row.querySelectorAll('button, input');
+        const said = loop ? `line ${near.line}, pass ${at + 1} of ${n}` : `line ${near.line}: ${n} passes, ${after ? 'to come' : 'done'}`;
+        row.querySelector('.told').textContent = said;
+        back.setAttribute('aria-disabled', loop ? at === 0 : !before);
+        next.setAttribute('aria-disabled', loop ? at === n - 1 : !after);
+        Object.assign(slider, { max: n, value: loop ? at + 1 : after ? 1 : n, disabled: !loop });
+        slider.setAttribute('aria-valuetext', said);
+      }
+    }
+
+    /* ---- who holds, who sees ---- */
+
+    /** The question stays while stepping, until another is asked. */
+    ask(asked) {
+      this.at.asked = asked;
+      this.answer();
+      this.draw();
+    }
+    askAbout(el) {
+      const { tensor, saved, storage } = el.closest('[data-tensor], [data-saved], [data-storage]')?.dataset ?? {}, id = tensor ?? saved?.split(' ')[0];
+      const asked = id ? { tensor: id } : storage ? { storage } : undefined, same = String(Object.entries(asked ?? {})) === String(Object.entries(this.at.asked ?? {}));
+      if (asked || this.at.asked) this.ask(same ? undefined : asked);
+    }
+    answer() {
+      const { asked, step } = this.at;
+      this.fillAsks(this.shadowRoot.activeElement?.tagName === 'SELECT');
+      this.$('.answer').innerHTML = asked ? marked(answerTo(this.frames, step, asked)) : '';
+    }
+    /** The list is written when it is opened: a long program has hundreds of tensors. */
+    fillAsks(open) {
+      const select = this.$('.asking select'), { asked, step } = this.at, alike = a => a.storage === asked?.storage && a.tensor === asked?.tensor;
+      const all = open || asked ? askable(this.frames[step]) : [], mine = all.find(a => alike(a.asked)) ?? (asked && { asked, label: asked.storage ? `storage ${asked.storage}` : 'a tensor' });
+      const shown = open ? all : [];
+      this.asks = mine && !shown.includes(mine) ? [mine, ...shown] : shown;
+      const option = (a, i) => `<option value="${i}">${esc(a.label)}</option>`;
+      const group = (label, test) => { const html = this.asks.map((a, i) => test(a) ? option(a, i) : '').join(''); return html && `<optgroup label="${label}">${html}</optgroup>`; };
+      const html = `<option value="">Who holds these bytes? Who else sees them?</option>${group('Who holds the bytes of', a => a.asked.storage)}${group('Who else sees the cells of', a => a.asked.tensor)}`;
+      if (select.written !== html) select.innerHTML = select.written = html;
+      select.value = mine ? this.asks.indexOf(mine) : '';
     }
 
     /** Chooser and comparison are one table. */
@@ -253,7 +377,7 @@ function define() {
         tr.querySelector('input').checked = i === this.at.variant;
         tr.children[1].textContent = bytesText(moments[i].allocated);
         tr.children[2].textContent = bytesText(moments[i].peak);
-        const seen = this.at.seen.has(i), bad = planOf(this.data).runs[i].at(-1).error;
+        const seen = this.at.seen.has(i), bad = planOf(this.data).runs[i].at(-1).error || /^(stale|refused|raises)/.test(variants[i].verdict);
         tr.children[3].className = seen && bad ? 'bad' : '';
         tr.children[3].innerHTML = seen ? esc(variants[i].verdict ?? 'done') : '<span aria-hidden="true">?</span><span class="sr">shown once stepped to its end</span>';
       });
@@ -268,8 +392,7 @@ function define() {
     reveal() {
       this.data.variants.forEach((_, i) => this.at.seen.add(i));
       this.fillVariants();
-      this.$('.all').open = true;
-      this.fillWords();
+      for (let box = this.$('.all'); box; box = this.$('.all details:not([open])')) { box.open = true; this.fillWords(box); }
     }
   }
   customElements.define('memory-stage', MemoryStage);

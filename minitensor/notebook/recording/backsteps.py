@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from minitensor.device.arrays import host_array
-from minitensor.history import WRITE, Leaf, Node
+from minitensor.history import WRITE, Leaf, Node, peek
 from minitensor.notebook.recording import cells, facts
 from minitensor.notebook.recording.entries import NodeEntry, StateEntry
 from minitensor.notebook.recording.ledger import Ledger
@@ -31,9 +31,13 @@ def entered(ledger: Ledger, node: Node, gradient: np.ndarray) -> NodeEntry | Non
     """The rules of ``node`` are about to run."""
     value = ledger.values.get(id(node))
     text = cells.gradient_text(gradient)
+    if value is not None and value.op == "leaf":
+        value.op = (
+            node.op.name
+        )  # it was one: under ``no_grad`` it got another shape or dtype, and another leaf took over
     if value is not None and value.drawn:
         ledger.events.append({"do": "run", "node": value.drawn})
-        if value.state.gradient is None:
+        if value.state.gradient is None and not value.inner:
             _tell(ledger, value.state, text)
     ledger.facts.append(facts.Passed(value, node.op.name, text, []))
     return value
@@ -42,15 +46,18 @@ def entered(ledger: Ledger, node: Node, gradient: np.ndarray) -> NodeEntry | Non
 def visited(ledger: Ledger, node: Node, gradient: np.ndarray, sent: list[tuple[Node, np.ndarray]]) -> None:
     """The rules of ``node``, which is no leaf, have run; ``sent`` is on its way."""
     passed = next((fact for fact in reversed(ledger.facts) if type(fact) is facts.Passed), None)
+    if passed is None:  # its rules are the reader's own code, which took steps
+        passed = facts.Passed(ledger.values.get(id(node)), node.op.name, "", [])
+        ledger.facts.append(passed)
+    passed.done = True
     for parent, part in sent:
         value = ledger.values.get(id(parent))
         total = _sum(value, part)
         state = _state_for(ledger, ledger.values.get(id(node)), parent, value)
         if value is not None and state is not None and _stands_for_its_state(parent, value):
             _tell(ledger, state, total)
-        if passed is not None:
-            label = _named(ledger, state) if state is not None else ""
-            passed.sent.append(facts.Sent(value, label, cells.gradient_text(part), total))
+        label = _named(ledger, state) if state is not None else ""
+        passed.sent.append(facts.Sent(value, label, cells.gradient_text(part), total))
 
 
 def _state_for(ledger: Ledger, by: NodeEntry | None, parent: Node, value: NodeEntry | None) -> StateEntry | None:
@@ -84,7 +91,12 @@ def collected(ledger: Ledger, node: Node, gradient: Tensor) -> None:
     entry = ledger.meet(gradient, "grad")
     if value is not None:
         value.arrived = None
-    ledger.facts.append(facts.Collected(value, text, entry.storage))
+    ledger.facts.append(facts.Collected(_leaf_name(ledger, node), text, entry.storage))
+
+
+def _leaf_name(ledger: Ledger, node: Node) -> str:
+    holders = (entry for entry in ledger.tensors.values() if entry.names and not entry.look["stop_gradient"])
+    return next((entry.names[0] for entry in holders if peek(entry.ref()) is node), "")
 
 
 def _tell(ledger: Ledger, state: StateEntry, text: str) -> None:
@@ -101,7 +113,9 @@ def _named(ledger: Ledger, state: StateEntry) -> str:
 
 def _stands_for_its_state(node: Node, value: NodeEntry) -> bool:
     """Whether a gradient for ``node`` is one for all of its family's memory, not for what one view sees of it."""
-    return bool(value.drawn and not value.partial) or type(node) is Leaf or node.op is WRITE
+    if value.inner:
+        return False  # it is that of all results, laid end to end
+    return bool(value.drawn and not value.partial) or value.stands or type(node) is Leaf or node.op is WRITE
 
 
 def _sum(value: NodeEntry | None, part: np.ndarray) -> str:

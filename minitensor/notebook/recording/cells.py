@@ -103,6 +103,27 @@ def reach(shape: Sequence[int], strides: Sequence[int], offset: int) -> Run:
     return offset + sum(s for s in steps if s < 0), offset + sum(s for s in steps if s > 0)
 
 
+def holds(shape: Sequence[int], strides: Sequence[int], offset: int, cell: int) -> bool:
+    """Whether a layout reads ``cell``."""
+    if 0 in shape:
+        return False
+    dims = sorted(((n, s) for n, s in zip(shape, strides, strict=True) if n > 1 and s), key=lambda d: abs(d[1]))
+    spans = [0]  # how far the dimensions below each one lead
+    low = 0
+    for n, s in dims:
+        low += min(0, (n - 1) * s)
+        spans.append(spans[-1] + (n - 1) * abs(s))
+    rest = [cell - offset - low]  # as if every stride led upward
+    for (n, s), span in zip(reversed(dims), reversed(spans[:-1]), strict=True):
+        step = abs(s)
+        rest = [
+            each - k * step
+            for each in rest
+            for k in range(max(0, -((span - each) // step)), min(n - 1, each // step) + 1)
+        ]
+    return 0 in rest
+
+
 def patched(patch: Patch, buffer: np.ndarray) -> list[Run]:
     """The runs of cells of ``buffer`` that ``patch`` preserves; of many, one from the first cell to the last."""
     at, start = patch.cells, address(buffer) // buffer.itemsize
@@ -115,6 +136,14 @@ def patched(patch: Patch, buffer: np.ndarray) -> list[Run]:
     else:
         runs = merged((i, i) for i in (at.numbers() - start).tolist()) if at.count <= SMALL else whole
     return runs if len(runs) <= MOST_RANGES else whole
+
+
+def meets(look: dict[str, Any], runs: Iterable[Run]) -> bool:
+    """Whether a layout reads one of the cells of ``runs``; of a layout of many runs, whether it reaches past one."""
+    own, total = runs_of(look["shape"], look["strides"], look["offset"], SMALL)
+    if total > SMALL:
+        own = [reach(look["shape"], look["strides"], look["offset"])]
+    return any(a <= d and c <= b for a, b in own for c, d in runs)
 
 
 def ends(runs: Iterable[Run]) -> set[int]:

@@ -11,7 +11,6 @@ from typing import Any
 
 from minitensor.history import Node
 from minitensor.notebook.recording import cells
-from minitensor.tensor import Tensor
 
 Event = dict[str, Any]
 
@@ -26,15 +25,32 @@ class StorageEntry:
     version: int
     event: Event
     step: int  # in which it was made; -1 for one that was there before
+    counted: int = 0  # of its bytes, those that the meter counts
+    #: The storage whose memory this is: itself, unless this is a second counter of versions over the same memory.
+    over: StorageEntry | None = None
+    ref: Any = None  # a weak reference to that counter
     seen_by_tensor: bool = False
     freed: bool = False
+    lookers: dict[int, TensorEntry] = field(default_factory=dict)  # tensors and numpy arrays on it, by id
+    families: list[Family] = field(default_factory=list)  # that ever looked at it
+    saves: list[SaveEntry] = field(default_factory=list)  # that were made of it
     known: set[int] = field(default_factory=set)  # cells whose numbers are told
-    #: Writes so far: event, runs. Only for storages that are not shown whole.
-    writes: list[tuple[Event, list[cells.Run]]] = field(default_factory=list)
+    #: Writes so far, and the cells that each covered. Only for storages that are not shown whole.
+    writes: list[tuple[Event, Any]] = field(default_factory=list)
+
+    @property
+    def root(self) -> StorageEntry:
+        """The storage that the trace shows for this one."""
+        return self if self.over is None else self.over
 
     @property
     def is_small(self) -> bool:
         return self.length <= cells.SMALL
+
+    @property
+    def is_borrowed(self) -> bool:
+        """Whether its memory is numpy's, or another library's."""
+        return "borrowed" in self.event
 
     def label(self, text: str) -> None:
         """Say what the storage is for, although no name reaches it."""
@@ -63,6 +79,7 @@ class StateEntry:
     version: int
     event: Event
     names: list[str] = field(default_factory=list)
+    step: int = -1  # in which it was made
     dropped: bool = False
     gradient: str | None = None  # what has arrived here in backward
 
@@ -73,10 +90,10 @@ class StateEntry:
 
 @dataclass(eq=False)
 class TensorEntry:
-    """A tensor that the trace shows."""
+    """A tensor that the trace shows, or a numpy array on the memory of one."""
 
     id: str
-    ref: Callable[[], Tensor | None]  # a weak reference
+    ref: Callable[[], Any]  # a weak reference
     family: Family
     look: dict[str, Any]
     op: str = ""  # the operation that made it
@@ -86,12 +103,18 @@ class TensorEntry:
     was_named: bool = False
     freed: bool = False
     run: int = 0  # the execution of a statement that made it
+    step: int = -1  # in which it is told; -1 for one that was there before
     event: Event = field(default_factory=dict)
     pending: tuple[str, dict[int, StateEntry]] | None = None  # op and states read, while its node is not there yet
 
     @property
     def storage(self) -> StorageEntry:
         return self.family.storage
+
+    @property
+    def is_array(self) -> bool:
+        """Whether it is numpy's."""
+        return "outside" in self.event
 
     @property
     def name(self) -> str:
@@ -112,6 +135,8 @@ class NodeEntry:
     of: TensorEntry | None = None  # the tensor whose value it was when first seen
     ref: Callable[[], Node | None] | None = None
     partial: bool = False  # the value of a part of its family's memory
+    stands: bool = False  # not drawn, and yet all of its state: the first result of a call that is drawn in its place
+    inner: bool = False  # no tensor's own: the call of a layer with several outputs, which are drawn in its place
     arrived: Any = None  # the gradient so far, as nested lists of numbers; None when it is long
     dead: bool = False
 

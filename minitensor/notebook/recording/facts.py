@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from minitensor.notebook.recording.cells import Run
     from minitensor.notebook.recording.entries import NodeEntry, SaveEntry, StorageEntry, TensorEntry
     from minitensor.notebook.recording.hooks import Statement
     from minitensor.notebook.recording.ledger import Ledger
+    from minitensor.notebook.recording.memory import Cover
 
 
 @dataclass(eq=False)
@@ -51,6 +51,7 @@ class Viewed:
     tensor: TensorEntry
     base: TensorEntry | None
     same_family: bool
+    node: NodeEntry | None = None  # of a layer written by hand, which gives its result a history
 
 
 @dataclass(eq=False)
@@ -74,15 +75,14 @@ class Wrote:
     tensor: TensorEntry
     storage: StorageEntry
     before: int  # version
-    count: int  # cells
-    runs: list[Run]
-    exact: bool  # whether the runs hold no cell that was not written
+    cover: Cover
     victims: list[SaveEntry]  # what became stale
     preserved: Preserved | None  # under "copy_on_write", when the write covers what somebody saved
     spared: list[SaveEntry]  # under "copy_on_write": saved before, right still, in cells that the write left alone
     wanted_gradient: bool  # before the write
     node: NodeEntry | None = None
     own: list[StorageEntry] = field(default_factory=list)  # what the operation kept of its input: a copy, or marks
+    recording: bool = True  # whether gradients were recorded
 
 
 @dataclass(eq=False)
@@ -92,6 +92,35 @@ class Relaid:
     op: str
     tensor: TensorEntry
     old: dict[str, Any]
+
+
+@dataclass(eq=False)
+class Moved:
+    """A tensor went to another storage."""
+
+    op: str  # empty when no operation told of it
+    tensor: TensorEntry
+    old: dict[str, Any]  # how it looked
+    left: StorageEntry
+
+
+@dataclass(eq=False)
+class Unversioned:
+    """Memory was written and no version tells."""
+
+    op: str  # empty when numpy or another library did it
+    tensor: TensorEntry | None  # through which it was written; None when numpy or another library did it
+    storage: StorageEntry
+    cover: Cover
+    used: list[SaveEntry]  # what was saved of these cells and is held to be right still
+    checked: bool  # whether backward will find out: ``check_foreign_writes`` noted all of them
+
+
+@dataclass(eq=False)
+class Refused:
+    """The engine refused an operation, or a saved tensor, and raises."""
+
+    reason: str  # the function in ``errors`` that made the error
 
 
 @dataclass(eq=False)
@@ -135,37 +164,33 @@ class Passed:
 
     node: NodeEntry | None
     op: str
-    gradient: str  # what came in
+    gradient: str  # what came in; empty when an earlier step told it
     sent: list[Sent]
+    done: bool = False  # whether its rules have run
 
 
 @dataclass(eq=False)
 class Collected:
     """A gradient was left at a leaf."""
 
-    node: NodeEntry | None
+    leaf: str  # its name; empty when it has none
     gradient: str
     storage: StorageEntry
-
-    @property
-    def names(self) -> str:
-        """``x.grad``; empty when the leaf has no name."""
-        members = self.node.state.family.members.values() if self.node is not None else ()
-        return next((f"{entry.names[0]}.grad" for entry in members if entry.names), "")
 
 
 @dataclass(eq=False)
 class Called:
     """A function of the notebook was entered."""
 
-    function: str
+    function: str  # with its class: ``Net.forward``
 
 
 @dataclass(eq=False)
 class Returned:
     """A function of the notebook came back to this statement."""
 
-    function: str
+    function: str  # with its class
+    may_go_on: bool = False  # a generator, which may only wait
 
 
 @dataclass
@@ -183,6 +208,8 @@ class Done:
     told: str  # the sentence of the step before
     ledger: Ledger
     events: list[dict[str, Any]]
+    unreserved: int = 0  # bytes that the GPU's allocator gave back
+    reserved: int = 0  # bytes that it holds
 
     def all(self, *kinds: type) -> list[Any]:
         """The facts of some kinds, in order."""

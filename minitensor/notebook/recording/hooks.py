@@ -42,15 +42,16 @@ class Statement:
 
     line: int
     end: int
-    kind: str  # assign, augment, delete, expression, return, raise, for, while, def, or quiet
+    kind: str  # assign, augment, delete, expression, return, raise, for, while, def, method, or quiet
     text: str  # source of the value or of the whole statement, on one line
     file: str
     function: str  # where it stands; "" for the top level
+    loops: tuple[int, ...] = ()  # hooks of the loops around it, the outermost first
 
     @property
     def is_quiet(self) -> bool:
         """Whether it is worth a step only when it did something to memory."""
-        return self.kind in ("quiet", "for", "while", "def", "return")
+        return self.kind in ("quiet", "for", "while", "def", "method", "return")
 
 
 _KINDS: dict[type[ast.stmt], str] = {
@@ -86,13 +87,13 @@ class Hooks:
     def top(self, node: ast.stmt) -> tuple[int, list[ast.stmt]]:
         """The hook number of a statement of the top level, and the statement with hooks inside it."""
         index = self._register(node, "")
-        return index, self._inside(node, index, "", None)
+        return index, self._inside(node, index, "")
 
     def module(self, tree: ast.Module) -> ast.Module:
         """A whole module with hooks inside its functions only."""
         return ast.Module([part for node in tree.body for part in self.top(node)[1]], tree.type_ignores)
 
-    def _register(self, node: ast.stmt, function: str) -> int:
+    def _register(self, node: ast.stmt, function: str, loops: tuple[int, ...] = (), kind: str = "") -> int:
         index = next(_indexes)
         first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
         body = getattr(node, "body", None) or getattr(node, "cases", None)
@@ -102,8 +103,8 @@ class Hooks:
             end = max(node.lineno, min(end, at - 1))
             for line in range(first, end + 1):
                 self.heads.setdefault(line, index)
-        kind = _KINDS.get(type(node), "quiet")
-        self.statements[index] = Statement(first, end, kind, self._text(node), self.file, function)
+        kind = kind or _KINDS.get(type(node), "quiet")
+        self.statements[index] = Statement(first, end, kind, self._text(node), self.file, function, loops)
         return index
 
     def _text(self, node: ast.stmt) -> str:
@@ -118,51 +119,51 @@ class Hooks:
         call = ast.Call(ast.Name(HOOK, ast.Load()), [ast.Constant(index), ast.Constant(moment)], [])
         return ast.fix_missing_locations(ast.copy_location(ast.Expr(call), node))
 
-    def _body(self, nodes: list[ast.stmt], function: str, loop: int | None) -> list[ast.stmt]:
+    def _body(self, nodes: list[ast.stmt], function: str, loops: tuple[int, ...] = ()) -> list[ast.stmt]:
         hooked = []
         for node in nodes:
-            if isinstance(node, ast.Continue) and loop is not None:
-                hooked += [self._call(node, loop, "before"), node]
+            if isinstance(node, ast.Continue) and loops:
+                hooked += [self._call(node, loops[-1], "again"), node]
                 continue
-            index = self._register(node, function)
-            hooked += [self._call(node, index, "before"), *self._inside(node, index, function, loop)]
+            index = self._register(node, function, loops)
+            hooked += [self._call(node, index, "before"), *self._inside(node, index, function, loops)]
         return hooked
 
-    def _inside(self, node: ast.stmt, index: int, function: str, loop: int | None) -> list[ast.stmt]:
+    def _inside(self, node: ast.stmt, index: int, function: str, loops: tuple[int, ...] = ()) -> list[ast.stmt]:
         """The statement with hooks in the blocks it has."""
         if isinstance(node, ast.FunctionDef):
             node.body = self._function_body(node, index)
         elif isinstance(node, ast.ClassDef):
             for method in node.body:
                 if isinstance(method, ast.FunctionDef):
-                    method.body = self._function_body(method, self._register(method, node.name))
+                    method.body = self._function_body(method, self._register(method, node.name, kind="method"))
         elif isinstance(node, (ast.For, ast.While)):
-            again = self._call(node.body[-1], index, "before")
-            node.body = [self._call(node.body[0], index, "turn"), *self._body(node.body, function, index), again]
-            node.orelse = self._body(node.orelse, function, loop)
+            turn, again = self._call(node.body[0], index, "turn"), self._call(node.body[-1], index, "again")
+            node.body = [turn, *self._body(node.body, function, (*loops, index)), again]
+            node.orelse = self._body(node.orelse, function, loops)
         elif isinstance(node, (ast.If, ast.With)):
-            node.body = self._body(node.body, function, loop)
+            node.body = self._body(node.body, function, loops)
             if isinstance(node, ast.If):
-                node.orelse = self._body(node.orelse, function, loop)
+                node.orelse = self._body(node.orelse, function, loops)
         elif isinstance(node, (ast.Try, getattr(ast, "TryStar", ast.Try))):
             for handler in node.handlers:
                 caught = self._call(handler.body[0], index, "caught")
-                handler.body = [caught, *self._body(handler.body, function, loop)]
-            node.body = self._body(node.body, function, loop)
-            node.orelse = self._body(node.orelse, function, loop)
+                handler.body = [caught, *self._body(handler.body, function, loops)]
+            node.body = self._body(node.body, function, loops)
+            node.orelse = self._body(node.orelse, function, loops)
             if node.finalbody:
                 caught = self._call(node.finalbody[0], index, "caught")
-                node.finalbody = [caught, *self._body(node.finalbody, function, loop)]
+                node.finalbody = [caught, *self._body(node.finalbody, function, loops)]
         elif isinstance(node, ast.Match):
             for case in node.cases:
-                case.body = self._body(case.body, function, loop)
+                case.body = self._body(case.body, function, loops)
         return [node]
 
     def _function_body(self, node: ast.FunctionDef, index: int) -> list[ast.stmt]:
         body = node.body
         docstring = body[:1] if ast.get_docstring(node, clean=False) is not None else []
         enter = self._call(body[0], index, "enter")
-        return [*docstring, enter, *self._body(body[len(docstring) :], node.name, None)]
+        return [*docstring, enter, *self._body(body[len(docstring) :], node.name)]
 
 
 def awaits(tree: ast.Module) -> bool:

@@ -1,21 +1,18 @@
-"""The books of a recording, first part: storages and tensors, the cells that are shown and those that were written.
-
-Tensors are read without their properties, which may bring a view's history up to date.
-"""
+"""The books of a recording, first part: storages, the cells that are shown and those that were written."""
 
 from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from minitensor.device.arrays import host_array
 from minitensor.dtypes import BY_NUMPY
-from minitensor.history import Leaf, peek
 from minitensor.notebook.recording import cells, facts
-from minitensor.notebook.recording.entries import Event, Family, StorageEntry, TensorEntry
+from minitensor.notebook.recording.entries import Event, StorageEntry
 from minitensor.notebook.recording.meters import Meters
 from minitensor.storage import Storage
 from minitensor.tensor import Tensor
@@ -23,21 +20,14 @@ from minitensor.tensor import Tensor
 MOST_PICKED = 10_000  # cells that an index picks are told apart; of more, the first and the last
 
 
-def _shows_all_of_it(x: Tensor) -> bool:
-    """Whether ``peek(x)`` is the value of ``x`` itself and not of a family that it is a view in."""
-    history = x._history
-    return history is None or x._seen == history.epoch or x._array is history.founder
-
-
 class Memory:
-    """Storages and tensors. ``events`` and ``facts`` fill up during a step; ``close_step`` empties them."""
+    """Storages. ``events`` and ``facts`` fill up during a step; ``close_step`` empties them."""
 
     def __init__(self) -> None:
         self.before: list[Event] = []
         self.events: list[Event] = []
         self.facts: list[Any] = []
         self.storages: dict[int, StorageEntry] = {}
-        self.tensors: dict[int, TensorEntry] = {}
         self.bytes_before = 0
         self.bytes_of_others_freed = 0
         self.meters = Meters()
@@ -47,7 +37,6 @@ class Memory:
         #: Called when the interpreter frees a tensor, with what there is to be noted.
         self.gone: Callable[[Callable[[], None]], None] = at_once
         self._counts: dict[str, int] = {}
-        self._families: list[Family] = []
 
     def _new_id(self, letter: str) -> str:
         self._counts[letter] = number = self._counts.get(letter, 0) + 1
@@ -60,24 +49,28 @@ class Memory:
         self.step += 1
         return done
 
-    # ---------- storages ----------
+    # ---------- coming and going ----------
 
     def alloc(self, storage: Storage) -> StorageEntry:
         """A storage is there."""
         buffer = storage.buffer
         event: Event = {
             "do": "storage",
-            "id": str(len(self.storages) + self._counts.get("gone", 0) + 1),
+            "id": self._new_id(""),
             "length": buffer.size,
             "itemsize": buffer.itemsize,
-            "bytes": storage.nbytes,
-            "dtype": _dtype(buffer),
+            "bytes": storage.nbytes or buffer.nbytes,
+            "dtype": dtype_name(buffer),
             "values": {},
         }
+        if storage.nbytes == 0 < buffer.nbytes:
+            event["borrowed"] = True
         if storage.version:
             event["version"] = storage.version
         event["device"] = self.meters.meet(buffer)
-        entry = StorageEntry(event["id"], buffer.size, storage.nbytes, storage.version, event, self.step)
+        entry = StorageEntry(
+            event["id"], buffer.size, event["bytes"], storage.version, event, self.step, counted=storage.nbytes
+        )
         shown = range(buffer.size) if entry.is_small else (0, buffer.size - 1)
         entry.known.update(shown)
         event["values"] = cells.read(buffer, sorted(entry.known))
@@ -93,7 +86,6 @@ class Memory:
         if entry is None:
             self.bytes_of_others_freed += storage.nbytes
             return
-        self._counts["gone"] = self._counts.get("gone", 0) + 1
         entry.freed = True
         self._freed("storages", entry.id)
         self.facts.append(facts.StorageFreed(entry))
@@ -106,150 +98,145 @@ class Memory:
     def _storage(self, storage: Storage) -> StorageEntry:
         """The entry of a storage; one that was never told of was there before the first step."""
         entry = self.storages.get(id(storage))
-        if entry is None:
-            entry = self.alloc(storage)
-            if self.step >= 0:
-                self.facts.pop()
-                self.before.append(self.events.pop())
-                entry.step = -1
-            self.bytes_before += storage.nbytes
+        if entry is not None:
+            return entry
+        below = getattr(storage, "of", None)
+        if below is not None:
+            return self._counter(storage, self._storage(below))
+        entry = self.alloc(storage)
+        if self.step >= 0:
+            self.facts.pop()
+            self.before.append(self.events.pop())
+            entry.step = -1
+        self.bytes_before += storage.nbytes
         return entry
+
+    def _counter(self, storage: Storage, below: StorageEntry) -> StorageEntry:
+        """An entry for what counts versions of its own over the memory of ``below`` and is no storage to look at."""
+        entry = StorageEntry(
+            below.id, below.length, below.nbytes, storage.version, below.event, below.step, over=below.root
+        )
+        entry.seen_by_tensor = True
+        key, entries = id(storage), self.storages
+        # Nothing tells when it goes: it is not counted.
+        entry.ref = weakref.ref(storage, lambda ref: _no_more(entries, key, ref))
+        self.storages[key] = entry
+        return entry
+
+    # ---------- cells ----------
 
     def _show_ends(self, entry: StorageEntry, buffer: np.ndarray, look: dict[str, Any]) -> None:
         """Give the cells at the ends of what ``look`` shows the number they have had since they were last written."""
+        entry = entry.root
         if entry.is_small:
             return
         runs, _ = cells.runs_of(look["shape"], look["strides"], look["offset"], cells.MOST_RANGES)
         news = cells.ends(runs) - entry.known
         entry.known |= news
         for index, text in cells.read(buffer, news).items():
-            for event, written in reversed(entry.writes):
-                if any(first <= int(index) <= last for first, last in written):
+            for event, cover in reversed(entry.writes):
+                if cover.holds(int(index)):
                     event["cells"].setdefault(index, text)
                     break
             else:
                 entry.event["values"][index] = text
 
-    def _write_event(self, x: Tensor, entry: StorageEntry, where: Any) -> tuple[Event, int, list[cells.Run], bool]:
-        buffer = x._storage.buffer
-        runs, count, exact = _written(x, buffer, where)
-        event: Event = {"do": "write", "storage": entry.id, "cells": {}, "count": count, "version": entry.version}
-        if entry.is_small:
+    def _write_event(self, entry: StorageEntry, buffer: np.ndarray, cover: Cover) -> Event:
+        """The event of a write that covered these cells; ``entry`` has its version already."""
+        root, runs = entry.root, cover.runs
+        event: Event = {"do": "write", "storage": root.id, "cells": {}, "count": cover.count, "version": root.version}
+        if root.is_small:
             event["cells"] = cells.read(buffer, [i for first, last in runs for i in range(first, last + 1)])
         elif runs:
             told = runs if len(runs) <= cells.MOST_RANGES else [(runs[0][0], runs[-1][1])]
             event["ranges"] = [list(run) for run in told]
-            entry.known |= cells.ends(runs)
-            written = [i for i in entry.known if any(first <= i <= last for first, last in runs)]
-            event["cells"] = cells.read(buffer, sorted(written))
-            entry.writes.append((event, runs))
-        return event, count, runs, exact
-
-    # ---------- tensors ----------
-
-    def meet(self, x: Tensor, op: str = "", family: Family | None = None) -> TensorEntry:
-        """The entry of a tensor."""
-        entry = self.tensors.get(id(x))
-        if entry is not None:
-            return entry
-        storage = self._storage(x._storage)
-        storage.seen_by_tensor = True
-        if family is None:
-            family = self._family(x, storage)
-        key = id(x)
-        # The callback outlives neither: it holds an id and a weak reference to the books.
-        me = weakref.ref(self)
-        ref = weakref.ref(x, lambda _: _tensor_gone(me, key))
-        entry = TensorEntry(self._new_id("t"), ref, family, self._look(x, storage), op, run=self.run)
-        self.tensors[key] = entry
-        family.members[key] = entry
-        entry.event = event = {"do": "tensor", "id": entry.id, "storage": storage.id, **entry.look}
-        # Met only now on an old storage: a view is new, anything else was there before.
-        was_there = storage.step < 0 <= self.step and not op
-        (self.before if was_there else self.events).append(event)
-        self._show_ends(storage, x._storage.buffer, entry.look)
-        return entry
-
-    def _family(self, x: Tensor, storage: StorageEntry) -> Family:
-        history = x._history
-        if history is not None:
-            for family in self._families:
-                if family.history == id(history) and family.members:
-                    return family
-        family = Family(self._new_id("f"), storage, history=None if history is None else id(history))
-        self._families.append(family)
-        return family
-
-    def _look(self, x: Tensor, storage: StorageEntry) -> dict[str, Any]:
-        array = x._array
-        shape, strides, offset = cells.layout(array, x._storage.buffer)
-        node = peek(x)
-        return {
-            "shape": shape,
-            "strides": strides,
-            "offset": offset,
-            "dtype": _dtype(array),
-            "stop_gradient": node is None,
-            "leaf": node is None or (type(node) is Leaf and _shows_all_of_it(x)),
-        }
-
-    def tensor_gone(self, key: int) -> None:
-        entry = self.tensors.pop(key, None)
-        if entry is None:
-            return
-        entry.freed = True
-        entry.family.members.pop(key, None)
-        if not entry.family.members:
-            self._families.remove(entry.family)
-        self._freed("tensors", entry.id)
-        self.facts.append(facts.TensorFreed(entry))
-
-    def _refresh(self, x: Tensor, entry: TensorEntry) -> None:
-        """Tell of a tensor's shape, strides and wish for a gradient when they have changed."""
-        look = self._look(x, entry.storage)
-        changed = {key: value for key, value in look.items() if value != entry.look[key]}
-        if not changed:
-            return
-        entry.look = look
-        if entry.event in self.events:
-            entry.event.update(changed)
-        else:
-            self.events.append({"do": "retensor", "id": entry.id, **changed})
-        self._show_ends(entry.storage, x._storage.buffer, look)
+            root.known |= cells.ends(runs)
+            event["cells"] = cells.read(buffer, sorted(i for i in root.known if cover.holds(i)))
+            if cover.exact and cover.count == root.length:
+                root.writes.clear()
+            root.writes.append((event, cover))
+        return event
 
 
 def at_once(tell: Callable[[], None]) -> None:
     tell()
 
 
-def _tensor_gone(memory: weakref.ref[Memory], key: int) -> None:
-    alive = memory()
-    if alive is not None:
-        alive.gone(lambda: alive.tensor_gone(key))
+def _no_more(entries: dict[int, StorageEntry], key: int, ref: Any) -> None:
+    if key in entries and entries[key].ref is ref:
+        del entries[key]
 
 
-def _dtype(array: np.ndarray) -> str:
+def dtype_name(array: np.ndarray) -> str:
+    """``float32``, also for what tensors do not hold."""
     return BY_NUMPY[array.dtype].name if array.dtype in BY_NUMPY else array.dtype.name
 
 
-def _written(x: Tensor, buffer: np.ndarray, where: Any) -> tuple[list[cells.Run], int, bool]:
-    """The runs of cells that a write through ``x`` covered, rising; how many cells; whether the runs hold no others."""
-    if where is None or not isinstance(where, tuple):
+# ---------- which cells a write covers ----------
+
+
+@dataclass
+class Cover:
+    """The cells that a write covered.
+
+    Attributes:
+        runs: of neighbours, rising; ``exact`` when they hold no other cells.
+        count: how many cells.
+    """
+
+    runs: list[cells.Run]
+    count: int
+    exact: bool = True
+    _holds: Callable[[int], bool] | None = None
+
+    def holds(self, cell: int) -> bool:
+        """Whether it was written."""
+        if not any(first <= cell <= last for first, last in self.runs):
+            return False
+        return self._holds is None or self._holds(cell)
+
+    @classmethod
+    def all_of(cls, buffer: np.ndarray) -> Cover:
+        """Every cell of a storage."""
+        return cls([(0, buffer.size - 1)] if buffer.size else [], buffer.size)
+
+    @classmethod
+    def of_write(cls, x: Tensor, buffer: np.ndarray, where: Any) -> Cover:
+        """What a write through ``x`` covered, as the engine says ``where``."""
+        if isinstance(where, tuple):
+            return cls.picked(np.unique(_positions(x, buffer, where)))
         array = x._array if where is None else where
         shape, strides, offset = cells.layout(array, buffer)
         runs, total = cells.runs_of(shape, strides, offset, cells.SMALL)
-        if total > cells.SMALL:
-            return [cells.reach(shape, strides, offset)], array.size, False
-        return cells.merged(runs), array.size, True
-    picked = np.unique(_positions(x, buffer, where))
-    if picked.size > MOST_PICKED:
-        return [(int(picked[0]), int(picked[-1]))], picked.size, False
-    return cells.merged((i, i) for i in picked.tolist()), picked.size, True
+        if total <= cells.SMALL:
+            return cls(cells.merged(runs), array.size)
+        reach = cells.reach(shape, strides, offset)
+        return cls([reach], array.size, False, lambda cell: cells.holds(shape, strides, offset, cell))
+
+    @classmethod
+    def picked(cls, numbers: np.ndarray) -> Cover:
+        """Cells that are given one by one, rising."""
+        if numbers.size <= MOST_PICKED:
+            return cls(cells.merged((i, i) for i in numbers.tolist()), numbers.size)
+        first, last = int(numbers[0]), int(numbers[-1])
+        marks = np.zeros(last - first + 1, bool)
+        marks[numbers - first] = True
+        bits = np.packbits(marks)  # kept as long as the recording
+
+        def holds(cell: int) -> bool:
+            byte, bit = divmod(cell - first, 8)
+            return bool(bits[byte] << bit & 128)
+
+        return cls([(first, last)], numbers.size, False, holds)
 
 
 def _positions(x: Tensor, buffer: np.ndarray, where: Any) -> np.ndarray:
     """The cells that an index array or a mask picks, without an array of the size of ``x``."""
     shape, strides, offset = cells.layout(x._array, buffer)
+    if len(where) == 1 and x._array.flags.c_contiguous and hasattr(where[0], "dtype"):
+        mask = host_array(where[0])
+        if mask.dtype.kind == "b" and mask.shape == x._array.shape:
+            return offset + np.flatnonzero(mask)
     found = np.asarray(offset)
     where = tuple(host_array(each) if hasattr(each, "dtype") else each for each in where)
     for axis, (n, stride) in enumerate(zip(shape, strides, strict=True)):

@@ -1,40 +1,24 @@
 """Which names of a program stand for which tensors, read after every statement.
 
-A name is a variable of the notebook that the program mentions, an entry of a list, tuple or dict, or an attribute,
-one level deep; a local variable of a function of the notebook; the gradient of a named tensor; or what only the
-running line holds.
+A name is a variable of the notebook that the program mentions, or what it leads to (``reaching``); a local variable of
+a function of the notebook; the gradient of a named tensor; or what only the running line holds. A name may stand for a
+numpy array, too, where that shares the memory of a tensor.
 """
 
 from __future__ import annotations
 
 import ast
-import inspect
-import sys
-import types
 from types import CodeType, FrameType
 from typing import Any
+
+import numpy as np
 
 from minitensor.history import Leaf, peek
 from minitensor.notebook.recording import facts
 from minitensor.notebook.recording.entries import TensorEntry
 from minitensor.notebook.recording.ledger import Ledger
+from minitensor.notebook.recording.reaching import local_variables, reached
 from minitensor.tensor import Tensor
-
-MOST_ENTRIES = 8  # named of one list, dict or object
-
-_SEARCHED_NO_FURTHER = (
-    types.ModuleType,
-    type,
-    types.FunctionType,
-    types.BuiltinFunctionType,
-    types.MethodType,
-    str,
-    bytes,
-    int,
-    float,
-    complex,
-    type(None),
-)
 
 
 class Names:
@@ -46,6 +30,7 @@ class Names:
         self.ignore = ignore
         self.bound: dict[str, tuple[TensorEntry, str]] = {}
         self.shared = ""  # what names shared when there were last two of them: "", "storage" or "tensor"
+        self.named_any = False  # whether a name ever stood for a tensor
         self._global: dict[str, tuple[TensorEntry, str]] = {}
         self._program: list[str] = []
         self._overwritten: dict[str, int] = {}  # name that is assigned before it is read -> id of its old value
@@ -110,27 +95,34 @@ class Names:
         if self._overwritten.get(name) == id(value):
             return
         self._overwritten.pop(name, None)
-        for path, tensor in _tensors_in(name, value):
-            if path not in self.ignore:
-                found[path] = self.ledger.meet(tensor), "name"
+        for path, tensor in reached(name, value, self._called):
+            entry = self._met(tensor) if path not in self.ignore else None
+            if entry is not None:
+                found[path] = entry, "name"
+
+    def _met(self, value: Any) -> TensorEntry | None:
+        return self.ledger.meet_array(value) if isinstance(value, np.ndarray) else self.ledger.meet(value)
+
+    def _called(self, x: Tensor) -> str:
+        entry = self.ledger.tensors.get(id(x))
+        return entry.names[0] if entry is not None and entry.names else ""
 
     def _locals_of(self, frame: FrameType) -> dict[str, TensorEntry]:
-        """The local variables that are tensors. Leaves nothing behind that could keep them alive."""
-        values = frame.f_locals
-        own = {*frame.f_code.co_varnames, *frame.f_code.co_cellvars}
-        found = {
-            name: self.ledger.meet(value) for name, value in values.items() if name in own and isinstance(value, Tensor)
-        }
-        # Before Python 3.13 the frame keeps this copy of its variables until it is asked again.
-        if isinstance(values, dict) and frame.f_code.co_flags & inspect.CO_OPTIMIZED and sys.getrefcount(values) == 3:
-            values.clear()
+        """The local variables that are tensors, or lists, tuples and dicts of them."""
+        found = {}
+        for name, value in local_variables(frame).items():
+            if isinstance(value, (Tensor, np.ndarray, list, tuple, dict)):
+                for path, tensor in reached(name, value, self._called):
+                    entry = self._met(tensor)
+                    if entry is not None:
+                        found[path] = entry
         return found
 
     def _look_at_gradients(self, found: dict[str, tuple[TensorEntry, str]]) -> None:
         seen = set()
         for name, (entry, _) in list(found.items()):
             tensor = entry.ref()
-            if tensor is None or entry in seen:
+            if tensor is None or entry in seen or entry.is_array:
                 continue
             seen.add(entry)
             gradient = _gradient_of(tensor)
@@ -159,7 +151,7 @@ class Names:
                 entry.last_name = name
             if name not in found:
                 ledger.events.append({"do": "unname", "name": name})
-                if kind == "name":
+                if kind == "name" and not (entry.is_array and entry.ref() is not None and entry.freed):
                     ledger.facts.append(facts.Unnamed(name, entry))
         for name, (entry, kind) in found.items():
             before = self.bound.get(name, (None, ""))[0]
@@ -181,12 +173,13 @@ class Names:
 
     def _note_sharing(self) -> None:
         plain = [entry for entry, kind in self.bound.values() if kind == "name"]
+        self.named_any = self.named_any or bool(plain)
         if len(plain) < 2:
             return
         if len(set(plain)) < len(plain):
             self.shared = "tensor"
         else:
-            self.shared = "storage" if len({entry.storage for entry in plain}) < len(plain) else ""
+            self.shared = "storage" if len({entry.storage.root for entry in plain}) < len(plain) else ""
 
     def verdict(self, failed: bool) -> str | None:
         """How the run ended, in a few words."""
@@ -195,29 +188,9 @@ class Names:
         gradients = [name for name, (_, kind) in self.bound.items() if kind == "grad"]
         if gradients:
             return None
+        if not self.named_any:
+            return None
         return f"shares the {self.shared}" if self.shared else "shares nothing"
-
-
-def _tensors_in(name: str, value: Any) -> list[tuple[str, Tensor]]:
-    """The tensors that a variable names: itself, or what it holds one level deep."""
-    if isinstance(value, Tensor):
-        return [(name, value)]
-    if isinstance(value, _SEARCHED_NO_FURTHER):
-        return []
-    if type(value) in (list, tuple):
-        entries = [(f"{name}[{i}]", item) for i, item in enumerate(value[:MOST_ENTRIES])]
-    elif type(value) is dict:
-        entries = [(f"{name}[{key!r}]", item) for key, item in list(value.items())[:MOST_ENTRIES] if _is_plain(key)]
-    else:
-        attributes = getattr(value, "__dict__", None)
-        if type(attributes) is not dict:
-            return []
-        entries = [(f"{name}.{key}", item) for key, item in list(attributes.items())]
-    return [(path, item) for path, item in entries if isinstance(item, Tensor)][:MOST_ENTRIES]
-
-
-def _is_plain(key: Any) -> bool:
-    return type(key) in (str, int) and len(str(key)) <= 20
 
 
 def _gradient_of(x: Tensor) -> Tensor | None:

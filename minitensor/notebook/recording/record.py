@@ -25,7 +25,7 @@ from minitensor.notebook.recording import hooks
 from minitensor.notebook.recording.recorder import Recorder
 from minitensor.tensor import Tensor
 
-LIMIT = 300  # steps
+LIMIT = 500  # steps
 
 #: Raise what goes wrong in the recorder itself, for tests. A reader's program runs on without it.
 STRICT = False

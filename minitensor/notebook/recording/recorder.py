@@ -34,7 +34,10 @@ class Activation:
     frame: int  # id; 0 for the top level
     statement: Statement | None = None
     run: int = 0  # number of the statement's execution
+    passes: dict[int, int] = field(default_factory=dict)  # of its loops, by the hook of their heads
     names: dict[str, Any] = field(default_factory=dict)  # local name -> TensorEntry
+    full_name: str = ""  # with the class that the function is a method of
+    is_generator: bool = False
 
 
 @dataclass
@@ -58,6 +61,7 @@ class Recorder:
         self.names = names.Names(namespace, self.ledger, ignore)
         self.steps: list[dict[str, Any]] = []
         self._on_gpu: list[dict[str, int]] = []  # what the GPU's meter said at the end of each step
+        self.reserved_before = 0
         self.truncated: str | None = None
         self.open: Open | None = None
         self.stack = [Activation("", 0)]
@@ -79,10 +83,11 @@ class Recorder:
     def begin(self) -> None:
         """Note what is there, and listen."""
         self.names.scan(self.stack)
-        self.ledger.gone = self.gone
+        self.ledger.gone, self.ledger.line_of_call = self.gone, self.line_of_call
         self.ledger.begin()
         self.active = True
         self._before = watch.listener, hooks.listener
+        self.reserved_before = self.ledger.meters.reading()["reserved"]
         self.ledger.meters.begin()  # only now: what is freed from here on is heard of
         watch.listener, hooks.listener = self.heard, self.hooked
 
@@ -112,6 +117,7 @@ class Recorder:
     def begin_statement(self, statement: Statement) -> None:
         """A statement of the top level is about to run."""
         self.reported = None
+        self.stack[0].passes.clear()
         self._begin(statement)
 
     def end_statement(self, error: BaseException | None = None) -> None:
@@ -132,11 +138,11 @@ class Recorder:
         if statement is None:
             return
         try:
-            self._reached(statement, moment, sys._getframe(2))
+            self._reached(index, statement, moment, sys._getframe(2))
         except Exception as failure:
             self._give_up(failure)
 
-    def _reached(self, statement: Statement, moment: str, frame: FrameType) -> None:
+    def _reached(self, index: int, statement: Statement, moment: str, frame: FrameType) -> None:
         error = sys.exc_info()[1]
         if id(error) != self.reported:
             self.reported = None  # the error last told is over; another one may get its id
@@ -150,8 +156,13 @@ class Recorder:
         else:
             self._come_to(frame)
             self._finish(frame)
+            passes = self.stack[-1].passes
+            if moment == "turn":
+                passes[index] = passes.get(index, 0) + 1
+                return
             if moment == "before":
-                self._begin(statement)
+                passes.pop(index, None)
+            self._begin(statement)
 
     def _begin(self, statement: Statement) -> None:
         if not self.active:
@@ -184,30 +195,39 @@ class Recorder:
         if caller is not None:
             self._come_to(caller)
         self._show_source(statement)
-        self.stack.append(Activation(frame.f_code.co_name, id(frame)))
+        of_class = f"{statement.function}." if statement.function and statement.kind == "method" else ""
+        self._push(frame, of_class)
         if self.open is None and self.stack[-2].statement is not None:
             self.open = Open(self.stack[-2].statement, goes_on=True)
-        self.ledger.facts.append(facts.Called(frame.f_code.co_name))
+        self.ledger.facts.append(facts.Called(self.stack[-1].full_name))
         self._finish(frame, partly=True)
+
+    def _push(self, frame: FrameType, of_class: str = "") -> None:
+        """``frame`` begins, or goes on as a generator does."""
+        code = frame.f_code
+        generates = bool(code.co_flags & inspect.CO_GENERATOR)
+        self.stack.append(
+            Activation(code.co_name, id(frame), full_name=of_class + code.co_name, is_generator=generates)
+        )
 
     def _come_to(self, frame: FrameType, silently: bool = False) -> None:
         """``frame`` runs: what was called from it has come back."""
         depth = self._depth(frame)
         if depth is None:
-            self.stack.append(Activation(frame.f_code.co_name, id(frame)))
+            self._push(frame)
             return
         self._back_to(depth, silently)
 
     def _back_to(self, depth: int, silently: bool = False) -> None:
         if depth == len(self.stack) - 1:
             return
-        returned = self.stack[depth + 1].function
+        returned = facts.Returned(self.stack[depth + 1].full_name, self.stack[depth + 1].is_generator)
         if not silently:
             self._finish(partly=True, came_back=True)
         del self.stack[depth + 1 :]
         if not silently and self.stack[depth].statement is not None:
             self._resume(Open(self.stack[depth].statement, goes_on=True))
-            self.ledger.facts.append(facts.Returned(returned))
+            self.ledger.facts.append(returned)
 
     def _depth(self, frame: FrameType) -> int | None:
         if not frame.f_code.co_flags & inspect.CO_OPTIMIZED:
@@ -266,6 +286,10 @@ class Recorder:
             ledger.wrote(*arguments)
         elif kind == "meta":
             ledger.relaid(*arguments)
+        elif kind in ("refused", "stale"):
+            ledger.facts.append(facts.Refused(arguments[1]))
+        elif kind == "added":
+            ledger.added(*arguments)
         elif kind == "flight":
             self.flight += arguments[0]
         elif kind in ("start", "enter", "visit", "left", "leaf"):
@@ -336,7 +360,8 @@ class Recorder:
         ledger.tidy()
         # Where a line goes on into backward, its first gradient belongs to backward's own first step.
         early = self.flight - self.told_flight if step.phase == "forward" and partly else 0
-        if self.flight - early != self.told_flight:
+        alone = step.goes_on and partly and not (ledger.events or ledger.facts or self.text)
+        if self.flight - early != self.told_flight and not alone:
             ledger.events.append({"do": "flight", "bytes": self.flight})
             self.told_flight = self.flight
         events, happened = ledger.close_step()
@@ -349,10 +374,13 @@ class Recorder:
             events.append(raised)
         if not (events or text) and (step.goes_on or partly or step.statement.is_quiet):
             return
+        of_gpu = self.ledger.meters.reading()
+        reserved = self._on_gpu[-1]["reserved"] if self._on_gpu else self.reserved_before
+        phase = "backward" if any(type(fact) is facts.Passed for fact in happened) else step.phase
         done = facts.Done(
             statement=step.statement,
             line=line,
-            phase=step.phase,
+            phase=phase,
             partly=partly,
             facts=happened,
             printed=bool(text),
@@ -361,20 +389,34 @@ class Recorder:
             told=self.steps[-1]["say"] if self.steps else "",
             ledger=ledger,
             events=events,
+            unreserved=max(0, reserved - of_gpu["reserved"]),
+            reserved=of_gpu["reserved"],
         )
         entry = {
             "line": line,
             "end": line + step.statement.end - step.statement.line,
-            "phase": step.phase,
+            "phase": phase,
             "say": sentences.say(done),
             "allocated": cpu_meter.allocated - early + ledger.bytes_of_others_freed,
             "peak": self.ledger.meters.peak,
             "events": events,
         }
-        self._on_gpu.append(self.ledger.meters.reading())
+        passes = self._passes()
+        if passes:
+            entry["passes"] = passes
+        self._on_gpu.append(of_gpu)
         if text:
             entry["out"] = text
         self.steps.append(entry)
+
+    def _passes(self) -> list[list[int]]:
+        """The loops that the program is in, as lines of their heads, and the pass of each."""
+        return [
+            [self.line_of(self.statements[loop]), activation.passes[loop]]
+            for activation in self.stack
+            for loop in (activation.statement.loops if activation.statement is not None else ())
+            if loop in activation.passes
+        ]
 
     def _running(self, last_too: bool) -> dict[int, str]:
         stack = self.stack if last_too else self.stack[:-1]
@@ -385,6 +427,13 @@ class Recorder:
         if statement.file == self.hooks.file:
             return statement.line
         return self._shown.get((statement.file, statement.line), 1)
+
+    def line_of_call(self, node: Node) -> int:
+        """The line of the trace that called the operation of a node, whichever line runs now."""
+        number = node.place.line if id(node.code) in self._codes else 0
+        if node.code.co_filename == self.hooks.file and number:
+            return number
+        return self._shown.get((node.code.co_filename, number), self.ledger.line)
 
     def _show_source(self, statement: Statement) -> None:
         """Put the source of a function of an earlier cell below the program."""

@@ -1,4 +1,4 @@
-"""The books of a recording, second part: what nodes saved for backward, and what writes make of it.
+"""The books of a recording, third part: what nodes saved for backward, and what writes make of it.
 
 Whether a saved tensor is right still is asked of the engine, never worked out a second time.
 """
@@ -10,15 +10,15 @@ import numpy as np
 from minitensor.history import Node
 from minitensor.notebook.recording import cells, facts
 from minitensor.notebook.recording.entries import NodeEntry, SaveEntry, StateEntry, StorageEntry
-from minitensor.notebook.recording.memory import Memory
+from minitensor.notebook.recording.lookers import Lookers
 from minitensor.patches import Patch
 from minitensor.saving import FREED, Lost, Preserved, Saved, is_right, version_saved
 from minitensor.storage import Storage
 from minitensor.table import ROWS
 
 
-class Savings(Memory):
-    """Memory, and what is saved of it."""
+class Savings(Lookers):
+    """Memory, who looks at it, and what is saved of it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -36,10 +36,13 @@ class Savings(Memory):
         version = version_saved(saved)
         kept = self._storage(storage)
         shape, strides, offset = cells.layout(array, storage.buffer)
-        at = next((s for s in self.states.values() if s.family.storage is kept and s.version == version), None)
-        looking = next((entry for entry in self.tensors.values() if entry.storage is kept), None)
+        read = [state for state in (*value.reads.values(), value.state) if state.family.storage is kept]
+        others = [family.states[version] for family in kept.families if version in family.states]
+        at = next((state for state in read + others if state.version == version), None)
+        looking = next((entry for entry in kept.lookers.values() if not entry.is_array), None)
         save = SaveEntry(self._new_id("s"), what, kept, version, value, at, looking, position)
         value.saves.append(save)
+        kept.saves.append(save)
         save.event = event = {
             "do": "save",
             "id": save.id,
@@ -130,6 +133,7 @@ class Savings(Memory):
             if copy is not save.storage:
                 copy.label(f"copy of {save.label}")
                 save.storage, save.copies = copy, [copy]
+                copy.saves.append(save)
                 self._tell_copy(save, copy, array, now, [])
             return
         copies = []
@@ -168,23 +172,21 @@ class Savings(Memory):
         """After a write to ``storage``: which saved tensors it made stale, and which it left alone."""
         stale: list[SaveEntry] = []
         spared: list[SaveEntry] = []
-        for value in self.values.values():
-            node = value.ref() if value.ref is not None else None
+        storage.saves = [save for save in storage.saves if save.storage is storage and not save.released]
+        for save in storage.saves:
+            node = save.node.ref() if save.node.ref is not None else None
             if node is None or node.saved is FREED:
                 continue
-            for save in value.saves:
-                if save.released or save.storage is not storage:
-                    continue
-                saved = node.saved[save.position]
-                if is_right(saved):
-                    apart = type(saved[2]) is Preserved and saved[2].left == 0  # nothing of it is there any more
-                    if preserves and save not in self._at_risk and not apart:
-                        spared.append(save)
-                    continue
-                now = "lost" if type(saved[2]) is Lost else "moved"
-                if now != save.stale:
-                    save.stale = now
-                    stale.append(save)
+            saved = node.saved[save.position]
+            if is_right(saved):
+                apart = type(saved[2]) is Preserved and saved[2].left == 0  # nothing of it is there any more
+                if preserves and save not in self._at_risk and not apart:
+                    spared.append(save)
+                continue
+            now = "lost" if type(saved[2]) is Lost else "moved"
+            if now != save.stale:
+                save.stale = now
+                stale.append(save)
         self._at_risk = set()
         for kind in ("lost", "moved"):
             ids = [save.id for save in stale if save.stale == kind]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from minitensor.notebook.recording.entries import NodeEntry, StorageEntry
-from minitensor.notebook.recording.facts import Collected, Done, Passed, Sent, Started, StorageFreed
+from minitensor.notebook.recording.facts import Allocated, Collected, Done, Named, Passed, Sent, Started, StorageFreed
 from minitensor.notebook.wording.words import (
     RESHAPING,
     RESHAPING_IN_PLACE,
     both,
     bytes_text,
     code,
+    first_fitting,
     fitting,
     node_text,
     storages_text,
@@ -31,8 +32,20 @@ def _passed(done: Done, fact: Passed) -> str:
     node = fact.node
     where = node_text(node) if node is not None else f"{code(fact.op)}, recorded earlier,"
     sent = fact.sent
+    if not fact.done:
+        return _called_own(done, fact, where)
+    if not fact.gradient:
+        return _own_done(done, where, sent)
     if not sent:
         return f"{where} takes the gradient {fact.gradient} and passes nothing on."
+    if node is not None and node.inner:
+        return fitting(f"{where} takes the gradients of its results and sends {both([_to(s) for s in sent])}.")
+    if len(sent) == 1 and sent[0].to is not None and sent[0].to.inner:
+        return f"The gradient {fact.gradient} of one result goes to its call, {node_text(sent[0].to)}."
+    if fact.op in ("relaid", "cast"):
+        what = "shape" if fact.op == "relaid" else "dtype"
+        if node is None or node.drawn is None:
+            return f"The leaf has another {what} since: the gradient {fact.gradient} goes on as {_to(sent[0])}."
     if fact.op == "write":
         return _write(fact)
     if node is not None and node.drawn is None:
@@ -51,16 +64,34 @@ def _passed(done: Done, fact: Passed) -> str:
     return fitting(f"{where} takes {fact.gradient} and sends {both([_to(s) for s in sent])}.", let_go)
 
 
+def _called_own(done: Done, fact: Passed, where: str) -> str:
+    """The rules of a node are a function of the reader's own, which is entered."""
+    named = done.all(Named)
+    name = f"{code(named[0].name)} names it, in storage {named[0].tensor.storage.id}." if named else ""
+    if fact.node is not None and fact.node.inner:
+        return f"{where} takes the gradients of its results and calls its own {code('backward')}."
+    return fitting(f"{where} takes the gradient {fact.gradient} and calls its own {code('backward')}.", name)
+
+
+def _own_done(done: Done, where: str, sent: list[Sent]) -> str:
+    """It is done."""
+    freed = [each.storage for each in done.all(StorageFreed)]
+    gone = f"{storages_text(freed)} {'is' if len(freed) == 1 else 'are'} freed." if freed else ""
+    what = f"sends {both([_to(s) for s in sent])}" if sent else "passes nothing on"
+    return fitting(f"The {code('backward')} of {where} is done: it {what}.", f"{gone[:1].upper()}{gone[1:]}")
+
+
 def _let_go(kept: list[StorageEntry]) -> str:
     """A node's own copies, marks or index are freed with it."""
     kept = sorted(kept, key=lambda storage: int(storage.id))
     label = kept[0].event.get("label", "").split()
-    what = next((word for word in ("marks", "copy", "part") if word in label), "index")
-    size = bytes_text(sum(storage.nbytes for storage in kept))
+    what = next((word for word in ("marks", "copy", "part", "index") if word in label), "")
+    size = bytes_text(sum(storage.counted for storage in kept))
     where = storages_text(kept)
     if what in ("copy", "part"):
         what = "copy" if len(kept) == 1 else "copies"
-    return f"{where[0].upper()}{where[1:]}, its {what}, {'is' if len(kept) == 1 else 'are'} freed: {size}."
+    what = f"its {what}" if what else "which it kept"
+    return f"{where[0].upper()}{where[1:]}, {what}, {'is' if len(kept) == 1 else 'are'} freed: {size}."
 
 
 def _reads_copy(node: NodeEntry | None) -> str:
@@ -73,7 +104,14 @@ def _to(sent: Sent) -> str:
     """``[2, 4] to a@0``, with the sum where something has arrived before."""
     to = sent.to
     name = sent.label or "an earlier value"
-    if to is not None and to.drawn is None and to.of is not None and to.of.name and to.op not in ("leaf", "write"):
+    if (
+        to is not None
+        and to.drawn is None
+        and not to.stands
+        and to.of is not None
+        and to.of.name
+        and to.op not in ("leaf", "write")
+    ):
         name = code(to.of.name)  # for what a view sees
     total = f", which has {sent.total} now" if sent.total != sent.text else ""
     return f"{sent.text} to {name}{total}"
@@ -99,18 +137,22 @@ def _view(fact: Passed) -> str:
     if fact.op in RESHAPING or fact.op in RESHAPING_IN_PLACE:
         return f"{node_text(node)} gives the gradient the shape of {sent.label} again: {_to(sent)}."
     which = node_text(node) if fact.op != "read" else f"{view}, a view of {sent.label},"
-    return f"{which} puts the gradient {fact.gradient} where {view} looks and 0 elsewhere: {_to(sent)}."
+    put = f"{which} puts the gradient {fact.gradient} where {view} looks and 0 elsewhere"
+    return first_fitting(f"{put}: {_to(sent)}.", f"{put}, for {sent.label or 'an earlier value'}.")
 
 
 def _collected(done: Done, collected: list[Collected]) -> str:
     told = []
     for fact in collected:
-        names = fact.names
-        told.append(f"{code(names)} is {fact.gradient}" if names else f"a leaf has {fact.gradient}")
+        told.append(f"{code(f'{fact.leaf}.grad')} is {fact.gradient}" if fact.leaf else f"a leaf has {fact.gradient}")
     more = f", and {len(told) - 2} more leaves have theirs" if len(told) > 2 else ""
     storages = [fact.storage for fact in collected if fact.storage is not None]
     total = bytes_text(sum(storage.nbytes for storage in storages))
-    where = f"storage {storages[0].id}" if len(storages) == 1 else f"{len(storages)} new storages"
+    made = {fact.storage for fact in done.all(Allocated)}
+    new = "new " if made.issuperset(storages) else ""
+    where = f"storage {storages[0].id}" if len(storages) == 1 else f"{len(storages)} {new}storages"
+    if not made.intersection(storages):
+        return fitting(f"{code('backward')} is done and has added in place: {both(told[:2])}{more}, in {where}.")
     freed = [each.storage for each in done.all(StorageFreed)]
     gone = (
         f"Storage {freed[0].id} is freed." if len(freed) == 1 else f"{len(freed)} storages are freed." if freed else ""

@@ -17,11 +17,16 @@ def say_names(done: Done) -> str:
     line = f"Line {done.line}"
     if done.statement.kind == "delete" and unnamed:
         return _deleted(done, unnamed)
+    arrays = [fact for fact in named if fact.tensor.is_array]
+    if arrays and len(arrays) == len(named):
+        return _array(done, arrays[0])
     if named:
         fact = named[0]
         others = [name for name in fact.tensor.names if name not in [other.name for other in named]]
         if len(named) > 1:
             names = both([code(other.name) for other in named[:3]])
+            if all(other.tensor.step == done.ledger.step - 1 for other in named):
+                return f"{names} name new tensors on storages that were there already."
             return fitting(f"{names} are names for tensors that were there already.", "No byte is added.")
         if others:
             which = "now names" if fact.before is not None else "becomes a second name for"
@@ -29,6 +34,8 @@ def say_names(done: Done) -> str:
                 f"{code(fact.name)} {which} the tensor of {code(others[0])}.",
                 fate(done, fact) or "No tensor, no storage and no byte is added.",
             )
+        if fact.tensor.step == done.ledger.step - 1:
+            return fitting(f"{code(fact.name)} names a tensor on storage {fact.tensor.storage.id}.", fate(done, fact))
         return fitting(f"{code(fact.name)} names a tensor that was there already.", fate(done, fact))
     if unnamed:
         return _deleted(done, unnamed)
@@ -37,11 +44,22 @@ def say_names(done: Done) -> str:
         return fitting(f"{line} lets go of what nothing names any more.", let_go)
     if done.printed:
         return f"{line} prints and changes no memory."
-    if _NUMPY.match(done.statement.text):
+    if done.statement.kind == "assign" and _NUMPY.match(done.statement.text):
         return f"{code(done.statement.text)} copies the numbers into a numpy array of its own. No tensor is made."
     if any(event["do"] == "retensor" for event in done.events):
         return _regradient(done)
     return f"{line} touches no tensor: memory stays as it is."
+
+
+def _array(done: Done, fact: Named) -> str:
+    """A name for a numpy array on the memory of a storage."""
+    storage = fact.tensor.storage
+    names = [entry.names[0] for entry in storage.lookers.values() if not entry.is_array and entry.names]
+    which = f", the memory of {code(names[0])}" if names else ""
+    return fitting(
+        f"{code(fact.name)} names a numpy array on storage {storage.id}{which}: no number is copied.",
+        "What is written through it no version will tell.",
+    )
 
 
 def _regradient(done: Done) -> str:
@@ -61,20 +79,30 @@ def _deleted(done: Done, unnamed: Sequence[Unnamed]) -> str:
         return fitting(f"{names} are gone.", freed(done) or "Their storages stay: others hold them.")
     fact = unnamed[0]
     subject = code(done.statement.text) if done.statement.kind == "delete" else f"Line {done.line}"
-    tensor, storage = fact.tensor, fact.tensor.storage
+    tensor, storage = fact.tensor, fact.tensor.storage.root
+    what = "numpy array" if tensor.is_array else "tensor"
     if not tensor.freed:
         if tensor.names:
             return (
-                f"{subject} takes away a name. The tensor and its storage stay, because "
+                f"{subject} takes away a name. The {what} and its storage stay, because "
                 f"{both([code(n) for n in tensor.names[:2]])} still {'names' if len(tensor.names) == 1 else 'name'} it."
             )
-        return f"{subject} takes away the last name of a tensor. Something else still holds the tensor, so it stays."
-    if storage.freed:
-        return (
-            f"{subject} takes away the last name of its tensor, so storage {storage.id} is freed at once: "
-            f"{bytes_text(storage.nbytes)} fewer are allocated."
+        holder = done.ledger.holder_of(tensor)
+        return f"{subject} takes away the last name of a {what}. It stays, because {holder} still holds it."
+    if storage.freed and not storage.is_borrowed:
+        first = (
+            f"{subject} takes away the last name of its {what}, so storage {storage.id} is freed at once: "
+            f"{bytes_text(storage.counted)} fewer are allocated."
         )
-    return f"{subject} takes away a name and its tensor. {kept(done, storage)}"
+        held = f"The GPU's allocator keeps them for later: {done.reserved:,} bytes stay reserved."
+        return fitting(first, held if done.reserved and not done.unreserved and _on_gpu(done, storage) else "")
+    if storage.freed:
+        return f"{subject} takes away a name and its {what}. The borrowed memory goes on without minitensor."
+    return f"{subject} takes away a name and its {what}. {kept(done, storage)}"
+
+
+def _on_gpu(done: Done, storage: StorageEntry) -> bool:
+    return storage.event.get("device", "cpu") != "cpu"
 
 
 def moved(done: Done) -> str:
@@ -99,7 +127,7 @@ def fate(done: Done, fact: Named) -> str:
         return ""
     storage = old.storage
     if storage.freed:
-        return f"Storage {storage.id} is freed: {bytes_text(storage.nbytes)}."
+        return f"Storage {storage.id} is freed: {bytes_text(storage.counted)}."
     if not old.freed and old.names:
         return f"{code(old.names[0])} still names the old tensor."
     return kept(done, storage)
@@ -107,15 +135,17 @@ def fate(done: Done, fact: Named) -> str:
 
 def keeper(done: Done, storage: StorageEntry) -> str:
     """Who holds a storage."""
-    looking = [entry for entry in done.ledger.tensors.values() if entry.storage is storage]
-    names = [entry.names[0] for entry in looking if entry.names]
-    if names:
-        return f"{code(names[0])} still looks at it"
-    for value in done.ledger.values.values():
-        for save in value.saves:
-            if save.storage is storage and not save.released:
-                return f"{node_text(value)} saved it for backward"
-    return "something else still holds it"
+    looking = done.ledger.lookers_of(storage.root)
+    for entry in looking:
+        if entry.names:
+            array = "the numpy array " if entry.is_array else ""
+            return f"{array}{code(entry.names[0])} still looks at it"
+    for save in storage.saves:
+        if not save.released and storage in (save.storage, *save.copies):
+            return f"{node_text(save.node)} saved it for backward"
+    for entry in looking:
+        return f"{done.ledger.holder_of(entry)} still holds a {'numpy array' if entry.is_array else 'tensor'} on it"
+    return "something outside still holds it"
 
 
 def kept(done: Done, storage: StorageEntry) -> str:
@@ -126,7 +156,9 @@ def freed(done: Done) -> str:
     storages = [fact.storage for fact in done.all(StorageFreed)]
     if not storages:
         return "A tensor is gone; its storage stays." if done.all(TensorFreed) else ""
-    total = bytes_text(sum(storage.nbytes for storage in storages))
+    if len(storages) == 1 and storages[0].is_borrowed:
+        return f"Storage {storages[0].id} is let go: its memory was borrowed."
+    total = bytes_text(sum(storage.counted for storage in storages))
     if len(storages) == 1:
         return f"Storage {storages[0].id} is freed: {total}."
     return f"{len(storages)} storages are freed: {total}."

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 from minitensor.notebook.recording.entries import TensorEntry
-from minitensor.notebook.recording.facts import Done, Wrote
-from minitensor.notebook.wording.words import RESHAPING_IN_PLACE, code, fitting, node_text
+from minitensor.notebook.recording.facts import Done, Refused, Wrote
+from minitensor.notebook.wording.words import code, count_of, fitting, node_text
+from minitensor.notebook.wording.writes import distinct
 
 _METHOD = re.compile(r"^([A-Za-z_][\w.\[\]']*)\.\w+\(")
 _ITEM = re.compile(r"^([A-Za-z_]\w*)\s*\[.*=")
@@ -20,8 +22,8 @@ def say_error(done: Done) -> str:
     op = re.search(r"`(\w+)`", text)
     subject = code(op.group(1)) if op and op.group(1) != "setitem" else line
     unchanged = "Nothing is written." if not done.all(Wrote) else ""
-    node = done.node
-    if node is not None and "wrapper_version_snapshot" in text:
+    node, reason = done.node, _reason(done)
+    if node is not None and reason == "stale":
         stale = next((save for save in node.saves if save.stale), None)
         if stale is not None:
             return fitting(
@@ -29,23 +31,59 @@ def say_error(done: Done) -> str:
                 f"{stale.storage.version}, so {code('backward')} raises.",
                 "None of its bytes were overwritten: only the version moved." if stale.stale == "moved" else "",
             )
-    if node is not None and "an earlier backward has used" in text:
+    if node is not None and "an earlier backward" in text and "freed" in text:
         return f"{node_text(node)} has let go of what it saved, for an earlier backward used it. So this one raises."
-    if text.startswith("Leaf Var"):
-        verb = "change the shape of" if op and op.group(1) in RESHAPING_IN_PLACE else "write"
-        what = _protected(done, found.group(1) if found else "")
+    if node is not None and "behind the engine's back" in text:
+        return f"{node_text(node)} saved numbers that were written from outside since, so {code('backward')} raises."
+    target = found.group(1) if found else ""
+    if reason in ("leaf_written", "leaf_relaid"):
+        verb = "write" if reason == "leaf_written" else "change the shape of"
+        what = _protected(done, target)
         return fitting(f"{subject} asks to {verb} {what} while gradients are recorded, and is refused.", unchanged)
-    if "in-place policy" in text:
+    if reason == "needs_own_input":
         return fitting(
             f'{subject} is refused under the policy "2.5": its backward needs the input that it would overwrite.',
             unchanged,
         )
-    if text.startswith("The shape of broadcast output"):
+    if reason in ("overlapping_target", "overlapping_family"):
+        return fitting(f"{subject} asks to write {_overlapping(done, target)}, and is refused.", unchanged)
+    if reason == "read_only_target":
+        return fitting(
+            f"{subject} asks to write {_name(target)}, whose memory is read-only, and is refused.", unchanged
+        )
+    if reason == "result_does_not_fit":
+        return fitting(
+            f"{subject} has a result that the dtype of {_name(target)} can not hold, and a dtype never changes in "
+            f"place: it is refused.",
+            unchanged,
+        )
+    if reason == "explain_in_place" and "is different from that of inplace tensor" in text:
         return fitting(
             f"{subject} would need a larger result than its target, and a shape never grows in place: it is refused.",
             unchanged,
         )
     return fitting(f"{line} raises {code(kind)}.", "" if done.events[:-1] else "Memory stays as it is.")
+
+
+def _reason(done: Done) -> str:
+    """Why the engine refused: the name of the function that made the error."""
+    refused = done.all(Refused)
+    return refused[-1].reason if refused else ""
+
+
+def _name(target: str) -> str:
+    return code(target) if target else "its target"
+
+
+def _overlapping(done: Done, target: str) -> str:
+    """A tensor whose elements share cells."""
+    entry = _named(done, target) or _named(done, f"{target} in {done.statement.function}")
+    if entry is None:
+        return "a tensor whose elements share cells"
+    size, few = math.prod(entry.look["shape"]), distinct(entry)
+    if few == size:
+        return f"{code(target)}, on memory whose cells other elements share"
+    return f"{code(target)}, whose {size:,} elements lie in {count_of(few, 'cell')}"
 
 
 def _protected(done: Done, name: str) -> str:

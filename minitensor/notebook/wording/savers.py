@@ -19,13 +19,13 @@ def stale_text(fact: Wrote) -> tuple[str, ...]:
     lost = [save for save in fact.victims if save.stale == "lost"]
     moved = [save for save in fact.victims if save.stale == "moved"]
     if lost:
-        who, one = _named(save.node for save in lost)
+        who, one = named_savers(save.node for save in lost)
         refused = f"{code('backward')} through {'it' if one else 'them'} will be refused."
         since = dict.fromkeys(save.version for save in lost)
         which = f"version {lost[0].version}" if len(since) == 1 else "what was there before"
         both_kinds = ""
         if moved:
-            others, _ = _named(save.node for save in moved)
+            others, _ = named_savers(save.node for save in moved)
             both_kinds = (
                 f"What {who} saved is gone; for {others} only the version moved: {code('backward')} refuses both."
             )
@@ -37,7 +37,7 @@ def stale_text(fact: Wrote) -> tuple[str, ...]:
         )
     if not moved:
         return ()
-    who, _ = _named(save.node for save in moved)
+    who, _ = named_savers(save.node for save in moved)
     return (
         f"None of the bytes that {who} saved are overwritten, but the version moved: {code('backward')} will be "
         f"refused.",
@@ -51,7 +51,7 @@ def preserved_text(fact: Wrote) -> tuple[str, ...]:
     kept = fact.preserved
     if kept is None:
         return ()
-    who, one = _named(kept.savers or kept.idle)
+    who, one = named_savers(kept.savers or kept.idle)
     need = "needs" if one else "need"
     if not kept.savers:
         return (
@@ -78,14 +78,14 @@ def spared_text(fact: Wrote) -> tuple[str, ...]:
     """Who saved other cells of the storage, under "copy_on_write": nothing is copied for them, nothing refused."""
     if not fact.spared or fact.preserved is not None:
         return ()
-    who, _ = _named(save.node for save in fact.spared)
+    who, _ = named_savers(save.node for save in fact.spared)
     return (
         f"No byte that {who} saved is overwritten, so nothing is copied.",
         f"{who} saved other cells.",
     )
 
 
-def _named(savers: Iterable[NodeEntry | str]) -> tuple[str, bool]:
+def named_savers(savers: Iterable[NodeEntry | str]) -> tuple[str, bool]:
     """The operations, and whether it is only one."""
     texts = [f"an earlier {code(each)}" if isinstance(each, str) else node_text(each) for each in savers]
     texts = list(dict.fromkeys(texts))

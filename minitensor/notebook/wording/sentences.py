@@ -10,20 +10,35 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from minitensor.notebook.recording.cells import SMALL, merged, runs_of
-from minitensor.notebook.recording.entries import NodeEntry, TensorEntry
-from minitensor.notebook.recording.facts import Called, Done, Made, Named, Relaid, Returned, Viewed, Wrote
+from minitensor.notebook.recording.entries import NodeEntry
+from minitensor.notebook.recording.facts import (
+    Called,
+    Done,
+    Made,
+    Moved,
+    Named,
+    Relaid,
+    Returned,
+    Unversioned,
+    Viewed,
+    Wrote,
+)
 from minitensor.notebook.wording.backwords import say_backward
 from minitensor.notebook.wording.naming import called, freed, kept, moved, name_of, say_names
 from minitensor.notebook.wording.refusals import say_error
-from minitensor.notebook.wording.savers import preserved_text, spared_text, stale_text
-from minitensor.notebook.wording.words import both, bytes_text, code, count_of, fitting, storages_text
+from minitensor.notebook.wording.savers import preserved_text, stale_text
+from minitensor.notebook.wording.sharing import (
+    brief_moved,
+    brief_unversioned,
+    say_borrowed,
+    say_moved,
+    say_unversioned,
+)
+from minitensor.notebook.wording.words import both, bytes_text, code, count_of, fitting
+from minitensor.notebook.wording.writes import cells_text, distinct, kept_for_backward, say_write
 
 NOTHING = "The program has no statement that touches memory."
 MOST_CODE = 28  # characters of the reader's own code quoted in a sentence
-
-# Operations that make a tensor out of nothing: no tensor goes in.
-_NEW = ("to_tensor", "full", "zeros", "ones", "arange", "rand", "randn")
 
 
 def say(done: Done) -> str:
@@ -48,7 +63,7 @@ def _forward(done: Done) -> str:
     if done.all(Returned):
         return say_return(done, ops)
     if not ops:
-        return say_names(done)
+        return _unreserved(done) or say_names(done)
     if len(ops) > 1:
         return _several(done, ops)
     (fact,) = ops
@@ -57,14 +72,30 @@ def _forward(done: Done) -> str:
     if isinstance(fact, Viewed):
         return _viewed(done, fact)
     if isinstance(fact, Wrote):
-        return _wrote(done, fact)
+        return say_write(done, fact)
+    if isinstance(fact, Moved):
+        return say_moved(done, fact)
+    if isinstance(fact, Unversioned):
+        return say_unversioned(done, fact)
     return _relaid(done, fact)
+
+
+def _unreserved(done: Done) -> str:
+    """A GPU's allocator has given memory back."""
+    if not done.unreserved or done.events:
+        return ""
+    return (
+        f"Line {done.line} gives {bytes_text(done.unreserved)} back that were reserved and held no tensor: "
+        f"{done.reserved:,} stay reserved. What is allocated stays."
+    )
 
 
 def _main(done: Done) -> list[Any]:
     """What operations did, without views that only served a write of the same line."""
-    ops = done.all(Made, Viewed, Wrote, Relaid)
-    written = [fact.tensor for fact in ops if isinstance(fact, Wrote)]
+    ops = done.all(Made, Viewed, Wrote, Relaid, Moved, Unversioned)
+    if any(isinstance(fact, Moved) and fact.op == "set_" for fact in ops):
+        ops = [fact for fact in ops if not (isinstance(fact, Viewed) and fact.op == "as_strided" and fact.tensor.freed)]
+    written = [fact.tensor for fact in ops if isinstance(fact, (Wrote, Unversioned))]
     return [
         fact
         for fact in ops
@@ -87,7 +118,9 @@ def _subject(done: Done, op: str) -> str:
 def _made(done: Done, fact: Made) -> str:
     tensor, storage = fact.tensor, fact.tensor.storage
     numbers = count_of(storage.length, "number")
-    if fact.op in _NEW and not fact.inputs:
+    if storage.is_borrowed:
+        return say_borrowed(done, fact, _subject(done, fact.op))
+    if not fact.inputs:
         if not tensor.look["stop_gradient"]:
             return fitting(
                 f"Line {done.line} makes a leaf: {called(done, tensor)} wants a gradient, and storage {storage.id} "
@@ -137,19 +170,12 @@ def _saved(node: NodeEntry | None, op: str) -> str:
     """What an operation keeps for backward."""
     if node is not None and not node.saves:
         return f"{code(op)} saves nothing for backward."
-    return _saved_without_copy(node, op)
-
-
-def _saved_without_copy(node: NodeEntry | None, op: str) -> str:
-    """What it keeps of storages that tensors look at: what it read or, in place, its own result."""
-    saves = node.saves if node is not None else []
-    labels = list(dict.fromkeys(code(save.label) for save in saves if save.storage.seen_by_tensor))
-    return f"{code(op)} saves {both(labels)}, because its gradient needs those numbers." if labels else ""
+    return kept_for_backward(node, op)
 
 
 def _viewed(done: Done, fact: Viewed) -> str:
     tensor, storage, base = fact.tensor, fact.tensor.storage, fact.base
-    size, cells = math.prod(tensor.look["shape"]), _distinct(tensor)
+    size, cells = math.prod(tensor.look["shape"]), distinct(tensor)
     whole = size == cells == storage.length
     name = called(done, tensor)
     if fact.op == "detach":
@@ -157,6 +183,11 @@ def _viewed(done: Done, fact: Viewed) -> str:
         if base is not None and not base.look["stop_gradient"]:
             return fitting(on, f"A write through {name} will change {called(done, base)}, and no history will tell.")
         return fitting(on, "No number is copied.")
+    if fact.op == "data":
+        return fitting(
+            f"{code('data')} makes a second tensor on storage {storage.id}, with a count of versions of its own.",
+            f"What is written through {name} neither version nor history will tell.",
+        )
     subject = _subject(done, fact.op) if fact.op == "getitem" else code(fact.op)
     if done.statement.kind == "for":
         subject = f"The loop in line {done.line}"
@@ -177,131 +208,6 @@ def _viewed(done: Done, fact: Viewed) -> str:
             return fitting(first, f"{shared} share one history from now on." if tensor.names and base.names else "")
         return fitting(first, f"Under {code('no_grad')} {name} wants no gradient and stays out of the history.")
     return fitting(first, moved(done) if whole else "No byte is added.")
-
-
-def _distinct(tensor: TensorEntry) -> int:
-    """How many cells a tensor looks at, each counted once; of a large tensor, its elements."""
-    look = tensor.look
-    runs, total = runs_of(look["shape"], look["strides"], look["offset"], SMALL)
-    if total > SMALL:
-        return math.prod(look["shape"])
-    return sum(last - first + 1 for first, last in merged(runs))
-
-
-def _wrote(done: Done, fact: Wrote) -> str:
-    tensor, storage = fact.tensor, fact.storage
-    subject = f"Line {done.line}" if fact.op == "setitem" else code(fact.op)
-    through = f" through {called(done, tensor)}" if _says_through(done, fact) else ""
-    versions = f", which goes from version {fact.before} to version {storage.version}"
-    if through:
-        versions = f": version {storage.version}"
-    what = f"{_cells(fact)} of storage {storage.id}{through}"
-    if fact.own:
-        first = f"{_kept_first(subject, fact)} {what}: version {storage.version}."
-    elif fact.node is None and not tensor.look["stop_gradient"]:
-        leaf = "a leaf may be written" if tensor.look["leaf"] else "nothing is recorded"
-        who = subject.replace("Line", "line")
-        first = (
-            f"Under {code('no_grad')} {leaf}: {who} writes {what}{'' if through else versions}, and leaves no history."
-        )
-    else:
-        first = f"{subject} writes {what}{versions}."
-        names = [named.name for named in done.all(Named) if named.tensor is tensor and named.name != tensor.name]
-        if names:
-            first = f"{subject} writes {what}, now at version {storage.version}." if through else first
-            first = (
-                f"{first[:-1]}, and returns {called(done, tensor)} itself: {code(names[0])} is a second name for the "
-                f"same tensor."
-            )
-    return fitting(
-        first,
-        stale_text(fact),
-        preserved_text(fact),
-        spared_text(fact),
-        _saved_without_copy(fact.node, fact.op),
-        _joined(done, fact),
-        _unknown_to_history(done, fact),
-        _family_moves(done, fact),
-        _seen(done, fact),
-    )
-
-
-def _cells(fact: Wrote) -> str:
-    if fact.count == 0:
-        return "no cell"
-    if fact.count == fact.storage.length:
-        return f"all {fact.count:,} cells" if fact.count > 1 else "the one cell"
-    if len(fact.runs) == 1 and fact.runs[0][1] - fact.runs[0][0] + 1 == fact.count and fact.storage.length > 8:
-        first, last = fact.runs[0]
-        return f"cells {first:,} to {last:,}" if last > first else f"cell {first:,}"
-    return count_of(fact.count, "cell")
-
-
-def _kept_first(subject: str, fact: Wrote) -> str:
-    """What an operation keeps of the input that it is about to overwrite, up to the verb."""
-    size = bytes_text(sum(storage.nbytes for storage in fact.own))
-    where = storages_text(fact.own)
-    if any(save.event.get("marks") for save in fact.node.saves):
-        return f"{subject} keeps marks of its input, 1 bit per element, {size} in {where}, then writes"
-    return f"{subject} needs its input for backward, so it first copies {size} to {where}. Then it writes"
-
-
-def _joined(done: Done, fact: Wrote) -> str:
-    """A tensor without a history was overwritten with numbers that have one."""
-    if fact.node is None or fact.wanted_gradient:
-        return ""
-    return f"From now on {called(done, fact.tensor)} has a history and wants a gradient."
-
-
-def _aliases(done: Done, fact: Wrote) -> list[TensorEntry]:
-    """Other named tensors on the storage that was written."""
-    others = [entry for entry in done.ledger.tensors.values() if entry.storage is fact.storage]
-    return [entry for entry in others if entry is not fact.tensor and entry.names]
-
-
-def _says_through(done: Done, fact: Wrote) -> bool:
-    """Whether it helps to say through which tensor the write went."""
-    tensor = fact.tensor
-    return bool(tensor.name) and fact.op != "setitem" and (bool(_aliases(done, fact)) or "." in tensor.name)
-
-
-def _unknown_to_history(done: Done, fact: Wrote) -> str:
-    if not fact.tensor.look["stop_gradient"]:
-        return ""
-    wanting = [entry for entry in _aliases(done, fact) if not entry.look["stop_gradient"]]
-    if not wanting:
-        return ""
-    return f"{code(wanting[0].names[0])} changes with it, and its history does not know."
-
-
-def _family_moves(done: Done, fact: Wrote) -> str:
-    if fact.node is None:
-        return ""
-    others = [entry for entry in _aliases(done, fact) if entry.family is fact.tensor.family]
-    if not others:
-        return ""
-    return f"The write joins the history they share, so {code(others[0].names[0])} moves on with it."
-
-
-def _seen(done: Done, fact: Wrote) -> str:
-    if _family_moves(done, fact) or _unknown_to_history(done, fact):
-        return ""
-    others = [entry for entry in _aliases(done, fact) if _overlap(entry, fact)]
-    if not others:
-        return ""
-    names = both([code(entry.names[0]) for entry in others[:3]])
-    return f"{names} {'sees' if len(others) == 1 else 'see'} the new numbers, too."
-
-
-def _overlap(entry: TensorEntry, fact: Wrote) -> bool:
-    """Whether a tensor surely looks at a cell that was written."""
-    look = entry.look
-    if fact.count and _distinct(entry) == fact.storage.length:
-        return True
-    runs, total = runs_of(look["shape"], look["strides"], look["offset"], SMALL)
-    if not fact.exact or total > SMALL:
-        return False
-    return any(a <= d and c <= b for a, b in runs for c, d in fact.runs)
 
 
 def _relaid(done: Done, fact: Relaid) -> str:
@@ -326,7 +232,9 @@ def _relaid(done: Done, fact: Relaid) -> str:
 def _several(done: Done, ops: list[Any]) -> str:
     writes = [fact for fact in ops if isinstance(fact, Wrote)]
     made = [fact for fact in ops if isinstance(fact, Made)]
-    if len(ops) <= 3:
+    if len(writes) == len(ops) > 1 and len({fact.op for fact in ops}) == 1:
+        first = f"Line {done.line}: {code(ops[0].op)} writes {_written_names(done, writes)}, each one version on."
+    elif len(ops) <= 3:
         first = f"Line {done.line}: {'; then '.join(brief(done, fact) for fact in ops)}."
     else:
         runs = f"Line {done.line} runs {len(ops)} operations"
@@ -339,6 +247,7 @@ def _several(done: Done, ops: list[Any]) -> str:
         first = f"{runs}: {both(parts)}." if parts else f"{runs}; no byte is added."
     temporary = [fact.tensor.storage for fact in made if fact.tensor.freed]
     gone = [storage for storage in temporary if storage.freed]
+    lost = _lost(made, writes)
     taken = next((text for fact in writes if (text := stale_text(fact) or preserved_text(fact))), "")
     again = ""
     if gone:
@@ -349,7 +258,26 @@ def _several(done: Done, ops: list[Any]) -> str:
     held = kept(done, staying[0]) if staying else ""
     last = ops[-1].tensor
     result = f"{called(done, last)} names the last result." if last.names and not isinstance(ops[-1], Wrote) else ""
-    return fitting(first, taken, moved(done) or result, again, held)
+    return fitting(first, taken, moved(done) or result, again, lost, held)
+
+
+def _written_names(done: Done, writes: list[Wrote]) -> str:
+    """``4 storages: those of `net.weight`, `net.bias` and 2 more``."""
+    storages = list({fact.storage.id: fact for fact in writes}.values())
+    names = [code(fact.tensor.names[0]) for fact in storages if fact.tensor.names]
+    if not names:
+        return f"{len(storages)} storages"
+    more = [f"{len(storages) - 2} more"] if len(storages) > 2 else []
+    return f"{len(storages)} storages, of {both(names[:2] + more)}"
+
+
+def _lost(made: list[Made], writes: list[Wrote]) -> str:
+    """A copy was written and is gone: what it was taken of is as before."""
+    for fact in made:
+        if fact.op == "getitem" and fact.tensor.freed and any(wrote.tensor is fact.tensor for wrote in writes):
+            names = [entry.names[0] for entry in fact.inputs if entry.names]
+            return f"{code(names[0])} keeps its numbers." if names else ""
+    return ""
 
 
 def brief(done: Done, fact: Any) -> str:
@@ -358,7 +286,12 @@ def brief(done: Done, fact: Any) -> str:
     if isinstance(fact, Viewed):
         return f"{code(fact.op)} makes a view on storage {fact.tensor.storage.id}"
     if isinstance(fact, Wrote):
-        return f"{code(fact.op)} writes {_cells(fact)} of storage {fact.storage.id}, version {fact.before + 1}"
+        cells = cells_text(fact.storage, fact.cover)
+        return f"{code(fact.op)} writes {cells} of storage {fact.storage.id}, version {fact.before + 1}"
+    if isinstance(fact, Moved):
+        return brief_moved(done, fact)
+    if isinstance(fact, Unversioned):
+        return brief_unversioned(done, fact)
     return f"{code(fact.op)} changes the shape of {called(done, fact.tensor)}"
 
 
@@ -367,7 +300,8 @@ def brief(done: Done, fact: Any) -> str:
 
 def say_call(done: Done, ops: list[Any]) -> str:
     function = done.all(Called)[-1].function
-    names = [fact for fact in done.all(Named) if fact.name.endswith(f" in {function}")]
+    inside = f" in {function.rpartition('.')[2]}"
+    names = [fact for fact in done.all(Named) if fact.name.endswith(inside)]
     first = f"Line {done.line} calls {code(function)}."
     if ops:
         first = f"{brief(done, ops[-1])}; then line {done.line} calls {code(function)}."
@@ -383,14 +317,33 @@ def say_call(done: Done, ops: list[Any]) -> str:
 
 def say_return(done: Done, ops: list[Any]) -> str:
     function = done.all(Returned)[-1].function
+    if done.all(Returned)[-1].may_go_on:
+        own = [fact.name for fact in done.all(Named) if " in " not in fact.name]
+        got = f": {code(own[0])} is what it yielded" if own else ""
+        return fitting(f"{code(function)} hands over to line {done.line}{got}.", freed(done))
     named = [code(fact.name) for fact in done.all(Named)]
     back = f"{code(function)} is done, and its own names are gone."
+    call = next((fact for fact in ops if isinstance(fact, (Made, Viewed)) and _is_call(fact)), None)
+    if call is not None:
+        result = called(done, call.tensor)
+        return fitting(
+            f"{code(function)} is done. {result} is its result, and {code(call.op)} is recorded as what made it.",
+            kept_for_backward(call.node, call.op),
+        )
     if ops:
         return fitting(f"{back[:-1]}; {brief(done, ops[-1])}.", moved(done))
     if named and any(c in named[0] for c in ".["):
-        return fitting(f"{back} {both(named[:2])} {'is' if len(named) == 1 else 'are'} what it made.", freed(done))
+        more = [f"{len(named) - 2} more"] if len(named) > 2 else []
+        return fitting(
+            f"{back} {both(named[:2] + more)} {'is' if len(named) == 1 else 'are'} what it made.", freed(done)
+        )
     if named:
         return fitting(
             f"{back} {both(named[:2])} {'names' if len(named) == 1 else 'name'} what it returned.", freed(done)
         )
     return fitting(back, freed(done))
+
+
+def _is_call(fact: Made | Viewed) -> bool:
+    """Whether it is the result of a layer written by hand."""
+    return fact.node is not None and (fact.node.inner or isinstance(fact, Viewed) and not fact.same_family)

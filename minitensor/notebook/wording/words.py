@@ -54,3 +54,8 @@ def fitting(first: str, *more: str | tuple[str, ...]) -> str:
                 said = f"{said} {sentence}"
                 break
     return said
+
+
+def first_fitting(*sentences: str) -> str:
+    """Of sentences that say the same, the first that is short enough; else the last."""
+    return next((each for each in sentences if len(each.split()) <= MOST_WORDS), sentences[-1])

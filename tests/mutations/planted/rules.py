@@ -93,7 +93,7 @@ mutation(
     "table/reducing.py",
     "mean-is-a-sum",
     "The gradient of a mean is not divided.",
-    'x="spread(g, shape, axis, keepdim) / along(shape, axis)"',
+    'x="spread(g / along(shape, axis), shape, axis, keepdim)"',
     'x="spread(g, shape, axis, keepdim)"',
     "operations::test_the_gradient_is_that_of_central_differences",
 )  # fmt: skip
@@ -123,8 +123,8 @@ on_arrays(
 on_arrays(
     "ties-get-the-whole-gradient",
     "Tied extremes do not share the gradient.",
-    "spread(g, x.shape, axis, keepdim) / shares.astype(g.dtype)",
-    "spread(g, x.shape, axis, keepdim)",
+    "np.broadcast_to(g / shares.astype(g.dtype), x.shape)",
+    "np.broadcast_to(g, x.shape)",
     "operations::test_tied_extremes_share_the_gradient",
 )  # fmt: skip
 on_arrays(
