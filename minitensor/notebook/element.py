@@ -12,7 +12,6 @@ too, the picture, the sentence and the numbers as tables: a page without JavaScr
 from __future__ import annotations
 
 import html
-import json
 import os
 import re
 from collections.abc import Callable, Sequence

@@ -17,7 +17,6 @@ programs of ten steps, 50 to 100 ms for eighty steps.
 
 from __future__ import annotations
 
-import json
 from functools import cache
 
 from minitensor.notebook.lighten import one_script
@@ -26,7 +25,7 @@ from minitensor.notebook.v8 import Script
 __all__ = ["available", "script_source", "svg", "text", "widget_source"]
 
 # In this order they are one program: later parts use earlier ones.
-_PARTS = ("replay", "kit", "plan", "memory", "history", "picture", "find", "ask", "legend")
+_PARTS = ("replay", "kit", "plan", "memory", "history", "picture", "find", "ask", "legend", "controls")
 
 
 @cache

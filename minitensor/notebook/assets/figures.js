@@ -4,7 +4,6 @@
    `at`, what is chosen; the element brings the controls, the keyboard, the sentence and the page's theme. */
 
 const STYLE = '';                                    // figures.css, put here by element.py
-const KEYS = 'data-lm-suppress-shortcuts';           // JupyterLab leaves the keys to an element that carries this
 const FIGURES = { 'timeline/1': timeline, 'allocator/1': allocatorMap, 'strides/1': strides, 'fits/1': whatFits, 'meter/1': memoryMeter };
 const widthFor = width => Math.max(272, Math.round(width ?? 760));
 

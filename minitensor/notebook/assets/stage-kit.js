@@ -128,6 +128,8 @@ function stripesDef(uid, hues) {
 
 /* ---- an element on a page ---- */
 
+const KEYS = 'data-lm-suppress-shortcuts';           // JupyterLab leaves the keys to an element that carries this
+
 /** Follows the page's theme, the width of the column, and printing, until the function it returns is called. */
 function followPage(frame, fitWidth, onPaper) {
   const theme = () => {

@@ -133,7 +133,8 @@ function drawMemory(plan, f, v, W, uid, unfold) {
   y = plan.fixed ? height : Math.max(y, kept - (folded.length ? 44 : 0));
   if (folded.length) {
     const bytes = folded.reduce((sum, x) => sum + x.st.bytes, 0);
-    const names = folded.flatMap(x => x.rows.flatMap(r => r.names.map(n => n.name)));
+    const named = x => x.rows.flatMap(r => r.names.map(n => n.name)), names = folded.flatMap(named), others = folded.filter(x => !named(x).length).length;
+    if (names.length && others) names.push(`${others} without a name`);
     const text = `${folded.length} more ${folded.length === 1 ? 'storage' : 'storages'}, ${bytesText(bytes)}, not touched lately${names.length ? `: ${names.join(', ')}` : ''}`;
     out += R(0.5, y, W - 1, 30, `fill:none;${stroke('rule', 1, '2 3')}`, 4) + T(12, y + 19.5, text, { color: 'muted', max: W - 24 });
     y += 44;

@@ -102,7 +102,7 @@ const keptText = (f, t) => `${t.marks ? 'marks of' : t.part ? 'part of' : t.copy
 
 /** Caption of a storage: its name, what it holds (the rest after a comma may be left out), what is said at the right. */
 function captionOf(st, k, { device }) {
-  const size = [bytesText(st.bytes), st.borrowed && 'borrowed', st.device !== device && st.device, st.dtype !== 'float32' && st.dtype].filter(Boolean).join(', ');
+  const size = [st.borrowed && 'borrowed', bytesText(st.bytes), st.device !== device && st.device, st.dtype !== 'float32' && st.dtype].filter(Boolean).join(', ');
   const state = st.freed !== undefined ? (st.freed === k ? 'freed now' : 'freed')
     : st.wrote?.at === k ? st.wrote.was === st.version ? `version stays ${st.version}` : `version ${st.wrote.was} → ${st.version}` : st.label ? size : `version ${st.version}`;
   return [`storage ${st.id}`, st.label ?? size, state];

@@ -107,7 +107,7 @@ def _tell(ledger: Ledger, state: StateEntry, text: str) -> None:
 
 def _named(ledger: Ledger, state: StateEntry) -> str:
     """A state as a sentence names it; with its storage when another one has the same name."""
-    others = [other for other in ledger.states.values() if other is not state and other.label == state.label]
+    others = ledger.labels[state.label] > (not state.dropped)
     return code(state.label) + (f" (storage {state.family.storage.id})" if others else "")
 
 

@@ -80,6 +80,7 @@ class StateEntry:
     event: Event
     names: list[str] = field(default_factory=list)
     step: int = -1  # in which it was made
+    holders: int = 0  # nodes whose value it is, or that read it
     dropped: bool = False
     gradient: str | None = None  # what has arrived here in backward
 
@@ -105,6 +106,7 @@ class TensorEntry:
     run: int = 0  # the execution of a statement that made it
     step: int = -1  # in which it is told; -1 for one that was there before
     event: Event = field(default_factory=dict)
+    seen: tuple[Any, ...] = ()  # what it was made of when it was last looked at
     pending: tuple[str, dict[int, StateEntry]] | None = None  # op and states read, while its node is not there yet
 
     @property

@@ -201,8 +201,14 @@ class Ledger(Lineage):
         x = entry.ref()
         if x is None:
             return
+        node, history = peek(x), x._history
+        epoch = None if history is None else history.epoch
+        now = id(x._array), id(x._storage), x._storage.version, id(node), id(history), epoch
+        if now == entry.seen and (node is None or id(node) in self.values):
+            return
         self.see(x)
         self._refresh(x, entry)
+        entry.seen = now
 
 
 def _is_noted(save: SaveEntry) -> bool:

@@ -204,7 +204,7 @@ class Cover:
     def of_write(cls, x: Tensor, buffer: np.ndarray, where: Any) -> Cover:
         """What a write through ``x`` covered, as the engine says ``where``."""
         if isinstance(where, tuple):
-            return cls.picked(np.unique(_positions(x, buffer, where)))
+            return cls.picked(_positions(x, buffer, where))
         array = x._array if where is None else where
         shape, strides, offset = cells.layout(array, buffer)
         runs, total = cells.runs_of(shape, strides, offset, cells.SMALL)
@@ -231,7 +231,7 @@ class Cover:
 
 
 def _positions(x: Tensor, buffer: np.ndarray, where: Any) -> np.ndarray:
-    """The cells that an index array or a mask picks, without an array of the size of ``x``."""
+    """The cells that an index array or a mask picks, rising; of a mask of a dense tensor, without sorting."""
     shape, strides, offset = cells.layout(x._array, buffer)
     if len(where) == 1 and x._array.flags.c_contiguous and hasattr(where[0], "dtype"):
         mask = host_array(where[0])
@@ -242,4 +242,4 @@ def _positions(x: Tensor, buffer: np.ndarray, where: Any) -> np.ndarray:
     for axis, (n, stride) in enumerate(zip(shape, strides, strict=True)):
         along = (np.arange(n) * stride).reshape([-1 if d == axis else 1 for d in range(len(shape))])
         found = found + np.broadcast_to(along, shape)[where]
-    return found
+    return np.unique(found)

@@ -144,6 +144,7 @@ class Names:
         for name, (entry, kind) in list(self.bound.items()):
             if name in found and found[name][0] is entry:
                 continue
+            ledger.touched[entry.family] = None
             if kind == "line":
                 entry.held = ""
             else:
@@ -157,6 +158,7 @@ class Names:
             before = self.bound.get(name, (None, ""))[0]
             if before is entry:
                 continue
+            ledger.touched[entry.family] = None
             if kind == "line":
                 entry.held = name
             else:

@@ -1,0 +1,144 @@
+"""What the engine holds after each step of a recording, to be compared with what the trace says then.
+
+The recorder under test is not asked. Nothing is read through properties, which may bring a view's history up to date.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+import minitensor as mt
+from minitensor.device.counters import cpu_meter
+from minitensor.history import Leaf, Node, peek
+from minitensor.notebook.recording.recorder import Recorder
+from minitensor.operands import CONSTANT
+from minitensor.saving import FREED, Lost, Preserved, is_right
+from minitensor.storage import Storage
+
+
+@contextmanager
+def looking(namespace: dict[str, Any]) -> Iterator[list[dict[str, Any]]]:
+    """A list that gets one entry for each step of the recording inside the ``with`` block."""
+    seen: list[dict[str, Any]] = []
+    finish = Recorder._finish
+
+    def finish_and_look(self: Recorder, *arguments: Any, **settings: Any) -> None:
+        finish(self, *arguments, **settings)
+        if len(self.steps) > len(seen):
+            # Where a function has come back, names that it gave its result to are told in the next step.
+            seen.append({} if settings.get("came_back") else state_of(namespace))
+
+    Recorder._finish = finish_and_look  # type: ignore[method-assign]
+    try:
+        yield seen
+    finally:
+        Recorder._finish = finish  # type: ignore[method-assign]
+
+
+def state_of(namespace: dict[str, Any]) -> dict[str, Any]:
+    """The tensors that names of the top level stand for, what was saved, and the meter."""
+    tensors = {name: value for name, value in namespace.items() if isinstance(value, mt.Tensor)}
+    return {
+        "tensors": {name: look(x) for name, x in tensors.items()},
+        "kept": kept([x for x in tensors.values()]),
+        "allocated": cpu_meter.allocated,
+    }
+
+
+def look(x: mt.Tensor) -> dict[str, Any]:
+    array, storage = x._array, getattr(x._storage, "of", x._storage)
+    base, node = storage.buffer, peek(x)
+    size = array.itemsize
+    at = array.__array_interface__["data"][0] - base.__array_interface__["data"][0]
+    return {
+        "tensor": id(x),
+        "storage": id(storage),
+        "shape": list(array.shape),
+        "strides": [stride // size for stride in array.strides],
+        "offset": at // size if array.size else None,
+        "dtype": x.dtype.name,
+        "stop_gradient": node is None,
+        "version": storage.version,
+        "cells": np.ravel(base, "K").tolist() if base.size <= 64 else None,
+        "at": array.tolist() if array.size and base.size > 64 and array.size <= 4096 else None,
+    }
+
+
+def kept(tensors: list[mt.Tensor]) -> list[tuple]:
+    """What nodes that lead to ``tensors`` saved: operation, why it is stale, bytes preserved."""
+    found = []
+    for node in reachable(tensors):
+        entries = () if type(node) is Leaf or node.saved is FREED else node.saved
+        for _, saved in zip(node.op.saved_names, entries, strict=False):
+            if type(saved) is tuple and len(saved) == 3 and isinstance(saved[1], Storage) and saved[1] is not CONSTANT:
+                version = saved[2]
+                stale = "" if is_right(saved) else "lost" if type(version) is Lost else "moved"
+                patches = version.patches if type(version) is Preserved else ()
+                found.append((node.op.name, stale, sum(patch.values.nbytes for patch in patches)))
+    return sorted(found)
+
+
+def reachable(tensors: list[mt.Tensor]) -> set[Node]:
+    """The nodes that lead to ``tensors``, as far as those are up to date."""
+    nodes, stack = set(), [node for x in tensors if (node := peek(x)) is not None]
+    while stack:
+        node = stack.pop()
+        if node not in nodes:
+            nodes.add(node)
+            stack += [parent for parent in node.inputs if parent is not None]
+    return nodes
+
+
+def differences(told: Any, seen: dict[str, Any]) -> Iterator[str]:
+    """Where a replayed trace (``replay.Memory``) and what was seen disagree."""
+    from minitensor.notebook.recording.cells import SMALL, text_of
+
+    if not seen:
+        return
+    same: dict[str, int] = {}
+    for name, real in seen["tensors"].items():
+        if name not in told.names:
+            yield f"{name} is not in the trace"
+            continue
+        entry = told.tensors[told.names[name]]
+        storage = told.storages[entry["storage"]]
+        for key in ("shape", "strides", "offset", "dtype", "stop_gradient"):
+            if real[key] is not None and entry[key] != real[key]:
+                yield f"{name}: {key} is {entry[key]}, not {real[key]}"
+        if storage["version"] != real["version"]:
+            yield f"{name}: version is {storage['version']}, not {real['version']}"
+        for kind, number in (("tensor", entry["id"]), ("storage", "s" + entry["storage"])):
+            if same.setdefault(number, real[kind]) != real[kind]:
+                yield f"{name}: {kind} {number} stands for two"
+        if storage["length"] <= SMALL:
+            texts = [storage["values"][str(i)] for i in range(storage["length"])]
+            wanted = [text_of(number) for number in real["cells"]]
+            if texts != wanted:
+                yield f"{name}: cells are {texts}, not {wanted}"
+        elif real["at"] is not None:
+            numbers = np.array(real["at"]).reshape(-1).tolist()
+            for cell, number in zip(cells_of(real), numbers, strict=True):
+                text = storage["values"].get(str(cell))
+                if text is not None and text != text_of(number):
+                    yield f"{name}: cell {cell} is {text}, not {text_of(number)}"
+    if len(set(same.values())) < len(same):
+        yield "two ids for one tensor or storage"
+    left, right = list(told.kept_by()), list(seen["kept"])
+    for one in right:
+        if one in left:
+            left.remove(one)
+        else:
+            yield f"saved by the engine and not told: {one} of {seen['kept']}; told: {told.kept_by()}"
+            break
+
+
+def cells_of(real: dict[str, Any]) -> list[int]:
+    """The cells of the storage that a tensor reads, in reading order."""
+    cells = [real["offset"] or 0]
+    for n, stride in zip(real["shape"], real["strides"], strict=True):
+        cells = [cell + i * stride for cell in cells for i in range(n)]
+    return cells

@@ -1,0 +1,86 @@
+"""A stage's output in other front ends: put into a page later, alone in a frame, under a strict content policy.
+
+The front ends themselves are not here. What they do with HTML is done in a browser as their sources do it.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import sys
+import types
+
+import pytest
+
+from minitensor.notebook import embed, stage
+
+# A notebook's page under VS Code's strictest setting: nothing from anywhere, scripts and styles in the page only.
+POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src https: data:; "
+    "connect-src https:; child-src https: data:"
+)
+
+# JupyterLab and VS Code put HTML into an element and then run its scripts, each as a new element.
+SHOW = """html => {
+  const output = document.createElement('div');
+  output.innerHTML = html;
+  document.body.append(output);
+  for (const script of [...output.querySelectorAll('script')]) {
+    const again = document.createElement('script');
+    again.text = script.innerText;
+    if (script.type) again.type = script.type;
+    output.append(again);
+    again.remove();
+  }
+}"""
+
+
+@pytest.fixture
+def outputs(monkeypatch):
+    """outputs() gives the HTML of two cells of one kernel session."""
+
+    def made() -> list[str]:
+        monkeypatch.setattr(embed, "_carriers", {})
+        monkeypatch.delenv("MINITENSOR_BOOK", raising=False)
+        stages = [stage.record("x = mt.ones([2])\nx.add_(1)", title=title) for title in ("first", "second")]
+        return [shown._repr_mimebundle_()["text/html"] for shown in stages]
+
+    return made
+
+
+def steps(place) -> None:
+    """The stage in `place` answers to the keyboard."""
+    place.locator("memory-stage button.next").press("ArrowRight")
+    assert place.locator("memory-stage output").inner_text().startswith("step 2 of 2")
+
+
+def test_outputs_that_are_put_into_a_page_later_step_under_a_strict_policy(open_page, outputs):
+    page = open_page()
+    page.set_content(f'<!doctype html><meta http-equiv="Content-Security-Policy" content="{html.escape(POLICY)}">')
+    first, second = outputs()
+    assert first.startswith("<script>") and second.startswith("<memory-stage")
+    page.evaluate(SHOW, second)  # scrolled into sight before the cell that carries the script
+    assert page.locator("memory-stage table").is_visible()
+    page.evaluate(SHOW, first)
+    assert page.locator("memory-stage button.next").count() == 2
+    for place in page.locator("body > div").all():
+        steps(place)
+
+
+def test_in_colab_every_output_stands_alone_in_its_frame(open_page, outputs, monkeypatch):
+    monkeypatch.setitem(sys.modules, "google.colab", types.ModuleType("google.colab"))
+    page = open_page()
+    frames = "".join(
+        f'<iframe sandbox="allow-scripts" srcdoc="{html.escape(output)}"></iframe>' for output in outputs()
+    )
+    page.set_content(f"<!doctype html>{frames}")
+    for number in range(2):
+        steps(page.frame_locator("iframe").nth(number))
+
+
+def test_the_data_of_an_output_is_left_alone_by_scripts_that_are_run_again(open_page, outputs):
+    page = open_page()
+    page.set_content("<!doctype html>")
+    page.evaluate(SHOW, outputs()[0])
+    data = page.locator("memory-stage > script").text_content()
+    assert json.loads(data)["title"] == "first"
