@@ -329,13 +329,12 @@ def commit(arrived: Arrived, boxes: Arrived, flight: InFlight) -> None:
         else:
             holder.gradient = gradient
     for leaf, g in added:
-        gradient = leaf.saved
-        np.add(gradient._array, g, out=gradient._array)
-        gradient._storage.version += 1
-        if watch.listener is not None:
-            watch.listener("added", gradient)
+        array = leaf.saved._array
+        np.add(array, g, out=array)
         flight.let_go(g)
-        _give(leaf, gradient)
+        # What anybody sees from now on is a new gradient, as it would be had the sum taken new memory.
+        leaf.saved = None
+        _give(leaf, Tensor._made(array))
 
 
 def _give(leaf: Leaf, gradient: Tensor) -> None:

@@ -28,7 +28,6 @@ kind                  arguments
 ``"flight"``          bytes: how many more (or fewer) the gradients on their way take
 ``"block"``           event, a :class:`~minitensor.device.memory_log.MemoryEvent`: the allocator of a GPU gave or took
                       back a block or a segment, or ran out of memory
-``"added"``           gradient tensor: backward has added to it in place, which made a version; only its leaf leads to it
 ``"leaf"``            leaf node, gradient tensor that it now holds
 ====================  ==========================================================================================
 """

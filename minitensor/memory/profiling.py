@@ -123,7 +123,7 @@ class Profile(Hearing):
 
     def hear(self, kind: str, *arguments: Any) -> None:
         """What has happened: book it on the line that runs."""
-        if kind not in ("alloc", "free", "flight", "block", "make", "write", "added"):
+        if kind not in ("alloc", "free", "flight", "block", "make", "write"):
             return
         table = self.table
         row = self._row()
@@ -137,8 +137,6 @@ class Profile(Hearing):
         if kind == "write" and device_of(arguments[0]._storage) == table.device:
             row.reach(table.total.allocated)
             row.written += bytes_written(arguments[0], arguments[3])
-        elif kind == "added" and device_of(arguments[0]._storage) == table.device:
-            row.written += arguments[0]._array.nbytes
         self._book_saved(self._nodes.late(kind, arguments))
         self._book_saved(self._nodes.told(kind, arguments, row))
 

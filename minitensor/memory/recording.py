@@ -113,6 +113,9 @@ class Recording(Hearing):
         self._storages += 1
         if type(storage) is not Storage:
             block = self._block_of(storage)
+            if block.storage:  # a sum of gradients has taken the place of the first
+                key = block.device, block.address
+                block = self._blocks[key] = Memory(*key, block.size, block.requested)
             block.storage = self._storages
             self._live[id(storage)] = block
             return
@@ -170,12 +173,6 @@ class Recording(Hearing):
         memory.version = x._storage.version
         nbytes = bytes_written(x, where)
         self._add("write", frame, memory, address=address_of(x._array), size=nbytes, op=op)
-
-    def _on_added(self, frame: FrameType, gradient: Tensor) -> None:
-        memory = self._of(gradient._storage)
-        memory.version = gradient._storage.version
-        where, nbytes = address_of(gradient._array), gradient._array.nbytes
-        self._add("write", frame, memory, address=where, size=nbytes, op="backward")
 
     def _on_meta(self, frame: FrameType, x: Tensor, op: str, inputs: tuple[Any, ...]) -> None:
         memory = self._of(x._storage)

@@ -16,7 +16,7 @@ templates(
 templates(
     "in-place-op-asks-no-savers",
     "An in-place operation does not look for those who saved what it overwrites.",
-    "plan = None if storage.savers is None else {before}",
+    "plan = None if savers is None else {before}",
     "plan = None",
     "copy_on_write_policies::test_a_saver_that_is_preserved_whole_no_longer_minds_any_write",
 )  # fmt: skip

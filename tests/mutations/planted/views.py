@@ -13,9 +13,30 @@ joining = partial(mutation, "joining.py")
 regions(
     "overwritten-cells-keep-their-gradient",
     "What a write through a view covers is not taken out of the gradient of what was there.",
-    "        part[...] = 0\n",
-    "",
+    "        part[...] = 0\n        return taken\n",
+    "        return taken\n",
     "autograd::test_values_of_several_dtypes_on_one_way_have_the_gradient_of_calculus",
+)  # fmt: skip
+regions(
+    "overwritten-cells-of-columns-keep-their-gradient",
+    "The same, where the founder does not lie in rows.",
+    "        part[...] = 0\n        return taken, ",
+    "        return taken, ",
+    "members",
+)  # fmt: skip
+regions(
+    "part-added-where-the-sum-lies-otherwise",
+    "The places of a view are taken for those of a gradient that lies in columns.",
+    "if self.dense and g.flags.c_contiguous else None",
+    "if self.dense else None",
+    "members",
+)  # fmt: skip
+regions(
+    "part-added-twice",
+    "The gradient of a part is added to the sum, and once more.",
+    "        np.add(cells, self.g, out=cells)\n        return True",
+    "        np.add(cells, self.g, out=cells)\n        return False",
+    "views",
 )  # fmt: skip
 regions(
     "overlapping-cells-get-one-gradient",
@@ -27,8 +48,8 @@ regions(
 regions(
     "region-counted-from-the-first-element",
     "Places are counted from the founder's first element, also where its strides go down.",
-    "Layout((at - base) // size",
-    "Layout((at - address(founder)) // size",
+    "part = Layout((start - base) // size",
+    "part = Layout((start - first) // size",
     "members",
 )  # fmt: skip
 regions(
@@ -83,8 +104,8 @@ views(
 parts(
     "gradient-where-the-part-does-not-look",
     "The gradient of a part is not 0 in the rest.",
-    "for_all = np.zeros(node.inputs[0].shape, g.dtype, like=g)",
-    "for_all = np.ones(node.inputs[0].shape, g.dtype, like=g)",
+    "whole = np.zeros(shape, g.dtype, like=g)",
+    "whole = np.ones(shape, g.dtype, like=g)",
     "autograd::test_values_of_several_dtypes_on_one_way_have_the_gradient_of_calculus",
 )  # fmt: skip
 parts(
