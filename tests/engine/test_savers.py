@@ -195,8 +195,11 @@ def test_a_write_is_told_of_the_living_storage_and_not_of_a_dead_one():
     write_log.append((weakref.ref(other._storage), 1, "sin_", sys._getframe().f_code, 0))
     del other
     x.add_(1.0)
+    third = mt.ones([2])
+    later = third * mt.to_tensor([1.0, 1.0], stop_gradient=False)
+    third.exp_()  # a version of the same number
     told = write_that_made(x._storage, 1)
-    assert told is not None and told[0] == "add_"
+    assert told is not None and told[0] == "add_" and not later.stop_gradient
     with pytest.raises(RuntimeError, match="by add_, which made version 1"):
         saver.backward()
 

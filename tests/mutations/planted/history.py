@@ -54,7 +54,7 @@ history(
     "A write through a view leaves the old value its whole gradient.",
     "return (rest if node.inputs[0] is not None else None), part",
     "return (g if node.inputs[0] is not None else None), part",
-    "members",
+    "part_gradients",
 )  # fmt: skip
 history(
     "stale-view-reads-its-old-value",

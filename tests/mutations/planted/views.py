@@ -15,28 +15,28 @@ regions(
     "What a write through a view covers is not taken out of the gradient of what was there.",
     "        part[...] = 0\n        return taken\n",
     "        return taken\n",
-    "autograd::test_values_of_several_dtypes_on_one_way_have_the_gradient_of_calculus",
+    "part_gradients",
 )  # fmt: skip
 regions(
     "overwritten-cells-of-columns-keep-their-gradient",
     "The same, where the founder does not lie in rows.",
     "        part[...] = 0\n        return taken, ",
     "        return taken, ",
-    "members",
+    "part_gradients",
 )  # fmt: skip
 regions(
     "part-added-where-the-sum-lies-otherwise",
     "The places of a view are taken for those of a gradient that lies in columns.",
     "if self.dense and g.flags.c_contiguous else None",
     "if self.dense else None",
-    "members",
+    "part_gradients",
 )  # fmt: skip
 regions(
     "part-added-twice",
     "The gradient of a part is added to the sum, and once more.",
     "        np.add(cells, self.g, out=cells)\n        return True",
     "        np.add(cells, self.g, out=cells)\n        return False",
-    "views",
+    "part_gradients",
 )  # fmt: skip
 regions(
     "overlapping-cells-get-one-gradient",
@@ -106,7 +106,7 @@ parts(
     "The gradient of a part is not 0 in the rest.",
     "whole = np.zeros(shape, g.dtype, like=g)",
     "whole = np.ones(shape, g.dtype, like=g)",
-    "autograd::test_values_of_several_dtypes_on_one_way_have_the_gradient_of_calculus",
+    "part_gradients",
 )  # fmt: skip
 parts(
     "overlapping-view-may-be-written",
