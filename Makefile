@@ -1,7 +1,7 @@
 # make book       set up, run every chapter, build the book and serve it on this machine
 # make test       everything that has to hold
 # make notebooks  JupyterLab on the chapters
-# make bench      timings beside numpy (and torch, where installed)
+# make bench      what operations, chains and networks cost, beside numpy and the libraries installed
 # make clean      remove what the above have made
 
 PYTHON ?= python3                  # the interpreter to set up with: make book PYTHON=python3.12

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from benchmarks import report
+from benchmarks import report, stage_page
 from benchmarks.peers import PEERS, installed
 from benchmarks.table import Fit, Line
 
@@ -88,6 +88,7 @@ def main(arguments: list[str]) -> None:
         print(f"written to {path.relative_to(ROOT)}")
     if not (given.quick or given.rows):
         _draw(record)
+        stage_page.main()
 
 
 def _draw(record: dict[str, Any]) -> None:

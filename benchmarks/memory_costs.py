@@ -2,10 +2,10 @@
 
 ``python -m benchmarks.memory_costs`` times the cases of :mod:`benchmarks.rows.dispatch` in three engines, in turns, in
 fresh processes: the one of this folder; a copy of it without the lines that ask for the device (``DEVICES`` lists
-them); and one that is also without those that count and tell (``COUNTERS_AND_EVENTS``). Then it times the first again, in this
-process, while somebody looks. ``--against REVISION`` also times the engine of an older revision, where there is a git
-history to take it from: 1b8f645 is the last one before there were devices. It counted and told what the engine does
-now, so that the bars are for what has come since; but it knew nothing of who saved what, which costs, too.
+them); and one that is also without those that count and tell (``COUNTERS_AND_EVENTS``). Then it times the first again,
+in this process, while somebody looks. ``--against REVISION`` also times the engine of an older revision, where there
+is a git history to take it from: 1b8f645 is the last one before there were devices. It counted and told what the
+engine does now, so that the bars are for what has come since; but it knew nothing of who saved what, which costs, too.
 
 Each figure is the fastest burst of all rounds: what a busy machine adds is never negative.
 """
@@ -86,6 +86,14 @@ COUNTERS_AND_EVENTS: Cuts = {
             "\n",
         ),
         ("\n    if plain:\n        cpu_meter.take(storage.nbytes)\n", "\n"),
+        (
+            """
+        cpu_meter.allocated = now = cpu_meter.allocated + nbytes
+        if now > cpu_meter.peak:
+            cpu_meter.peak = now
+""",
+            "\n",
+        ),
         (_EVENTS.format("alloc", "storage"), "\n"),
     ],
     "minitensor/views.py": [(_EVENTS.format("view", "out, op.name, (x,)"), "\n")],

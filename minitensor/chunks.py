@@ -56,12 +56,12 @@ _NAMES = """
     relu relu6 leaky_relu elu hardtanh thresholded_relu add subtract multiply divide pow maximum minimum scale
     neg abs square sqrt rsqrt reciprocal clip equal not_equal less_than less_equal greater_than greater_equal
     exp expm1 log log2 log10 log1p sigmoid logit sin cos tan asin acos atan sinc sinh cosh tanh asinh acosh
-    atanh hypot copysign ldexp lerp ceil floor trunc frac floor_divide remainder erf erfinv
+    atanh clone hypot copysign ldexp lerp ceil floor trunc frac floor_divide remainder erf erfinv
 """
 BY_ELEMENT = frozenset(_NAMES.split())
 
-#: Functions that write only a part of ``out``, or write it in another way, where it is not their operand.
-_NEED_THEIR_OPERAND = frozenset({activations.thresholded_relu, elementwise.negative})
+#: Functions that take no ``out``, write only a part of it, or write it in another way, where it is not their operand.
+_NEED_THEIR_OPERAND = frozenset({activations.thresholded_relu, elementwise.negative, elementwise.copy})
 
 _ONE_STEP = frozenset({elementwise.relu, elementwise.square, elementwise.clip, elementwise.reciprocal})
 
@@ -123,8 +123,10 @@ def _parts(forward: Callable[..., Array], arrays: tuple[Array, ...], out: Array 
         return None
     nbytes = math.prod(shape) * arrays[0].itemsize
     one_step = isinstance(forward, np.ufunc) or forward in _ONE_STEP
-    if nbytes < large.nbytes or (one_step and threads.number == 1 and (out is not None or nbytes > reuse.kept.limit)):
+    if nbytes < large.nbytes:
         return None
+    if one_step and threads.number == 1 and (out is not None or not reuse.kept.serves(nbytes)):
+        return None  # nothing would be won
     if out is not None:
         if out.shape != shape or out.dtype not in FLOATS or not out.flags.c_contiguous or not out.flags.writeable:
             return None
@@ -151,6 +153,11 @@ def in_chunks(
         forward(*operands, *arguments, out=part)
     _shared_out(forward, parts, arguments, copied=False)
     return out
+
+
+def copied(array: Array) -> Array:
+    """A contiguous copy."""
+    return in_chunks(elementwise.copy, (array,))
 
 
 def rule_in_chunks(rule: Callable[..., Array], arrays: tuple[Array, ...], arguments: tuple[Any, ...] = ()) -> Array:

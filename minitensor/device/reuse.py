@@ -41,12 +41,16 @@ class Kept:
         self._memory: dict[int, np.ndarray] = {}  # by address, the oldest first
         self._peaks = peaks
 
+    def serves(self, nbytes: int) -> bool:
+        """Whether a buffer of that size would be kept."""
+        return self.least <= nbytes <= self.limit
+
     # A buffer may come back at any moment, also while one is being looked for: the garbage collector can end a loan.
     # So every step below is one that Python does not interrupt, and what was seen before it is not relied upon.
 
     def keep(self, memory: np.ndarray) -> None:
         """Take over ``memory``, which nobody looks at any more."""
-        if memory.nbytes <= self.limit:
+        if self.serves(memory.nbytes):
             self._peaks.keep(memory.nbytes)
             self._memory[_address(memory)] = memory
             self.trim(self.limit)
@@ -94,7 +98,7 @@ class Loan:
 def empty(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """An array to be written in full, contiguous, on memory that was kept if there is any of its size."""
     nbytes = math.prod(shape) * dtype.itemsize
-    if nbytes < kept.least or nbytes > kept.limit:
+    if not kept.serves(nbytes):
         return np.empty(shape, dtype)
     memory = kept.give(nbytes)
     if memory is None:

@@ -50,6 +50,9 @@ class _Helper(threading.Thread):
         except BaseException as failure:
             self.failure = failure
             _drop(self._pieces)
+        finally:
+            # What the work looks at is let go of before anybody is told that it is done.
+            del self._take, self._pieces
 
 
 def share_out(work: Callable[[int], None], pieces: Iterable[int], number: int) -> None:

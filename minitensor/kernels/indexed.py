@@ -14,6 +14,7 @@ import numpy as np
 from minitensor.device.arrays import add_at, beside, may_share, raise_at
 from minitensor.dtypes import FLOATS
 from minitensor.kernels.numbers import number, without_fraction
+from minitensor.regions import address, memory_of
 
 Array = np.ndarray
 
@@ -194,18 +195,47 @@ def index_add(a: Array, index: Array, value: Array, axis: int, alpha: Any, out: 
     return out
 
 
+#: From so many elements on, :func:`added_at` looks for the fastest way. Fewer take less time than the looking does.
+ADDED_FROM = 1 << 13
+#: Elements that are added at a time: what their places take is twice as much again.
+ADDED = 1 << 17
+
+
 def added_at(out: Array, places: Any, values: Array) -> None:
-    """Add ``values`` to ``out[places]``; a place named twice gets both."""
-    rows = places[0] if isinstance(places, tuple) and len(places) == 1 else places
-    if not isinstance(rows, tuple) and out.ndim > 1 and last_of_each(rows).all():
+    """Add ``values`` to ``out[places]``; a place named twice gets both, in their order."""
+    index = places if isinstance(places, tuple) else (places,)
+    here = type(out) is np.ndarray
+    if here and (values.size < ADDED_FROM or out.ndim == 1):
+        add_at(out, index[0] if len(index) == 1 else index, values)
+    elif len(index) == 1 and out.ndim > 1 and last_of_each(index[0]).all():
         # Where each place is a whole row and comes once, this takes a tenth of the time of ufunc.at.
-        out[rows] = out[rows] + values
-    elif out.dtype == np.bool_ and type(out) is not np.ndarray:  # a device adds no bools in this way
+        out[index[0]] = out[index[0]] + values
+    elif here:
+        _added_in_memory(out, index, values)
+    elif out.dtype == np.bool_:  # a device adds no bools in this way
         number = np.zeros_like(out, dtype=np.int64)
-        add_at(number, rows, values.astype(np.int64))
+        add_at(number, index, values.astype(np.int64))
         np.logical_or(out, number, out=out)
     else:
-        add_at(out, rows, values)
+        add_at(out, index[0] if len(index) == 1 else index, values)
+
+
+def _added_in_memory(out: Array, index: tuple[Array, ...], values: Array) -> None:
+    """The same by way of positions in the memory that ``out`` spans: numpy is several times as fast in one dimension.
+
+    4096 rows of 64 among 10,000 take 0.7 ms, and 2.9 ms row by row.
+    """
+    line = memory_of(out)
+    steps = [stride // out.itemsize for stride in out.strides]
+    inside = np.asarray((address(out) - address(line)) // out.itemsize)
+    for n, step in zip(out.shape[len(index) :], steps[len(index) :], strict=True):
+        inside = np.add.outer(inside, np.arange(n) * step)
+    starts = sum(place.reshape(-1) * step for place, step in zip(index, steps, strict=False))
+    values = values.reshape(starts.size, inside.size)
+    each = max(1, ADDED // inside.size)
+    for begin in range(0, starts.size, each):
+        at = np.add.outer(starts[begin : begin + each], inside.reshape(-1))
+        np.add.at(line, at.reshape(-1), values[begin : begin + each].reshape(-1))
 
 
 def index_fill(a: Array, index: Array, value: Array, axis: int, out: Array | None = None) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ def axes(shape: tuple[int, ...], axis: Any) -> tuple[int, ...]:
     """The axes that ``axis`` (None for all, a number, or several) names."""
     if axis is None or (isinstance(axis, (list, tuple)) and not axis):
         return tuple(range(len(shape)))
+    if type(axis) is int and -len(shape) <= axis < len(shape):
+        return (axis % len(shape),)
     return np.lib.array_utils.normalize_axis_tuple(tuple(axis) if isinstance(axis, (list, tuple)) else axis, len(shape))
 
 
@@ -30,16 +33,18 @@ def reduce_arguments(axis: Any, keepdim: Any) -> tuple[Any, ...]:
     return axis, bool(keepdim)
 
 
-def total(a: Array, axis: Any, keepdims: bool) -> Array:
-    """Sum over axes. A ufunc takes half the time of a method of a small array; devices have the methods only."""
-    return np.add.reduce(a, axis, None, None, keepdims) if type(a) is np.ndarray else a.sum(axis, keepdims=keepdims)
+def total(a: Array, axis: Any, keepdims: bool, out: Array | None = None) -> Array:
+    """Sum over axes. Devices have the method; numpy's would warn of inf past the engine, and the ufunc does not."""
+    if type(a) is np.ndarray:
+        return np.add.reduce(a, axis, None, out, keepdims)
+    return a.sum(axis=axis, out=out, keepdims=keepdims)
 
 
 def largest(a: Array, axis: Any, keepdims: bool) -> Array:
     """Largest element over axes."""
     if type(a) is np.ndarray:
         return np.maximum.reduce(a, axis, None, None, keepdims)
-    return a.max(axis, keepdims=keepdims)
+    return a.max(axis=axis, keepdims=keepdims)
 
 
 def sum_(a: Array, axis: Any, keepdim: bool) -> Array:
@@ -51,7 +56,12 @@ def sum_(a: Array, axis: Any, keepdim: bool) -> Array:
 
 def mean(a: Array, axis: Any, keepdim: bool) -> Array:
     """Mean."""
-    return a.mean(axis=axes(a.shape, axis), keepdims=keepdim)
+    over = axes(a.shape, axis)
+    if type(a) is not np.ndarray:
+        return a.mean(axis=over, keepdims=keepdim)
+    summed = np.add.reduce(a, over, None, None, keepdim)
+    count = math.prod([a.shape[i] for i in over])
+    return np.divide(summed, count, out=summed) if summed.ndim and a.dtype in FLOATS else summed / count
 
 
 def prod(a: Array, axis: Any, keepdim: bool) -> Array:

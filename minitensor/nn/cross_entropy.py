@@ -14,6 +14,7 @@ import numpy as np
 from minitensor.device.arrays import gpu_of, like
 from minitensor.errors import devices_differ
 from minitensor.history import Node
+from minitensor.kernels.activations import blocks
 from minitensor.kernels.reducing import largest, total
 from minitensor.nn.recording import arguments_of, computed, floats_of, operation, recorded
 from minitensor.operations import FUNCTIONS
@@ -61,8 +62,26 @@ def _right_classes(label: Array, shape: tuple[int, ...], settings: Settings) -> 
     return (label.reshape(-1, inner) * inner + starts.reshape(-1, 1) + np.arange(inner, like=label)).reshape(-1)
 
 
+def _reduced(a: Array, label: Array, settings: Settings) -> tuple[Any, Array, Array]:
+    """The loss, or one of each row; and of each row the largest score and the sum of the powers of e."""
+    losses, most, powers = _losses(a, label, settings)
+    if settings.reduction != "none":
+        losses = total(losses, None, False)
+        if settings.reduction == "mean":
+            losses = losses / a.dtype.type(settings.rows)
+    return losses, most, powers
+
+
 def _losses(a: Array, label: Array, settings: Settings) -> tuple[Array, Array, Array]:
     """The loss of each row, with length 1 along the axis; its largest score, and the sum of its powers of e."""
+    parts = blocks(a, settings.axis)
+    if len(parts) == 1:
+        return _losses_of(a, label, settings)
+    found = [_losses_of(a[part], label[part], settings) for part in parts]
+    return tuple(np.concatenate(each) for each in zip(*found, strict=True))  # type: ignore[return-value]
+
+
+def _losses_of(a: Array, label: Array, settings: Settings) -> tuple[Array, Array, Array]:
     ignored, soft, axis = settings.ignored, settings.soft, settings.axis
     most = largest(a, axis, True)
     room = np.subtract(a, most, out=np.empty_like(a, order="C"))
@@ -70,12 +89,12 @@ def _losses(a: Array, label: Array, settings: Settings) -> tuple[Array, Array, A
         right = total(np.multiply(label, room), axis, True)
     else:
         right = room.reshape(-1).take(_right_classes(label, a.shape, settings)).reshape(most.shape)
-    np.exp(room, out=room)
+    np.exp(room, room)
     powers = total(room, axis, True)
     losses = np.log(powers)
     if soft:
-        np.multiply(losses, total(label, axis, True), out=losses)
-    np.subtract(losses, right, out=losses)
+        np.multiply(losses, total(label, axis, True), losses)
+    np.subtract(losses, right, losses)
     if ignored is not None:
         losses = np.where(np.not_equal(label, ignored), losses, 0)
     return losses, most, powers
@@ -95,17 +114,25 @@ def _on_arrays(node: Node, g: Array, input: Array, label: Array) -> Any:
     settings, most, powers, _ = arguments_of(node)
     label = _beside(label, input, settings.axis)
     share = _share(g, label, settings, input.ndim)
-    p = np.subtract(input, most, out=np.empty_like(input, order="C"))
-    np.exp(p, out=p)
+    gradient = np.empty_like(input, order="C")
+    for part in blocks(input, settings.axis):
+        own = share[part] if share.ndim else share
+        _gradient(input[part], label[part], most[part], powers[part], own, settings, gradient[part])
+    return gradient, None
+
+
+def _gradient(a: Array, label: Array, most: Array, powers: Array, share: Any, settings: Settings, out: Array) -> None:
+    """The gradient of some rows' losses, each times its share."""
+    np.subtract(a, most, out)
+    np.exp(out, out)
     if settings.soft:
-        np.multiply(p, total(label, settings.axis, True) / powers, out=p)
-        np.subtract(p, label, out=p)
-        np.multiply(p, share, out=p)
+        np.multiply(out, total(label, settings.axis, True) / powers, out)
+        np.subtract(out, label, out)
+        np.multiply(out, share, out)
     else:
-        np.multiply(p, share / powers, out=p)
-        line, right = p.reshape(-1), _right_classes(label, input.shape, settings)
+        np.multiply(out, share / powers, out)
+        line, right = out.reshape(-1), _right_classes(label, a.shape, settings)
         line[right] = line.take(right) - share.reshape(-1)
-    return p, None
 
 
 def _on_tensors(node: Node, g: Any, input: Any, label: Tensor) -> Any:
@@ -166,18 +193,11 @@ def cross_entropy(
         raise ValueError(f"cross_entropy: reduction is 'mean', 'sum' or 'none', not {reduction!r}")
     read = (_soft_labels if soft_label else _classes)(scores, label, ignored, axis)  # type: ignore[arg-type]
     settings = Settings(*read, bool(soft_label), axis, reduction)
-    out, most, powers = computed(_losses, a, _beside(given, a, axis), settings)
-    if reduction == "none":
-        out = out if given.ndim == a.ndim else out.reshape(given.shape)
-    else:
-        out = computed(_reduced, out, settings)
+    out, most, powers = computed(_reduced, a, _beside(given, a, axis), settings)
+    if reduction == "none" and given.ndim != a.ndim:
+        out = out.reshape(given.shape)
     counted = () if scores.stop_gradient else (new_storage(most), new_storage(powers))  # type: ignore[union-attr]
     return recorded(out, CROSS_ENTROPY, (scores, label), ((0,), (0,)), settings, most, powers, counted)
-
-
-def _reduced(losses: Array, settings: Settings) -> Array:
-    summed = total(losses, None, False)
-    return summed if settings.reduction == "sum" else summed / losses.dtype.type(settings.rows)
 
 
 def _soft_labels(input: Tensor, label: Tensor, ignored: int, axis: int) -> tuple[None, int]:

@@ -97,6 +97,11 @@ class Layer:
                 return registered[name]
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
 
+    def _parameter(self, name: str) -> Any:
+        """The attribute ``name``, most likely a parameter: 1 us faster than by way of ``__getattr__``."""
+        parameters = self._parameters
+        return parameters[name] if name in parameters else getattr(self, name)
+
     def __delattr__(self, name: str) -> None:
         for place in ("_parameters", "_sub_layers", "_buffers"):
             if name in self.__dict__[place]:

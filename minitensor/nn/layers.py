@@ -42,7 +42,7 @@ class Linear(Layer):
         self.bias = self.create_parameter([out_features], bias_attr, is_bias=True)
 
     def forward(self, x: Tensor) -> Tensor:
-        return linear(x, self.weight, self.bias)  # type: ignore[arg-type]
+        return linear(x, self._parameter("weight"), self._parameter("bias"))
 
     def extra_repr(self) -> str:
         return f"in_features={self.in_features}, out_features={self.out_features}, dtype={self._dtype}"
@@ -77,7 +77,7 @@ class Conv2D(Layer):
         self.bias = self.create_parameter([out_channels], bias_attr, is_bias=True)
 
     def forward(self, x: Tensor) -> Tensor:
-        return conv2d(x, self.weight, self.bias, **self.settings)  # type: ignore[arg-type]
+        return conv2d(x, self._parameter("weight"), self._parameter("bias"), **self.settings)
 
     def extra_repr(self) -> str:
         told = [f"{name}={value}" for name, value in self.settings.items() if value != (0 if name == "padding" else 1)]

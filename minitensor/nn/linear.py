@@ -77,5 +77,5 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None, name: str | No
 def _product(a: np.ndarray, b: np.ndarray, bias: Tensor | None) -> np.ndarray:
     out = np.matmul(_rows(a), b)
     if bias is not None:
-        np.add(out, bias._array, out=out)
+        np.add(out, bias._array, out)
     return out if a.ndim == 2 else out.reshape((*a.shape[:-1], b.shape[1]))

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.device.arrays import as_array, gpu_of
+from minitensor.device.arrays import gpu_of
 from minitensor.dtypes import FLOATS
 from minitensor.errors import devices_differ, freed
 from minitensor.events import watch
@@ -21,7 +21,7 @@ from minitensor.history import Node, Operation
 from minitensor.modes import modes
 from minitensor.operands import meet
 from minitensor.saving import FREED, recovered, remember
-from minitensor.storage import caller
+from minitensor.storage import caller, placed
 from minitensor.tensor import Tensor
 
 #: ``gradients(node, g, *saved)``: one gradient, or None, for each input; ``saved`` are arrays, or tensors.
@@ -76,8 +76,11 @@ def recorded(
         needed_by: for each saved name, the positions of the inputs whose gradient needs it.
         arguments: plain values that the gradients need.
     """
-    made = Tensor._made(as_array(out))
+    made = Tensor.__new__(Tensor)
+    made._array, made._storage = array, storage = placed(out)
+    made._node = made._history = None
     if watch.listener is not None:
+        watch.listener("alloc", storage)
         watch.listener("make", made, op.name, tuple(x for x in inputs if x is not None))
     if not modes.grad:
         return made
@@ -96,7 +99,7 @@ def recorded(
                     break
         saved.append(entry)
     node.op, node.inputs, node.saved = op, tuple(nodes), (*saved, *arguments)
-    node.shape, node.hooks = made._array.shape, None
+    node.shape, node.hooks = array.shape, None
     node.code, node.instruction = caller()
     for entry in saved:
         if entry is not None:

@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 
 Record = Mapping[str, Any]
 
-#: How normal operations and those in place are drawn: number of the colour, hatch of a surface, mark of a point.
-_LOOKS = {"out of place": (1, "", "o"), "in place": (2, "////", "s")}
+#: How kinds of operation are drawn: number of the colour, hatch of a surface, mark of a point.
+_LOOKS = {"out of place": (1, "", "o"), "in place": (2, "////", "s"), "view": (3, "...", "^")}
+_ARTICLE = ("out of place", "in place")
+_VIEWS = ("reshape", "transpose")
 _OURS = "minitensor"
 
 
@@ -86,11 +88,11 @@ def everything(record: Record, *, over: str = "torch", width: float = 6.5, heigh
 
 def _article(record: Record, time: Axes, peak: Axes) -> None:
     rows = _rows(record, "article")
+    libraries = _libraries(rows)
     for axes, suffix, scale, unit in ((time, "", 1e3, "ms"), (peak, ", peak", 2**-20, "MiB")):
-        libraries = _libraries(rows, suffix)
         _style(axes, "x")
         top = 0.0
-        for offset, (name, (alias, hatch, _)) in zip((-0.19, 0.19), _LOOKS.items(), strict=True):
+        for offset, name in zip((-0.19, 0.19), _ARTICLE, strict=True):
             spreads = [_spread(rows, name + suffix, library) for library in libraries]
             values = [spread["median"] * scale for spread in spreads]
             low = [(spread["median"] - spread["low"]) * scale for spread in spreads]
@@ -103,7 +105,7 @@ def _article(record: Record, time: Axes, peak: Axes) -> None:
                 xerr=None if suffix else (low, high),
                 error_kw={"linewidth": 0.8, "ecolor": tokens()["ink"]},
                 label=name,
-                **_surface(alias, hatch),
+                **_surface(name),
             )
             for row, value in enumerate(values):
                 _number(axes, value, row + offset, f"{value:.3g}")
@@ -111,7 +113,7 @@ def _article(record: Record, time: Axes, peak: Axes) -> None:
         axes.set_title(f"{'peak beyond the operands' if suffix else 'time'}, {unit}", loc="left", fontsize=9)
     time.set_yticks(range(len(libraries)), libraries)
     time.invert_yaxis()
-    peak.legend(loc="lower right", frameon=False, fontsize=8)
+    time.legend(loc="lower right", frameon=False, fontsize=8)
 
 
 def _dispatch(record: Record, over: str, axes: Axes) -> None:
@@ -120,15 +122,15 @@ def _dispatch(record: Record, over: str, axes: Axes) -> None:
         raise ValueError(f"nothing was recorded over {over!r}")
     _style(axes, "x")
     for number, row in enumerate(rows):
-        alias, hatch, _ = _LOOKS["in place" if row["name"].split(",")[0].endswith("_") else "out of place"]
-        ratio = row["ratio"]
+        kind, ratio = _kind(row["name"]), row["ratio"]
         axes.barh(
             number,
             ratio["median"],
             height=0.62,
             xerr=([ratio["median"] - ratio["low"]], [ratio["high"] - ratio["median"]]),
             error_kw={"linewidth": 0.8, "ecolor": tokens()["ink"]},
-            **_surface(alias, hatch),
+            label=kind if kind not in axes.get_legend_handles_labels()[1] else None,
+            **_surface(kind),
         )
         if row["most"] is not None:
             axes.plot([row["most"]] * 2, [number - 0.4, number + 0.4], color=tokens()["red"], linewidth=1.6)
@@ -138,6 +140,7 @@ def _dispatch(record: Record, over: str, axes: Axes) -> None:
     axes.invert_yaxis()
     axes.set_xlim(0, max(1.1, *(max(row["ratio"]["high"], row["most"] or 0) for row in rows)) * 1.1)
     axes.set_title(f"one operation on 3x4 float32: time, {over} = 1 (red: the target)", loc="left", fontsize=9)
+    axes.legend(loc="lower right", frameon=False, fontsize=8)
 
 
 def _curves(record: Record, by_size: Axes, by_depth: Axes, graph: Axes) -> None:
@@ -173,11 +176,15 @@ def _rows(record: Record, subject: str) -> Sequence[Mapping[str, Any]]:
     return rows
 
 
-def _libraries(rows: Sequence[Mapping[str, Any]], suffix: str) -> list[str]:
-    """Those that have both figures, the fastest in place first."""
+def _libraries(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Those that have both figures, in the order in which they were recorded."""
     others = {row["over"]: None for row in rows}
-    have = [_OURS, *(each for each in others if all(_row(rows, name, each) for name in _LOOKS))]
-    return sorted(have, key=lambda library: _spread(rows, "in place", library)["median"])
+    return [_OURS, *(each for each in others if all(_row(rows, name, each) for name in _ARTICLE))]
+
+
+def _kind(name: str) -> str:
+    operation = name.partition(",")[0]
+    return "view" if operation in _VIEWS else "in place" if operation.endswith("_") else "out of place"
 
 
 def _row(rows: Sequence[Mapping[str, Any]], name: str, over: str) -> Mapping[str, Any] | None:
@@ -215,7 +222,8 @@ def _style(axes: Axes, grid: str) -> None:
     axes.grid(True, axis=grid, color=colour["rule"], linewidth=0.8)
 
 
-def _surface(alias: int, hatch: str) -> dict[str, Any]:
+def _surface(kind: str) -> dict[str, Any]:
+    alias, hatch, _ = _LOOKS[kind]
     return {
         "facecolor": tokens()[f"t{alias}"],
         "edgecolor": tokens()[f"a{alias}"],
@@ -231,7 +239,8 @@ def _number(axes: Axes, x: float, y: float, text: str) -> None:
 def _source(figure: Figure, record: Record) -> None:
     """Below everything: on what it was measured, with what, and when."""
     machine, libraries = record["machine"], record["libraries"]
-    versions = [f"{name} {_version(name, each)}" for name, each in libraries.items() if name != _OURS]
+    told = {row["over"] for subject in record["subjects"].values() for row in subject["rows"]}
+    versions = [f"{name} {_version(name, libraries[name])}" for name in libraries if name in told]
     figure.supxlabel(
         f"{machine['processor']}, {machine['cores']} cores; Python {record['python']}; {', '.join(versions)}; "
         f"median of {record['rounds']} rounds; {record['date']}",

@@ -154,7 +154,9 @@ class Figure:
             parts.append(f"<p>{prose(self.data['ask'])}</p>\n")
         with suppress(ImportError):  # without V8 words and numbers remain
             # A page's Markdown reader would end the HTML at an empty line.
-            parts.append(re.sub(r"\n\s*\n", "\n", picture(self.data)) + "\n")
+            drawn = re.sub(r"\n\s*\n", "\n", picture(self.data))
+            # Where a notebook is not trusted, a picture loses its tags and leaves its words: those take no room.
+            parts.append(f'<div style="font-size: 0px">{drawn}</div>\n')
         parts.append(f"<p>{prose(self.sentence)}</p>\n")
         parts += [_table(table) for table in self.tables]
         if self.steps:

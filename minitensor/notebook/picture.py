@@ -25,7 +25,8 @@ from minitensor.notebook.v8 import Script
 __all__ = ["available", "script_source", "svg", "text", "widget_source"]
 
 # In this order they are one program: later parts use earlier ones.
-_PARTS = ("replay", "kit", "plan", "memory", "history", "picture", "find", "ask", "legend", "controls")
+_PARTS = ("replay", "kit", "plan", "memory", "cells", "history", "bands", "picture")
+_PARTS += ("find", "ask", "legend", "controls")
 
 
 @cache

@@ -92,49 +92,57 @@ class Optimizer:
         Raises:
             RuntimeError: for a parameter whose elements share memory, or whose memory is read-only.
         """
-        ready = []
+        ready: list[Any] = []
+        longest: dict[Any, tuple[int, Array]] = {}
         for position, parameter in enumerate(self._parameters):
             node = parameter._node if parameter._history is None else parameter._current()
             gradient = None if node is None else node.saved if type(node) is Leaf else parameter.grad
-            if gradient is not None:
-                if not writeable(parameter._array):
-                    raise not_writeable(self._op, parameter._array)
-                ready.append((position, parameter, gradient))
+            if gradient is None:
+                continue
+            array = parameter._array
+            if not writeable(array):
+                raise not_writeable(self._op, array)
+            key, piece = (array.dtype, gpu_of(array)), _piece(array)
+            ready.append((position, parameter, gradient, key, piece))
+            if key not in longest or piece > longest[key][0]:
+                longest[key] = piece, array
         # All memory that this takes is there before the first write.
-        for position, parameter, _ in ready:
+        for position, parameter, *_ in ready:
             if not self._kept[position] and self.slots:
                 self._kept[position] = [Tensor._made(np.zeros_like(parameter._array, order="C")) for _ in self.slots]
-        rooms = _rooms([parameter._array for _, parameter, _ in ready], self.rooms)
-        numbers: dict[Any, Any] = {}
-        place = caller()
+        rooms = {
+            key: [np.empty_like(array, shape=(piece,)) for _ in range(self.rooms)]
+            for key, (piece, array) in longest.items()
+        }
+        numbers: dict[Any, list[Any]] = {}
+        code, instruction = caller()
         with np.errstate(all="ignore"):
-            for position, parameter, gradient in ready:
-                array, storage = parameter._array, parameter._storage
+            for position, parameter, gradient, key, piece in ready:
+                array, storage, kept = parameter._array, parameter._storage, self._kept[position]
                 slope = gradient._array.copy() if gradient._storage is storage else gradient._array
-                saved_from = storage.savers is not None
-                plan = before_write(storage, array) if saved_from else None
+                plan = None if storage.savers is None else before_write(storage, array)
+                asked = storage.savers is not None  # then an error may have to say who wrote
                 self._steps[position] = step = self._steps[position] + 1
-                kept, room = self._kept[position], rooms[array.dtype, gpu_of(array)]
-                key = step, array.dtype, type(array)
-                if key not in numbers:
-                    numbers[key] = [_number_for(array, number) for number in self._numbers(step)]
-                self._update(numbers[key], [array, slope, *[each._array for each in kept]], room)
-                storage.version = version = storage.version + 1
-                if saved_from:  # an error may have to say who wrote
-                    write_log.append((ref(storage), version, self._op, *place))
-                if plan is not None:
-                    after_write(plan, storage, self._op, *place)
+                if (step, key) not in numbers:
+                    numbers[step, key] = [_number_for(array, number) for number in self._numbers(step)]
+                arrays = [array, slope]
                 for each in kept:
+                    arrays.append(each._array)
                     each._storage.version += 1
+                self._update(numbers[step, key], arrays, rooms[key], piece)
+                storage.version = version = storage.version + 1
+                if asked:
+                    write_log.append((ref(storage), version, self._op, code, instruction))
+                if plan is not None:
+                    after_write(plan, storage, self._op, code, instruction)
                 if watch.listener is not None:
                     watch.listener("write", parameter, self._op, (parameter, gradient), None)
 
-    def _update(self, numbers: list[Any], arrays: list[Array], room: list[Array]) -> None:
-        """Update one parameter, a piece at a time."""
-        array = arrays[0]
-        size, piece = array.size, _piece(array)
+    def _update(self, numbers: list[Any], arrays: list[Array], room: list[Array], piece: int) -> None:
+        """Update one parameter, so many elements at a time."""
+        size = arrays[0].size
         if size == piece:
-            self._write(numbers, *arrays, *[each[:size].reshape(array.shape) for each in room])
+            self._write(numbers, *arrays, *[each[:size].reshape(arrays[0].shape) for each in room])
             return
         lines, room = [each.reshape(-1) for each in arrays], [each[:piece] for each in room]
         for begin in range(0, size, piece):
@@ -205,18 +213,6 @@ def _piece(array: Array) -> int:
         return array.size
     most = PIECE if type(array) is np.ndarray else PIECE_ON_GPU
     return array.size if array.size <= most else -(-array.size // -(-array.size // most))  # all alike, rounded up
-
-
-def _rooms(arrays: list[Array], number: int) -> dict[Any, list[Array]]:
-    """For each dtype and device so many arrays in one dimension, as long as the largest piece."""
-    longest: dict[Any, tuple[int, Array]] = {}
-    for array in arrays:
-        key, length = (array.dtype, gpu_of(array)), _piece(array)
-        if key not in longest or length > longest[key][0]:
-            longest[key] = length, array
-    return {
-        key: [np.empty_like(array, shape=(length,)) for _ in range(number)] for key, (length, array) in longest.items()
-    }
 
 
 def penalized(gradient: Array, parameter: Array, decay: Any, room: Array) -> Array:

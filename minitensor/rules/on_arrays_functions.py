@@ -7,6 +7,9 @@ from typing import NoReturn
 
 import numpy as np
 
+from minitensor.kernels.activations import blocks
+from minitensor.kernels.reducing import total
+
 Array = np.ndarray
 
 #: sin(u) / u has the slope -u / 3 + u**3 / 30 - ...: the coefficients, of u, u**3 and so on. Those left out would
@@ -33,9 +36,17 @@ def no_slope(op: str) -> NoReturn:
     )
 
 
-def total_along(x: Array, axis: int) -> Array:
-    """The sum along ``axis``, which stays with length 1. An array without dimensions is its own sum."""
-    return x if x.ndim == 0 else np.sum(x, axis=axis, keepdims=True)
+def softmax_gradient(g: Array, out: Array, axis: int) -> Array:
+    """The gradient of softmax, from its result: ``out * (g - total)``, with the total of ``g * out`` along ``axis``."""
+    if out.ndim == 0:
+        return out * (g - g * out)
+    gx = np.empty_like(out, order="C")
+    for part in blocks(out, axis):
+        here, probabilities = gx[part], out[part]
+        np.multiply(g[part], probabilities, out=here)
+        np.subtract(g[part], total(here, axis, True), out=here)
+        np.multiply(here, probabilities, out=here)
+    return gx
 
 
 def shaped(g: Array, shape: tuple[int, ...]) -> Array:

@@ -30,9 +30,10 @@ def no_slope(op: str) -> Any:
     on_arrays.no_slope(op)
 
 
-def total_along(x: Tensor, axis: int) -> Tensor:
-    """The sum along ``axis``, which stays with length 1. A tensor without dimensions is its own sum."""
-    return x if x.ndim == 0 else FUNCTIONS["sum"](x, axis, True)
+def softmax_gradient(g: Tensor, out: Tensor, axis: int) -> Tensor:
+    """The gradient of softmax, from its result."""
+    product: Any = g * out  # type: ignore[operator]
+    return out * (g - (product if out.ndim == 0 else FUNCTIONS["sum"](product, axis, True)))  # type: ignore[operator]
 
 
 def shaped(g: Tensor, shape: tuple[int, ...]) -> Tensor:

@@ -23,4 +23,4 @@ op("thresholded_relu", kernels.thresholded_relu, "x", "x where it is above thres
 op("softmax", kernels.softmax, "x", "exp(x) over its sum along axis; dtype, if given, is that of the result.",
    arguments=("axis=-1",), prepare=kernels.softmax_arguments, signature="x, axis=-1, dtype=None, name=None",
    first="if dtype is not None: x = in_dtype('softmax{_}', x, dtype)", floats=True,
-   x="out * (g - total_along(g * out, axis))", spaces="F")  # fmt: skip
+   x="softmax_gradient(g, out, axis)", spaces="F")  # fmt: skip

@@ -50,7 +50,8 @@ def turned(h: mt.Tensor) -> mt.Tensor:
     """A view from before a write, beside two gradients whose sum lies in columns where the value lies in rows."""
     row = h[1]
     h[0].multiply_(mt.full([h.shape[1]], 10.0, h.dtype))
-    return (row * 2.0).sum() + (h.t() * 3.0).sum() + (h.t() * h.t()).sum()
+    weights = mt.arange(12, dtype=h.dtype).reshape(h.shape[::-1])
+    return (row * 2.0).sum() + (h.t() * weights).sum() + (h.t() * (weights * weights)).sum()
 
 
 def writes(h: mt.Tensor) -> mt.Tensor:

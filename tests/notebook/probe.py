@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 
 import minitensor as mt
+from minitensor.device.arrays import host_array, restrided
 from minitensor.device.counters import cpu_meter
 from minitensor.history import Leaf, Node, peek
 from minitensor.notebook.recording.recorder import Recorder
 from minitensor.operands import CONSTANT
+from minitensor.regions import address
 from minitensor.saving import FREED, Lost, Preserved, is_right
 from minitensor.storage import Storage
 
@@ -53,7 +55,7 @@ def look(x: mt.Tensor) -> dict[str, Any]:
     array, storage = x._array, getattr(x._storage, "of", x._storage)
     base, node = storage.buffer, peek(x)
     size = array.itemsize
-    at = array.__array_interface__["data"][0] - base.__array_interface__["data"][0]
+    at = address(array) - address(base)
     return {
         "tensor": id(x),
         "storage": id(storage),
@@ -63,8 +65,8 @@ def look(x: mt.Tensor) -> dict[str, Any]:
         "dtype": x.dtype.name,
         "stop_gradient": node is None,
         "version": storage.version,
-        "cells": np.ravel(base, "K").tolist() if base.size <= 64 else None,
-        "at": array.tolist() if array.size and base.size > 64 and array.size <= 4096 else None,
+        "cells": host_array(restrided(base, (base.size,), (size,))).tolist() if base.size <= 64 else None,
+        "at": host_array(array).tolist() if array.size and base.size > 64 and array.size <= 4096 else None,
     }
 
 

@@ -543,3 +543,120 @@ y.sum().backward()
 PROGRAMS["semicolons"] = """\
 x = mt.ones([2]); y = x + 1; del x; y.add_(1)
 """
+
+PROGRAMS["other storages"] = """\
+x = mt.ones([4])
+v = x[1:]
+x.cast_('float64')
+x.resize_([2])
+x.resize_([6])
+y = mt.to_tensor([1., 2.], stop_gradient=False) * 2
+y.cast_('float64')
+z = y * y
+z.sum().backward()
+v.set_(x)
+x.set_()
+"""
+
+PROGRAMS["shared with numpy"] = """\
+import numpy as np
+a = np.zeros(6, 'float32')
+x = mt.from_numpy(a)
+y = mt.from_numpy(a[2:4])
+y.add_(1)
+a[0] = 5
+n = y.numpy(share=True)
+n[...] = 3
+del x, y
+m = mt.ones([3]).numpy(share=True)
+w = mt.from_numpy(m)
+w.stop_gradient = False
+out = (w * w).sum()
+m[1] = 7
+out.backward()
+del m, n, a
+"""
+
+PROGRAMS["a layer written by hand"] = """\
+class Twice(mt.autograd.PyLayer):
+    @staticmethod
+    def forward(ctx, x, y):
+        ctx.save_for_backward(x, y)
+        return x * y, x + y
+    @staticmethod
+    def backward(ctx, g, h):
+        x, y = ctx.saved_tensor()
+        return g * y + h, g * x + h
+class Scale(mt.autograd.PyLayer):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        x.scale_(3)
+        return x
+    @staticmethod
+    def backward(ctx, g):
+        return g * 3
+x = mt.to_tensor([1., 2.], stop_gradient=False)
+y = x + 1
+p, q = Twice.apply(x, y)
+Scale.apply(y)
+(p * q + y).sum().backward(retain_graph=True)
+x.add_(1)
+"""
+
+PROGRAMS["a network"] = """\
+class Net(mt.nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.body = mt.nn.Sequential(mt.nn.Linear(2, 3), mt.nn.BatchNorm1D(3), mt.nn.ReLU())
+        self.head = mt.nn.Linear(3, 1)
+    def forward(self, x):
+        parts = [self.body(x)]
+        return self.head(parts[0])
+mt.seed(3)
+net = Net()
+opt = mt.optimizer.Adam(0.1, parameters=net.parameters())
+x = mt.rand([4, 2])
+for i in range(2):
+    loss = net(x).square().mean()
+    loss.backward()
+    opt.step()
+    opt.clear_grad()
+state = net.state_dict()
+"""
+
+PROGRAMS["weak references"] = """\
+import weakref
+x = mt.ones([3])
+seen = []
+r = weakref.ref(x, lambda _: seen.append(mt.ones([1])))
+s = weakref.ref(x._storage)
+v = x[0:1]
+del x
+alive = r() is not None, s() is not None
+del v
+gone = r() is None, s() is None
+"""
+
+PROGRAMS["memory recorded meanwhile"] = """\
+with mt.memory.record() as log:
+    x = mt.ones([4])
+    y = x * 2
+    del x
+n = len(list(log.events)) if hasattr(log, 'events') else 0
+"""
+
+PROGRAMS["PyTorch's vocabulary"] = """\
+import minitensor.torch as torch
+a = torch.tensor([0., 1.], requires_grad=True)
+out = a.sigmoid()
+c = out.data
+c.zero_()
+n = c.numpy()
+n[0] = 3
+b = torch.ones(2)
+b.data = c
+b += 1
+p, q = b.split(1)
+out.sum().backward()
+"""

@@ -81,17 +81,14 @@ class Memory:
             return [f"{name} is not in the trace"]
         seen = self.tensors[self.names[name]]
         storage = self.storages[seen["storage"]]
-        real = {
-            "shape": tensor.shape,
-            "strides": tensor.strides,
-            "offset": tensor.offset if tensor.size else seen["offset"],
-            "dtype": tensor.dtype.name,
-            "stop_gradient": tensor.stop_gradient,
-            "leaf": tensor.is_leaf,
-        }
+        ask = mt.Tensor.__dict__  # the other vocabulary has other names for some of it
+        real = {key: ask[key].__get__(tensor) for key in ("shape", "strides", "stop_gradient")}
+        real["offset"] = ask["offset"].__get__(tensor) if tensor._array.size else seen["offset"]
+        real["dtype"], real["leaf"] = ask["dtype"].__get__(tensor).name, ask["is_leaf"].__get__(tensor)
+        version = getattr(tensor._storage, "of", tensor._storage).version  # of `x.data`, that of x
         found = [f"{name}: {key} is {seen[key]}, not {value}" for key, value in real.items() if seen[key] != value]
-        if storage["version"] != tensor.inplace_version:
-            found.append(f"{name}: version is {storage['version']}, not {tensor.inplace_version}")
+        if storage["version"] != version:
+            found.append(f"{name}: version is {storage['version']}, not {version}")
         numbers = _flat(tensor.tolist())
         for index, number in zip(_cells(tensor), numbers, strict=True):
             told = storage["values"].get(str(index))
@@ -108,7 +105,8 @@ def _flat(numbers) -> list:
 
 def _cells(tensor: mt.Tensor) -> list[int]:
     """The cells of the storage that a tensor reads, in reading order."""
-    cells = [tensor.offset if tensor.size else 0]
-    for n, stride in zip(tensor.shape, tensor.strides, strict=True):
+    ask = mt.Tensor.__dict__
+    cells = [ask["offset"].__get__(tensor) if tensor._array.size else 0]
+    for n, stride in zip(tensor._array.shape, ask["strides"].__get__(tensor), strict=True):
         cells = [cell + i * stride for cell in cells for i in range(n)]
     return cells

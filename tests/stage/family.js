@@ -34,6 +34,6 @@ function figureDrawnAnd([n, svg]) {
 
 const controls = n => [...figure(n).shadowRoot.querySelectorAll('button, input, select, summary')];
 const controlsWithoutName = n => controls(n).filter(el => !(el.getAttribute('aria-label') || el.closest('label')?.textContent || el.textContent).trim()).map(el => el.outerHTML);
-const controlsWithoutKeys = n => [figure(n), ...controls(n)].filter(el => !el.hasAttribute('data-lm-suppress-shortcuts')).map(el => el.outerHTML);
+const keepsKeys = n => figure(n).hasAttribute('data-lm-suppress-shortcuts');
 const markup = n => figure(n).shadowRoot.querySelectorAll('img, b:not(label b), script').length + figure(n).querySelectorAll('img').length;
 const inFocus = () => figure().shadowRoot.activeElement;

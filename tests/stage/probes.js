@@ -6,15 +6,17 @@ const openAll = () => host().shadowRoot.querySelectorAll('details').forEach(box 
 
 /** Overlapping and clipped texts, lines through texts and shapes over them, in pictures of every step at every width. */
 function faultsOfPictures([trace, widths]) {
+  const steps = ({ steps: { length: n } }) => Array.from({ length: n }, (_, i) => n - 1 - i).filter((_, i) => i % Math.ceil(n / 10) === 0);   // of a long program ten steps, the last among them
+  return trace.variants.flatMap((v, variant) => faultsOfSteps([trace, steps(v).flatMap(step => widths.map(width => [step, width])), variant]));
+}
+
+function faultsOfSteps([trace, looks, variant = 0]) {
   const found = [], box = document.createElement('div');
   document.body.append(box);
-  trace.variants.forEach((v, variant) => v.steps.forEach((_, step) => {
-    if (v.steps.length > 30 && step % 8) return;      // of a long program every eighth step
-    for (const width of widths) {
-      box.innerHTML = memoryStage.picture(trace, { variant, step, width });
-      found.push(...faultsOf(box.firstChild).map(fault => `${v.id} step ${step + 1} at ${width}px: ${fault}`));
-    }
-  }));
+  for (const [step, width] of looks) {
+    box.innerHTML = memoryStage.picture(trace, { variant, step, width });
+    found.push(...faultsOf(box.firstChild).map(fault => `${trace.variants[variant].id} step ${step + 1} at ${width}px: ${fault}`));
+  }
   box.remove();
   return found;
 }
@@ -121,7 +123,11 @@ const ringed = () => [...host().shadowRoot.querySelectorAll('.pic [data-storage]
 const legend = () => [...host().shadowRoot.querySelectorAll('.legend li')].map(li => [li.textContent, li.querySelector('svg :is(path, rect, text, circle)') !== null]);
 
 const nameOf = el => el.getAttribute('aria-label') || el.closest('label')?.textContent || el.querySelector('caption, summary')?.textContent || el.textContent;
-const keepsKeys = () => [host(), ...host().shadowRoot.querySelectorAll('button, input, select, summary')].map(el => el.hasAttribute('data-lm-suppress-shortcuts'));
+/** Whether a notebook that listens on the document, as JupyterLab does, finds each key kept from it: [key, kept]. */
+const noteKeys = () => {
+  globalThis.noted = [];
+  document.addEventListener('keydown', e => noted.push([`${e.ctrlKey ? 'Ctrl+' : ''}${e.key}`, e.target.closest('[data-lm-suppress-shortcuts]') !== null]), true);
+};
 const focused = () => host().shadowRoot.activeElement;
 const colours = () => [getComputedStyle(inside('.stage')).backgroundColor, getComputedStyle(inside('.pic svg text')).fill];
 

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import random
+
 import pytest
 
+from minitensor.notebook import stage
+from tests.notebook import fuzz
+from tests.notebook.programs import PROGRAMS
 from tests.stage import pages
 
 # Of the picture itself: phones of 320 and 360 px, a narrow column, a book's column, the right part of a wide page.
@@ -12,12 +18,12 @@ WIDTHS = (288, 320, 360, 592, 700, 760, 792, 1000)
 
 @pytest.mark.parametrize("name", pages.NAMES)
 def test_texts_and_lines_keep_apart(show, name):
-    found = show("three").evaluate("faultsOfPictures", [pages.trace(name), list(WIDTHS)])
+    found = show("three", width=1300).evaluate("faultsOfPictures", [pages.trace(name), list(WIDTHS)])
     assert found == [], f"{len(found)} faults, the first: " + "; ".join(found[:12])
 
 
 def test_planted_faults_are_found(show):
-    page = show("three")
+    page = show("three", width=1300)
     page.evaluate("spoilPictures()")
     found = " ".join(page.evaluate("faultsOfPictures", [pages.trace("three"), [760]]))
     for fault in ("overlap", '"far" is cut off', 'runs through "names"', 'a rect covers "names"'):
@@ -41,3 +47,20 @@ def test_nothing_in_memory_moves_while_stepping(show):
         ("slice", "^(storage [1-4]|x|b|v)$", 7),
     ):
         assert page.evaluate("movedTexts", [pages.trace(name), pattern]) == {"seen": count, "moved": []}
+
+
+# Each program is drawn at a few of its steps, each at a width of its own, so that every width meets many pictures.
+SEED = int(os.environ.get("MINITENSOR_SEED", "7"))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # random programs reach inf and nan
+@pytest.mark.parametrize("half", [0, 1])
+def test_programs_of_every_kind_are_drawn_without_a_fault(show, half):
+    draw = random.Random(SEED)
+    programs = {**PROGRAMS, **{f"random {seed}": fuzz.program(draw.randrange(1000)) for seed in range(12)}}
+    page = show("three", width=1300)
+    for name in list(programs)[half::2]:
+        trace = stage.record(programs[name], title=name).data
+        count = len(trace["variants"][0]["steps"])
+        looks = [[step, draw.randint(272, 1280)] for step in {count - 1, count // 2, draw.randrange(count)}]
+        assert page.evaluate("faultsOfSteps", [trace, looks]) == [], name

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import subprocess
 import sys
 from xml.etree import ElementTree
 
 import pytest
 
-from minitensor.notebook import picture
-from tests.stage import pages
+from minitensor.notebook import picture, stage
+from tests.stage import drawing, pages
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -129,6 +130,128 @@ def test_a_big_program_folds_what_is_untouched():
 def test_a_chain_of_equal_operations_is_one_box():
     words = drawn_text(picture.svg(pages.trace("loop"), variant=1, step=41))
     assert "40 × scale_" in words
+
+
+def test_rows_that_meet_are_one_run_and_of_many_runs_the_number_is_told():
+    words = drawn_text(picture.svg(pages.trace("reach"), step=2, width=1000))
+    assert "1,000 runs of one cell" in words
+    assert not any("1,000 runs of 1,000 cells" in word for word in words)  # the whole matrix is one run
+
+
+def test_of_a_write_to_every_thousandth_cell_the_gaps_are_marked_as_written_in_part():
+    def frames(step: int) -> list[bool]:  # heavy frames, from left to right: dashed?
+        drawn = ElementTree.fromstring(picture.svg(pages.trace("reach"), step=step, width=1000)).iter(f"{SVG}rect")
+        heavy = [rect for rect in drawn if re.search(r"stroke-width:3(;|$)", rect.get("style"))]
+        return ["stroke-dasharray:5 3" in rect.get("style") for rect in sorted(heavy, key=lambda r: float(r.get("x")))]
+
+    # cell 3, a gap, cell 1003 and so on to cell 999003; neither the cells before 3 nor those after 999003
+    assert frames(2) == [False, True] * (len(frames(2)) // 2) + [False]
+    assert len(frames(2)) >= 3
+    assert frames(1) == []
+
+
+def test_cells_that_are_read_again_and_tensors_without_cells_are_told():
+    trace = pages.trace("reach")
+    assert {"each cell 3 times", "some cells several times", "no cells"} <= set(
+        drawn_text(picture.svg(trace, width=1000))
+    )
+    assert "no cells" not in drawn_text(picture.svg(trace, step=5, width=1000))
+
+
+def test_arrays_of_others_are_named_and_a_write_that_no_version_tells_is_marked():
+    trace = pages.trace("foreign")
+    words = drawn_text(picture.svg(trace, step=3, width=1000))
+    assert words.count("numpy") == 2  # where a tensor's version stands
+    assert "borrowed, 32 B, cpu" in words  # the trace is of another device
+    at_the_write = drawn_text(picture.svg(trace, step=2, width=1000))
+    assert "version stays 0" in at_the_write and "version 0 → 1" not in at_the_write
+    assert [word for word in drawn_text(picture.svg(trace, width=300)) if word == "numpy array"]
+
+
+def test_what_a_dropped_operation_saved_is_let_go():
+    data = stage.record(
+        """
+        x = mt.ones([2])
+        x.stop_gradient = False
+        a = x * 1
+        y = a * a
+        y = None
+        z = a + 1
+        """
+    ).data
+    assert "saved a@0" in drawn_text(picture.svg(data, step=3))
+    after = drawn_text(picture.svg(data, step=4))
+    assert "saved a@0" not in after and "released a@0" in after
+
+
+# ---------- what a script can ask of it ----------
+
+
+def groups(svg: str, key: str) -> set[str]:
+    return {id_ for node in ElementTree.fromstring(svg).iter() for id_ in node.get(f"data-{key}", "").split()}
+
+
+def test_groups_tell_what_they_stand_for():
+    trace = pages.trace("stale")
+    svg = picture.svg(trace, step=3)
+    made = [event for step in trace["variants"][0]["steps"][:4] for event in step["events"]]
+    ids = {
+        what: {event["id"] for event in made if event["do"] == what} for what in ("storage", "tensor", "save", "node")
+    }
+    assert groups(svg, "storage") == ids["storage"]
+    assert groups(svg, "tensor") == ids["tensor"]
+    assert groups(svg, "saved") == ids["save"]
+    assert groups(svg, "node") == ids["node"]
+
+
+def test_a_folded_chain_names_every_operation():
+    svg = picture.svg(pages.trace("loop"), variant=1, step=41)
+    nodes = {
+        event["id"]
+        for step in pages.trace("loop")["variants"][1]["steps"][:42]
+        for event in step["events"]
+        if event["do"] == "node"
+    }
+    assert len(nodes) > 40
+    assert nodes <= groups(svg, "node")
+
+
+def marked(name: str, step: int, **mark: str) -> list[str]:
+    """What is ringed: ids of storages, tensors, saved tensors and nodes."""
+    svg = picture._v8().call("picture", pages.trace(name), {"step": step, "width": 760, "mark": mark})
+    found = []
+    for mark_ in drawing.marks(svg):
+        if mark_.kind == "rect" and mark_.stroke == "focus":
+            found.append(" ".join(mark_.owner))
+    return found
+
+
+def test_a_mark_rings_a_storage_and_all_that_hold_it():
+    assert marked("stale", 2, storage="2") == [
+        *("storage 2", "tensor t2", "saved s1 s2", "saved s1 s2"),  # of a saved row the capsule and the box
+        "node n2",
+    ]
+    assert marked("stale", 2, storage="1") == ["storage 1", "tensor t1"]
+    assert marked("stale", 2, storage="77") == []
+
+
+def test_a_mark_of_a_tensor_rings_only_who_reads_its_cells():
+    data = stage.record("x = mt.zeros([1000, 1000])\na = x[::2]\nb = x[1::2]\nc = x[:, 5]").data
+    tensors = {
+        event["name"]: event["tensor"]
+        for step in data["variants"][0]["steps"]
+        for event in step["events"]
+        if event["do"] == "name"
+    }
+
+    def ringed(name: str) -> set[str]:
+        svg = picture._v8().call("picture", data, {"step": 3, "width": 760, "mark": {"tensor": tensors[name]}})
+        owners = {mark.owner for mark in drawing.marks(svg) if mark.kind == "rect" and mark.stroke == "focus"}
+        return {name for name, id_ in tensors.items() if ("tensor", id_) in owners}
+
+    assert ringed("a") == {"x", "a", "c"}  # every second row, and the rows between
+    assert ringed("b") == {"x", "b", "c"}
+    assert ringed("x") == ringed("c") == {"x", "a", "b", "c"}
 
 
 def test_a_step_or_variant_that_is_not_there_is_refused():

@@ -17,8 +17,8 @@ const whatFits = {
     rows: data.kinds.map((k, i) => { const e = at && endOf(data, at, i); return [k.label, e ? bytesText(e.peak) : '', e ? bytesText(e.reserved) : '', e ? verdictOf(e) : '']; }),
   }),
   choose: (data, at, kind) => ({ kind }),
-  fields: data => ['batch', 'size'].map(f => `<label class="slide"><span>${esc(data[`${f}Name`])} <b></b></span><input type="range" min="0" step="1" data-set="${f}" aria-label="${esc(data[`${f}Name`])}" ${KEYS}></label>`).join('') +
-    `<label>capacity<select data-set="capacity" ${KEYS}></select></label>` + (data.live ? `<label>another ${esc(data.batchName)}<input type="number" min="1" data-set="wish" ${KEYS}></label>` : ''),
+  fields: data => ['batch', 'size'].map(f => `<label class="slide"><span>${esc(data[`${f}Name`])} <b></b></span><input type="range" min="0" step="1" data-set="${f}" aria-label="${esc(data[`${f}Name`])}"></label>`).join('') +
+    `<label>capacity<select data-set="capacity"></select></label>` + (data.live ? `<label>another ${esc(data.batchName)}<input type="number" min="1" data-set="wish"></label>` : ''),
   sync(data, at, $) {
     for (const [f, values] of [['batch', data.batches], ['size', data.sizes]]) {
       const slider = $(`[data-set=${f}]`);

@@ -35,8 +35,8 @@ const strides = {
   start: data => ({ view: 0, ...viewOf(data, 0), index: data.opens, fault: null }),
   legend: [['grid', 'the tensor: at each index the number of the cell that it reads. A click chooses an element, or a cell.'], ['arcs', 'the way through the storage: the offset, then for each dimension as many strides as the index says.'],
     ['cells', 'tinted: read by the view; striped: read by several of its elements; white: not read.']],
-  fields: data => (data.views.length > 1 ? `<label>view<select data-set="view" ${KEYS}>${data.views.map((v, i) => `<option value="${i}">${esc(v.label)}</option>`).join('')}<option value="own" disabled>own numbers</option></select></label>` : '') +
-    ['shape', 'strides', 'offset'].map(f => `<label>${f}<input data-set="${f}" size="${f === 'offset' ? 3 : 11}" autocomplete="off" spellcheck="false" ${KEYS}></label>`).join('') + '<fieldset><legend>index</legend></fieldset>',
+  fields: data => (data.views.length > 1 ? `<label>view<select data-set="view">${data.views.map((v, i) => `<option value="${i}">${esc(v.label)}</option>`).join('')}<option value="own" disabled>own numbers</option></select></label>` : '') +
+    ['shape', 'strides', 'offset'].map(f => `<label>${f}<input data-set="${f}" size="${f === 'offset' ? 3 : 11}" autocomplete="off" spellcheck="false"></label>`).join('') + '<fieldset><legend>index</legend></fieldset>',
   /** The fields follow what is chosen, but never what is being typed. */
   sync(data, at, $) {
     const select = $('[data-set=view]');
@@ -47,7 +47,7 @@ const strides = {
       field.setAttribute('aria-invalid', Boolean(at.fault) && typed !== undefined);
     }
     const box = $('fieldset');
-    if (box.querySelectorAll('input').length !== at.shape.length) box.innerHTML = '<legend>index</legend>' + at.shape.map((_, d) => `<input type="number" min="0" data-set="index${d}" aria-label="Index along dimension ${d}" ${KEYS}>`).join('');
+    if (box.querySelectorAll('input').length !== at.shape.length) box.innerHTML = '<legend>index</legend>' + at.shape.map((_, d) => `<input type="number" min="0" data-set="index${d}" aria-label="Index along dimension ${d}">`).join('');
     at.shape.forEach((n, d) => { const field = $(`[data-set=index${d}]`); field.max = n - 1; if (field.value !== String(at.index[d])) field.value = at.index[d]; });
     box.hidden = !at.shape.length;
   },

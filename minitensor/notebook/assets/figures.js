@@ -39,21 +39,21 @@ function define() {
       this.kind = FIGURES[data.schema];
       this.at = again ? again(data, this.at) : this.kind.start(data);
       if (again) { this.$('.title').textContent = data.title; this.$('.figure').setAttribute('aria-label', data.title); return this.show(); }
-      this.setAttribute(KEYS, '');                    // outside the shadow root a key event seems to come from here
+      this.setAttribute(KEYS, '');
       if (!this.shadowRoot) this.listen(this.attachShadow({ mode: 'open' }));
       const root = this.shadowRoot, { kind } = this, choices = kind.choices?.(data), id = `g${figures++}`;
       root.adoptedStyleSheets = [sheet];
       root.innerHTML = `<div class="frame"><div class="figure" role="group" aria-label="${esc(data.title)}">
         <div class="top"><p class="title">${esc(data.title)}</p>${data.ask ? `<p class="ask">${marked(data.ask)}</p>` : ''}</div>
         ${choices ? `<table class="choices"><caption class="sr">Choose by ${esc(choices.heading)}</caption><thead><tr><th scope="col">${esc(choices.heading)}</th>${choices.columns.map(c => `<th scope="col"${c === 'result' ? '' : ' class="num"'}>${esc(c)}</th>`).join('')}</tr></thead><tbody>` +
-          choices.rows.map((r, i) => `<tr><th scope="row"><label><input type="radio" name="${id}" data-choice="${i}" ${KEYS}><span>${esc(r[0])}</span></label></th>${r.slice(1).map((_, j) => `<td${choices.columns[j] === 'result' ? '' : ' class="num"'}></td>`).join('')}</tr>`).join('') + '</tbody></table>' : ''}
+          choices.rows.map((r, i) => `<tr><th scope="row"><label><input type="radio" name="${id}" data-choice="${i}"><span>${esc(r[0])}</span></label></th>${r.slice(1).map((_, j) => `<td${choices.columns[j] === 'result' ? '' : ' class="num"'}></td>`).join('')}</tr>`).join('') + '</tbody></table>' : ''}
         ${kind.fields ? `<div class="fields">${kind.fields(data)}</div>` : ''}
         <div class="live" aria-live="polite" aria-atomic="true"></div>
-        ${kind.steps ? `<div class="time"><button type="button" data-step="-1" ${KEYS}>Back</button><button type="button" data-step="1" ${KEYS}>Next</button>${(kind.jumps?.(data, this.at) ?? []).map(([text], i) => `<button type="button" data-jump="${i}" ${KEYS}>${text}</button>`).join('')}<output></output>
-          <input type="range" data-set="step" min="0" step="1" aria-label="Event" ${KEYS}></div>` : ''}
+        ${kind.steps ? `<div class="time"><button type="button" data-step="-1">Back</button><button type="button" data-step="1">Next</button>${(kind.jumps?.(data, this.at) ?? []).map(([text], i) => `<button type="button" data-jump="${i}">${text}</button>`).join('')}<output></output>
+          <input type="range" data-set="step" min="0" step="1" aria-label="Event"></div>` : ''}
         <div class="pic"></div>
-        <div class="words">${kind.list ? `<details class="all"><summary ${KEYS}>All events as text</summary><ol></ol></details>` : ''}<details class="numbers"><summary ${KEYS}>The numbers as a table</summary><div></div></details>
-          <details><summary ${KEYS}>How to read the picture</summary><dl class="legend">${kind.legend.map(([a, b]) => `<dt>${a}</dt><dd>${esc(b)}</dd>`).join('')}</dl></details></div>
+        <div class="words">${kind.list ? `<details class="all"><summary>All events as text</summary><ol></ol></details>` : ''}<details class="numbers"><summary>The numbers as a table</summary><div></div></details>
+          <details><summary>How to read the picture</summary><dl class="legend">${kind.legend.map(([a, b]) => `<dt>${a}</dt><dd>${esc(b)}</dd>`).join('')}</dl></details></div>
         </div></div>`;
       this.$ = sel => root.querySelector(sel);
       this.width = 0;
@@ -147,9 +147,10 @@ function define() {
     }
   }
   customElements.define('memory-figure', MemoryFigure);
+  shareKeys(MemoryFigure);
 }
 
-const tableHtml = ({ caption, head, rows }) => `<div class="scroll" tabindex="0" role="group" aria-label="${esc(caption)}" ${KEYS}><table><caption>${esc(caption)}</caption><thead><tr>${head.map((h, i) => `<th scope="col"${i ? ' class="num"' : ''}>${esc(h)}</th>`).join('')}</tr></thead><tbody>` +
+const tableHtml = ({ caption, head, rows }) => `<div class="scroll" tabindex="0" role="group" aria-label="${esc(caption)}"><table><caption>${esc(caption)}</caption><thead><tr>${head.map((h, i) => `<th scope="col"${i ? ' class="num"' : ''}>${esc(h)}</th>`).join('')}</tr></thead><tbody>` +
   rows.map(r => `<tr>${r.map((c, i) => i ? `<td class="num">${esc(c)}</td>` : `<th scope="row">${esc(c)}</th>`).join('')}</tr>`).join('') + '</tbody></table></div>';
 
 if (globalThis.customElements && !customElements.get('memory-figure')) define();

@@ -28,7 +28,7 @@ const withWays = Base => class extends Base {
   /** A loop is folded, and so is each of its passes; a sentence that is said again and again is said once. */
   wordsOf(from, to, depth, ofLoop) {
     const { variant } = this.at, steps = (a, b) => a === b ? `step ${a + 1}` : `steps ${a + 1} to ${b + 1}`;
-    const fold = (text, a, b, d, loop = '') => `<details data-from="${a}" data-to="${b}" data-depth="${d}" data-loop="${loop}"><summary ${KEYS}>${text}: ${steps(a, b)}</summary><ol></ol></details>`;
+    const fold = (text, a, b, d, loop = '') => `<details data-from="${a}" data-to="${b}" data-depth="${d}" data-loop="${loop}"><summary>${text}: ${steps(a, b)}</summary><ol></ol></details>`;
     if (ofLoop) return ofLoop.passes.map(p => `<li class="loop">${fold(`Pass ${p.n}`, p.from, p.to, depth + 1)}</li>`).join('');
     return outlineOf(this.data, variant, from, to, depth).map(it => it.passes ? `<li class="loop">${fold(`Loop of line ${it.line}, ${it.passes.length} passes`, it.from, it.to, it.depth, loopsOf(this.data, variant).indexOf(it))}</li>`
       : this.wordsOfStep(this.frames[it.from], it.to > it.from ? `; ${steps(it.from, it.to)} alike` : '', it.to)).join('');
@@ -56,11 +56,11 @@ const withWays = Base => class extends Base {
     const box = this.$('.find'), long = this.frames.length > CALM, depths = long ? [...new Set(this.loops.map(l => l.depth))].sort() : [], told = this.$('[type=search]')?.value ?? '';
     box.hidden = this.data.variants.every(v => v.steps.length <= CALM);
     if (box.hidden) return;
-    const way = ([kind, { length }]) => `<button type="button" data-jump="${kind}" ${KEYS}><span class="sr">next </span>${kind}${length > 1 ? ` <span class="count">${length}</span>` : ''}</button>`;
-    box.innerHTML = depths.map(d => `<div class="pass" data-depth="${d}" role="group" aria-label="${d ? 'Inner loop' : 'Loop'}"><button type="button" data-pass="${d}" data-by="-1" aria-label="${d ? 'Inner pass' : 'Pass'} before" ${KEYS}>‹</button><button type="button" data-pass="${d}" data-by="1" aria-label="Next ${d ? 'inner ' : ''}pass" ${KEYS}>›</button>
-        <span class="told"></span><input type="range" min="1" step="1" data-pass="${d}" aria-label="${d ? 'Pass of the inner loop' : 'Pass of the loop'}" ${KEYS}></div>`).join('') +
+    const way = ([kind, { length }]) => `<button type="button" data-jump="${kind}"><span class="sr">next </span>${kind}${length > 1 ? ` <span class="count">${length}</span>` : ''}</button>`;
+    box.innerHTML = depths.map(d => `<div class="pass" data-depth="${d}" role="group" aria-label="${d ? 'Inner loop' : 'Loop'}"><button type="button" data-pass="${d}" data-by="-1" aria-label="${d ? 'Inner pass' : 'Pass'} before">‹</button><button type="button" data-pass="${d}" data-by="1" aria-label="Next ${d ? 'inner ' : ''}pass">›</button>
+        <span class="told"></span><input type="range" min="1" step="1" data-pass="${d}" aria-label="${d ? 'Pass of the inner loop' : 'Pass of the loop'}"></div>`).join('') +
       `<div class="jumps" role="group" aria-label="Go to the next step with"><span aria-hidden="true">Next</span>${[...this.ways].map(way).join('')}</div>
-      <form class="search" role="search"><label>Find <input type="search" autocomplete="off" spellcheck="false" ${KEYS}></label><button type="button" data-hit aria-label="Hit before" ${KEYS}>‹</button><button aria-label="Next hit" ${KEYS}>›</button></form><p class="found" role="status"></p>`;
+      <form class="search" role="search"><label>Find <input type="search" autocomplete="off" spellcheck="false"></label><button type="button" data-hit aria-label="Hit before">‹</button><button aria-label="Next hit">›</button></form><p class="found" role="status"></p>`;
     this.$('[type=search]').value = told;
   }
 

@@ -128,7 +128,15 @@ function stripesDef(uid, hues) {
 
 /* ---- an element on a page ---- */
 
-const KEYS = 'data-lm-suppress-shortcuts';           // JupyterLab leaves the keys to an element that carries this
+/** JupyterLab leaves the keys to an element that carries this attribute; outside the shadow root a key seems to come from the element
+    itself. Keys with Ctrl or Command stay the notebook's (saving), except in a field of text, which needs most of them. */
+const KEYS = 'data-lm-suppress-shortcuts';
+function shareKeys(Kind) {
+  const isText = el => el.matches?.('input:not([type=range], [type=radio])');
+  addEventListener('keydown', e => {
+    if (e.target instanceof Kind) e.target.toggleAttribute(KEYS, !(e.ctrlKey || e.metaKey) || (isText(e.composedPath()[0]) && e.key !== 's'));
+  }, true);
+}
 
 /** Follows the page's theme, the width of the column, and printing, until the function it returns is called. */
 function followPage(frame, fitWidth, onPaper) {

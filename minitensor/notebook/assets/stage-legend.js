@@ -5,10 +5,10 @@ function marksOf(trace) {
   const plan = planOf(trace), has = new Set(), note = (name, yes) => { if (yes) has.add(name); };
   for (const frames of plan.runs) frames.walk(f => {
     for (const n of touchedOf(f.names)) note(n.kind === 'line' ? 'line' : 'name', true), note('gone', n.gone !== undefined);
-    for (const s of touchedOf(f.storages)) note('written', s.wrote), note('freed', s.freed !== undefined), note('borrowed', s.borrowed);
+    for (const s of touchedOf(f.storages)) note('written', s.wrote), note('loose', s.wrote?.loose.length && s.length > MOST_CELLS), note('freed', s.freed !== undefined), note('borrowed', s.borrowed);
     for (const t of touchedOf(f.tensors)) {
       if (t.freed !== undefined) continue;
-      note('outside', t.outside);
+      note('outside', t.outside), note('runs', runsText(t));
       if (t.saved) note('saved', true), note('copy', t.copy), note('stale', isStale(t));
       else if (!has.has('shared')) note('shared', [...f.tensors.values()].some(o => o !== t && !o.saved && o.freed === undefined && o.storage === t.storage && overlap(o, t)));
     }
@@ -43,6 +43,8 @@ function legendRows(uid) {
     ['shared', cell(14, `url(#${uid}s1-2)`) + cell(36, `url(#${uid}s1-2)`), 'cells that several tensors read'],
     ['many', cell(14, C('paper'), '7') + cell(36, C('paper'), '98', 26), 'so many cells that are not drawn'],
     ['written', R(20, 2, 32, 26, edge('t2', 'ink', 3)) + text(36, 12, '1', { strike: true }) + text(36, 25, '2', { bold: true, size: 13 }), 'written at this step: the old number above, the new one below'],
+    ['loose', R(20, 3, 32, 24, edge('paper', 'ink', 3, '5 3')) + text(36, 19, '98'), 'of so many cells, some were written at this step'],
+    ['runs', R(8, 4, 12, 8, strip(1)) + R(30, 4, 12, 8, strip(1)) + R(52, 4, 12, 8, strip(1)) + text(36, 26, '90 runs', { mono: false, color: 'muted' }), 'a tensor that reads cells far apart, or some of them several times; the words say which'],
     ['unversioned', text(36, 19, 'stays 0', { mono: false }), 'written by somebody else, so no version tells: backward will not notice'],
     ['', box(edge('paper', 'ink', 1.75)), 'new or changed at this step; what is older is grey'],
     ['freed', box(edge('none', 'line', 1, '3 3')), 'freed'],

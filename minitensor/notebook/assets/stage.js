@@ -26,7 +26,7 @@ function define() {
       this.data = trace;
       this.at = { variant: Math.max(0, trace.variants.findIndex(v => v.id === this.getAttribute('variant'))), step: 0, seen: new Set(), unfold: false, asked: undefined };
       this.at.step = Math.min(Math.max(1, +this.getAttribute('step') || 1), this.frames.length) - 1;
-      this.setAttribute(KEYS, '');                    // outside the shadow root a key event seems to come from here
+      this.setAttribute(KEYS, '');
       if (!this.shadowRoot) this.listen(this.attachShadow({ mode: 'open' }));
       const root = this.shadowRoot;
       root.adoptedStyleSheets = [sheet];
@@ -37,14 +37,14 @@ function define() {
           <div class="variants"></div>
           <div class="say"><div class="live" aria-live="polite" aria-atomic="true"></div><div class="after"></div></div>
           <div class="fault" aria-live="polite"></div>
-          <div class="time"><button type="button" class="back" ${KEYS}>Back</button><button type="button" class="next" ${KEYS}>Next</button><output></output>
-            <input type="range" min="1" step="1" aria-label="Step" ${KEYS}></div>
+          <div class="time"><button type="button" class="back">Back</button><button type="button" class="next">Next</button><output></output>
+            <input type="range" min="1" step="1" aria-label="Step"></div>
           <div class="bytes"><div class="chart"></div><dl class="nums"></dl>${trace.device === 'cpu' ? '' : `<p class="where">Memory of <code>${esc(trace.device)}</code>${trace.device.endsWith(':sim') ? ', a simulated GPU' : ''}</p>`}</div>
           <div class="find" hidden></div>
-          <div class="space"><div class="pic"></div><button type="button" class="more" aria-pressed="false" ${KEYS} hidden>Show every storage</button>
-            <div class="asking"><label>Ask <select ${KEYS}></select></label><p class="answer" role="status"></p></div></div>
-          <div class="words"><details class="all"><summary ${KEYS}>All steps as text</summary><ol></ol></details>
-            <details class="legend-box"><summary ${KEYS}>How to read the picture</summary><ul class="legend"></ul></details></div>
+          <div class="space"><div class="pic"></div><button type="button" class="more" aria-pressed="false" hidden>Show every storage</button>
+            <div class="asking"><label>Ask <select></select></label><p class="answer" role="status"></p></div></div>
+          <div class="words"><details class="all"><summary>All steps as text</summary><ol></ol></details>
+            <details class="legend-box"><summary>How to read the picture</summary><ul class="legend"></ul></details></div>
         </div></section></div>`;
       this.$ = sel => root.querySelector(sel);
       this.width = 0;
@@ -182,7 +182,7 @@ function define() {
     sentence(f) { return `<p class="sentence">${marked(f.say)}</p>`; }
     remarks(f) {
       const cut = f.step === this.frames.length - 1 && this.variant.truncated;
-      return (f.out ? `<div class="out"><span>printed</span><pre tabindex="0" role="group" aria-label="Printed at this step" ${KEYS}>${esc(f.out.replace(/\n$/, ''))}</pre></div>` : '') +
+      return (f.out ? `<div class="out"><span>printed</span><pre tabindex="0" role="group" aria-label="Printed at this step">${esc(f.out.replace(/\n$/, ''))}</pre></div>` : '') +
         (f.note ? `<p class="note">${marked(f.note)}</p>` : '') + (cut ? `<p class="cut">${marked(cut)}</p>` : '');
     }
 
@@ -227,7 +227,7 @@ function define() {
       if (box.hidden) return;
       const heading = compare ?? 'variant';
       box.innerHTML = `<table><caption class="sr">Compare by ${esc(heading)}</caption><thead><tr><th scope="col">${esc(heading)}</th><th scope="col" class="num">allocated</th><th scope="col" class="num">peak</th><th scope="col">in the end</th></tr></thead><tbody>` +
-        variants.map((v, i) => `<tr><th scope="row"><label><input type="radio" name="${name}" value="${i}" ${KEYS}><span>${esc(v.label)}</span></label></th><td class="num"></td><td class="num"></td><td></td></tr>`).join('') + '</tbody></table><p class="diff"></p>';
+        variants.map((v, i) => `<tr><th scope="row"><label><input type="radio" name="${name}" value="${i}"><span>${esc(v.label)}</span></label></th><td class="num"></td><td class="num"></td><td></td></tr>`).join('') + '</tbody></table><p class="diff"></p>';
     }
 
     /** Bytes are those of the same moment; a verdict stays hidden until its variant has been stepped to the end. */
@@ -259,6 +259,7 @@ function define() {
     }
   }
   customElements.define('memory-stage', MemoryStage);
+  shareKeys(MemoryStage);
 }
 
 let stages = 0;

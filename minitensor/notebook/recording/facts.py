@@ -83,6 +83,7 @@ class Wrote:
     node: NodeEntry | None = None
     own: list[StorageEntry] = field(default_factory=list)  # what the operation kept of its input: a copy, or marks
     recording: bool = True  # whether gradients were recorded
+    reads: list[TensorEntry] = field(default_factory=list)  # other tensors that it read
 
 
 @dataclass(eq=False)

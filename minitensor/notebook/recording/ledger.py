@@ -12,7 +12,7 @@ from minitensor.history import READ, WRITE, Node, peek
 from minitensor.modes import modes
 from minitensor.notebook.recording import cells, facts, outside
 from minitensor.notebook.recording.entries import SaveEntry, StateEntry, StorageEntry, TensorEntry
-from minitensor.notebook.recording.lineage import Lineage, is_operation
+from minitensor.notebook.recording.lineage import Lineage, is_operation, is_shown
 from minitensor.notebook.recording.memory import Cover, at_once
 from minitensor.saving import FREED
 from minitensor.storage import write_that_made
@@ -49,6 +49,8 @@ class Ledger(Lineage):
 
     def made(self, x: Tensor, op: str, inputs: tuple[Any, ...]) -> None:
         """A normal operation made ``x``, on a new storage unless it borrows what is borrowed already."""
+        if not is_shown(x):
+            return
         given = self._see_all(inputs)
         known = self.storages.get(id(x._storage))
         shared = known is not None and any(not other.is_array for other in known.lookers.values())
@@ -102,7 +104,7 @@ class Ledger(Lineage):
                 self._label_own(fact, old)
                 self._note_reads(node, old, entry)
         self.see(x)
-        self._see_all(inputs)
+        fact.reads = [other for other in self._see_all(inputs) if other is not entry]
 
     def _nodes_of_write(self, x: Tensor) -> list[Node]:
         """The nodes of a value just written, as far as they are not known: the family's, and the operation's own."""
@@ -135,20 +137,12 @@ class Ledger(Lineage):
         self._refresh(x, entry)
         self.facts.append(facts.Relaid(op, entry, old))
 
-    def added(self, gradient: Tensor) -> None:
-        """Backward has added to a gradient in place."""
-        known = self.tensors.get(id(gradient))
-        if known is not None and gradient._storage.version != known.storage.version:
-            self.wrote_unheard(gradient, known, "backward")
-        self.meet(gradient, "grad")
-
-    def wrote_unheard(self, x: Tensor, entry: TensorEntry, op: str = "") -> None:
+    def wrote_unheard(self, x: Tensor, entry: TensorEntry) -> None:
         storage, buffer = entry.storage, x._storage.buffer
         before, storage.version = storage.version, x._storage.version
-        if not op:
-            logged = write_that_made(x._storage, storage.version)
-            writes = [fact.op for fact in self.facts if type(fact) is facts.Wrote]
-            op = logged[0] if logged is not None else (writes or ["an update"])[-1]
+        logged = write_that_made(x._storage, storage.version)
+        writes = [fact.op for fact in self.facts if type(fact) is facts.Wrote]
+        op = logged[0] if logged is not None else (writes or ["an update"])[-1]
         cover = Cover([], 0) if op == "_bump_inplace_version" else Cover.all_of(buffer)
         self.events.append(self._write_event(storage, buffer, cover))
         self.outside.note(x._storage, storage.root.known)

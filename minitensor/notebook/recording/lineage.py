@@ -11,6 +11,8 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from minitensor.history import READ, RELAID, WRITE, Leaf, Node, peek
 from minitensor.notebook.recording import facts
 from minitensor.notebook.recording.entries import Family, NodeEntry, StateEntry, TensorEntry
@@ -288,4 +290,5 @@ def is_operation(node: Node) -> bool:
 
 
 def is_shown(x: Any) -> bool:
-    return isinstance(x, Tensor) and x._storage is not CONSTANT
+    """Whether a value is a tensor, and not a Python number that an operation took for one."""
+    return isinstance(x, Tensor) and x._storage is not CONSTANT and not isinstance(x._array, np.generic)

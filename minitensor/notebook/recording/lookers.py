@@ -66,7 +66,7 @@ class Lookers(Memory):
             self.wrote_unheard(x, entry)
         return entry
 
-    def wrote_unheard(self, x: Tensor, entry: TensorEntry, op: str = "") -> None:
+    def wrote_unheard(self, x: Tensor, entry: TensorEntry) -> None:
         """The version moved and no write was told, as when an optimizer updates the averages that it keeps."""
         raise NotImplementedError
 

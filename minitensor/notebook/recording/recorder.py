@@ -32,6 +32,7 @@ class Activation:
 
     function: str
     frame: int  # id; 0 for the top level
+    code: CodeType | None = None  # that it runs: a later frame may get the id of one that is gone
     statement: Statement | None = None
     run: int = 0  # number of the statement's execution
     passes: dict[int, int] = field(default_factory=dict)  # of its loops, by the hook of their heads
@@ -207,7 +208,7 @@ class Recorder:
         code = frame.f_code
         generates = bool(code.co_flags & inspect.CO_GENERATOR)
         self.stack.append(
-            Activation(code.co_name, id(frame), full_name=of_class + code.co_name, is_generator=generates)
+            Activation(code.co_name, id(frame), code, full_name=of_class + code.co_name, is_generator=generates)
         )
 
     def _come_to(self, frame: FrameType, silently: bool = False) -> None:
@@ -233,7 +234,7 @@ class Recorder:
         if not frame.f_code.co_flags & inspect.CO_OPTIMIZED:
             return 0
         for depth in range(len(self.stack) - 1, 0, -1):
-            if self.stack[depth].frame == id(frame):
+            if self.stack[depth].frame == id(frame) and self.stack[depth].code is frame.f_code:
                 return depth
         return None
 
@@ -288,8 +289,6 @@ class Recorder:
             ledger.relaid(*arguments)
         elif kind in ("refused", "stale"):
             ledger.facts.append(facts.Refused(arguments[1]))
-        elif kind == "added":
-            ledger.added(*arguments)
         elif kind == "flight":
             self.flight += arguments[0]
         elif kind in ("start", "enter", "visit", "left", "leaf"):

@@ -188,7 +188,7 @@ def _viewed(done: Done, fact: Viewed) -> str:
             f"{code('data')} makes a second tensor on storage {storage.id}, with a count of versions of its own.",
             f"What is written through {name} neither version nor history will tell.",
         )
-    subject = _subject(done, fact.op) if fact.op == "getitem" else code(fact.op)
+    subject = _subject(done, fact.op) if fact.op in ("getitem", "slice", "select") else code(fact.op)
     if done.statement.kind == "for":
         subject = f"The loop in line {done.line}"
     if whole:
@@ -230,6 +230,8 @@ def _relaid(done: Done, fact: Relaid) -> str:
 
 
 def _several(done: Done, ops: list[Any]) -> str:
+    if all(isinstance(fact, Viewed) for fact in ops) and len({(fact.op, fact.tensor.storage.id) for fact in ops}) == 1:
+        return _views(done, ops)
     writes = [fact for fact in ops if isinstance(fact, Wrote)]
     made = [fact for fact in ops if isinstance(fact, Made)]
     if len(writes) == len(ops) > 1 and len({fact.op for fact in ops}) == 1:
@@ -259,6 +261,17 @@ def _several(done: Done, ops: list[Any]) -> str:
     last = ops[-1].tensor
     result = f"{called(done, last)} names the last result." if last.names and not isinstance(ops[-1], Wrote) else ""
     return fitting(first, taken, moved(done) or result, again, lost, held)
+
+
+def _views(done: Done, ops: list[Viewed]) -> str:
+    """One operation that gives several views."""
+    names = [code(fact.tensor.names[0]) for fact in ops if fact.tensor.names]
+    which = f", {both(names[:3])}" if names and len(names) == len(ops) <= 3 else ""
+    first = f"{code(ops[0].op)} makes {len(ops)} tensors on storage {ops[0].tensor.storage.id}{which}"
+    base = next((code(fact.base.names[0]) for fact in ops if fact.base is not None and fact.base.names), "")
+    if ops[0].same_family and names and base:
+        return fitting(f"{first}: no number is copied.", f"{both([base, *names[:3]])} share one history from now on.")
+    return f"{first}: no number is copied."
 
 
 def _written_names(done: Done, writes: list[Wrote]) -> str:

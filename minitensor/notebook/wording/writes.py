@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 from minitensor.notebook.recording.cells import SMALL, merged, runs_of
 from minitensor.notebook.recording.entries import NodeEntry, StorageEntry, TensorEntry
@@ -12,10 +13,12 @@ from minitensor.notebook.wording.naming import called
 from minitensor.notebook.wording.savers import preserved_text, spared_text, stale_text
 from minitensor.notebook.wording.words import both, bytes_text, code, count_of, fitting, storages_text
 
+_CALL = re.compile(r"\.(\w+)\(")
+
 
 def say_write(done: Done, fact: Wrote) -> str:
     tensor, storage = fact.tensor, fact.storage
-    subject = f"Line {done.line}" if fact.op == "setitem" else code(fact.op)
+    subject = f"Line {done.line}" if fact.op == "setitem" else code(as_written(done, fact))
     through = f" through {called(done, tensor)}" if _says_through(done, fact) else ""
     versions = f", which goes from version {fact.before} to version {storage.version}"
     if through:
@@ -47,11 +50,36 @@ def say_write(done: Done, fact: Wrote) -> str:
         spared_text(fact),
         kept_for_backward(fact.node, fact.op),
         _joined(done, fact),
+        _read_first(done, fact),
         _unknown_to_history(done, fact),
         _family_moves(done, fact),
         _same_tensor(done, fact),
         _seen(done, fact),
     )
+
+
+def as_written(done: Done, fact: Wrote) -> str:
+    """The operation by the name that the program gives it: PyTorch's names are others than the engine's."""
+    names = [name for name in _CALL.findall(done.statement.text) if name.endswith("_")]
+    others = type(fact.tensor.ref()).__module__.startswith("minitensor.torch")
+    return names[0] if others and len(names) == 1 else fact.op
+
+
+def _read_first(done: Done, fact: Wrote) -> str:
+    """An operation that reads cells that it writes reads them first."""
+    if fact.storage.length > SMALL or not fact.cover.exact:
+        return ""
+    cells = {cell for first, last in fact.cover.runs for cell in range(first, last + 1)}
+    for entry in fact.reads:
+        if entry.storage is not fact.storage or entry.look == fact.tensor.look:
+            continue
+        runs, _ = runs_of(entry.look["shape"], entry.look["strides"], entry.look["offset"], SMALL)
+        common = cells.intersection(cell for first, last in runs for cell in range(first, last + 1))
+        if common:
+            who = called(done, entry) if entry.name else "Its operand"
+            few = "it" if len(cells) == 1 else f"{len(common)} of them" if len(common) < len(cells) else "them"
+            return f"{who} reads {few}, and that before anything is written."
+    return ""
 
 
 def cells_text(storage: StorageEntry, cover: Cover) -> str:
