@@ -139,8 +139,8 @@ def propagate(
     try:
         with np.errstate(all="ignore"):
             while ready:
-                _, g, node = awaiting = ready.pop()
-                awaiting[1] = None
+                _, g, node = ready.pop()
+                del waits[node]
                 if node.hooks is not None:
                     g = _run_hooks(node, g, boxes, flight)
                 if type(node) is Leaf:

@@ -1,7 +1,8 @@
 """Programs that a fresh process runs while the operating system and Python's tracemalloc count its memory.
 
-``python -m tests.engine.experiments relu`` prints, for each moment of the program, its name, what our counters say,
-what tracemalloc says and what the operating system says, in bytes since the start of the program: a list in JSON.
+``python -m tests.engine.experiments relu`` prints, for each moment of the program, its name, what our counters say
+(allocated and reserved), what tracemalloc says and what the operating system says, in bytes since the start of the
+program: a list in JSON.
 """
 
 from __future__ import annotations
@@ -26,9 +27,10 @@ def rss() -> int:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def counted() -> tuple[int, int, int]:
-    """Bytes of tensors, of all that Python and numpy have allocated, and of the process."""
-    return mt.device.cpu.memory_allocated(), tracemalloc.get_traced_memory()[0], rss()
+def counted() -> tuple[int, int, int, int]:
+    """Bytes of tensors; these and buffers kept for the next; all that Python and numpy have; the process."""
+    cpu = mt.device.cpu
+    return cpu.memory_allocated(), cpu.memory_reserved(), tracemalloc.get_traced_memory()[0], rss()
 
 
 # ---------- the articles' programs ----------
@@ -108,14 +110,15 @@ def sizes(moment: Moment) -> None:
 PROGRAMS = {"relu": relu, "block": block, "adds": adds, "training": training, "sizes": sizes}
 
 
-def measured(name: str) -> list[tuple[str, int, int, int]]:
+def measured(name: str) -> list[tuple[str, int, int, int, int]]:
     """The moments of a program, and by how much each count has grown since its start."""
     program = PROGRAMS[name]
     # Once before, so that what Python, numpy and BLAS load or build when they are first used is there: it is no tensor.
     program(lambda name: None)
     gc.collect()
+    mt.device.cpu.empty_cache()
     tracemalloc.start()
-    told: list[tuple[str, int, int, int]] = []
+    told: list[tuple[str, int, int, int, int]] = []
     before = counted()
     program(lambda name: told.append((name, *(now - then for now, then in zip(counted(), before, strict=True)))))
     return told
