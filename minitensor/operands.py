@@ -197,6 +197,8 @@ def into(op: str, target: Tensor, other: Tensor) -> Tensor:
 
 def as_float(x: Tensor) -> Tensor:
     """``x``, or its float32 copy when it holds integers or bools."""
+    if x._storage is CONSTANT and x._array.dtype not in FLOATS:
+        return Tensor._alias(x._array.astype(np.float32), CONSTANT)  # a number lies nowhere, and is counted nowhere
     return x if x._array.dtype in FLOATS else cast(x, np.dtype(np.float32))
 
 

@@ -205,3 +205,13 @@ def test_listening_keeps_nothing_alive(no_collector):
         there = weakref.ref(y)
         del x, y
         assert there() is None and allocated() == base
+
+
+def test_a_number_that_becomes_a_float_is_no_tensor():
+    x = mt.arange(3)
+    told = []
+    with listening(lambda kind, *arguments: told.append((kind, arguments))):
+        y = x / 2
+    assert y.tolist() == [0.0, 0.5, 1.0]
+    made = [arguments[0] for kind, arguments in told if kind == "make"]
+    assert all(each.shape == [3] for each in made)

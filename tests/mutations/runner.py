@@ -23,6 +23,7 @@ PARTS = (
     "minitensor",
     "tests/engine",
     "tests/conformance",
+    "tests/vocabulary",
     "tests/mutations",
     "tests/conftest.py",
     "facts",

@@ -75,7 +75,7 @@ SAYS = {
         "itself: `y` is a second name for the same tensor.",
         "`x[0:2]` makes a tensor on 2 of the 6 cells of storage 1. No byte is added.",
         "`scale_` writes 2 cells of storage 1 through `v`: version 2. `x` sees the new numbers, too.",
-        "Line 5 writes 1 cell of storage 1, which goes from version 2 to version 3.",
+        "Line 5 writes 1 cell of storage 1, which goes from version 2 to version 3. `y` names the same tensor.",
     ],
     LEAF + "a = x * 1\ny = a * a\na.add_(1)\ny.backward()": [
         "Line 1 makes a leaf: `x` wants a gradient, and storage 1 holds its 3 numbers, 12 bytes.",
@@ -146,6 +146,113 @@ SAYS = {
         "`backward` starts at `y@0` with the gradient [1, 1, 1].",
         "`multiply` (line 2) sends [1, 2, 3] and [1, 2, 3] to `x@0`: [2, 4, 6] together.",
         "`backward` is done: `x.grad` is [2, 4, 6], in storage 3, 12 bytes.",
+    ],
+    # other storages
+    "x = mt.ones([3])\nv = x[0:2]\nx.cast_('float64')\nv.set_(x)\nx.resize_([4])\nx.set_()": [
+        "Line 1 makes storage 1, 3 numbers in 12 bytes, and a tensor of shape [3] that looks at it. `x` is a name for "
+        "that tensor.",
+        "`x[0:2]` makes a tensor on 2 of the 3 cells of storage 1. No byte is added.",
+        "`cast_` gives `x` its numbers as float64 in a new storage 2, 24 bytes, at version 1. Storage 1 stays, because "
+        "`v` still looks at it.",
+        "`set_` lets `v` look at the storage of `x`, storage 2: nothing is copied. Storage 1 is freed: 12 bytes.",
+        "`resize_` needs 4 cells for `x`, so it copies the numbers to a new storage 3, 32 bytes, at version 2. "
+        "Storage 2 stays, because `v` still looks at it.",
+        "`set_` leaves `x` empty, on a storage of 0 bytes. Storage 3 is freed: 32 bytes.",
+    ],
+    # memory that is shared
+    "import numpy as np\na = np.ones(3, 'float32')\nx = mt.from_numpy(a)\nx.stop_gradient = False\ny = x * x\n"
+    "a[1] = 5\nn = x.detach().numpy(share=True)\ndel a\nz = mt.ones([2])\nm = z.numpy(share=True)\ndel z\ndel m": [
+        "Line 2 touches no tensor: memory stays as it is.",
+        "`mt.from_numpy(a)` makes the tensor `x` on the 3 numbers of `a`: nothing is copied. Storage 1 is borrowed "
+        "memory: 12 bytes that minitensor has not allocated.",
+        "From line 4 on, `x` is a leaf that wants a gradient. No number moves.",
+        "`x * x` makes storage 2, 12 bytes, and the tensor `y`. `multiply` saves `x@0`, because its gradient needs "
+        "those numbers.",
+        "Line 6 writes 1 cell of storage 1 from outside, and no version tells: it stays 0. `multiply` (line 5) saved "
+        "it: `backward` will use the new one and not notice.",
+        "`n` names a numpy array on storage 1, the memory of `x`: no number is copied. What is written through it no "
+        "version will tell.",
+        "`del a` takes away the last name of a numpy array. It stays, because storage 1 borrows its memory.",
+        "Line 9 makes storage 3, 2 numbers in 8 bytes, and a tensor of shape [2] that looks at it. `z` is a name for "
+        "that tensor.",
+        "`m` names a numpy array on storage 3, the memory of `z`: no number is copied. What is written through it no "
+        "version will tell.",
+        "`del z` takes away a name and its tensor. Storage 3 stays, because the numpy array `m` still looks at it.",
+        "`del m` takes away the last name of its numpy array, so storage 3 is freed at once: 8 bytes fewer are "
+        "allocated.",
+    ],
+    # PyTorch's vocabulary
+    "import minitensor.torch as torch\na = torch.tensor([0., 1.], requires_grad=True)\nout = a.sigmoid()\n"
+    "c = out.data\nc.zero_()\nx = torch.ones(2)\nn = x.numpy()\nn[0] = 7\ne = x.expand(3, 2)\ne.mul_(2)": [
+        "Line 2 makes a leaf: `a` wants a gradient, and storage 1 holds its 2 numbers, 8 bytes.",
+        "`a.sigmoid()` makes storage 2, 8 bytes, and the tensor `out`. `sigmoid` saves `out@0`, because its gradient "
+        "needs those numbers.",
+        "`data` makes a second tensor on storage 2, with a count of versions of its own. What is written through `c` "
+        "neither version nor history will tell.",
+        "`zero_` writes all 2 cells of storage 2 through `c`, which counts versions of its own: storage 2 stays at "
+        "version 0. `backward` through `sigmoid` (line 3) will not notice.",
+        "Line 6 makes storage 3, 2 numbers in 8 bytes, and a tensor of shape [2] that looks at it. `x` is a name for "
+        "that tensor.",
+        "`n` names a numpy array on storage 3, the memory of `x`: no number is copied. What is written through it no "
+        "version will tell.",
+        "Line 8 writes 1 cell of storage 3 from outside, and no version tells: it stays 0. `x` sees the new number.",
+        "`expand` makes a tensor whose 6 elements look at 2 cells of storage 3. No byte is added.",
+        "`mul_` asks to write `e`, whose 6 elements lie in 2 cells, and is refused. Nothing is written.",
+    ],
+    # a write that reads what it writes; a copy that was written and is gone
+    "x = mt.arange(5)\nx[1:].add_(x[:-1])\nx[[0, 1]][0] = 7": [
+        "Line 1 makes storage 1, 5 numbers in 40 bytes, and a tensor of shape [5] that looks at it. `x` is a name for "
+        "that tensor.",
+        "`add_` writes 4 cells of storage 1, which goes from version 0 to version 1. Its operand reads 3 of them, and "
+        "that before anything is written. `x` sees the new numbers.",
+        "Line 3: `getitem` makes storage 2, 16 bytes; then `setitem` writes 1 cell of storage 2, version 1. Storage 2 "
+        "is freed again: nothing needs it. `x` keeps its numbers.",
+    ],
+    # a layer written by hand
+    "class Twice(mt.autograd.PyLayer):\n    @staticmethod\n    def forward(ctx, x):\n        ctx.save_for_backward(x)\n"
+    "        return x * 2\n    @staticmethod\n    def backward(ctx, g):\n        return g * 2\n"
+    "x = mt.to_tensor([1., 2.], stop_gradient=False)\ny = Twice.apply(x)\ny.backward()": [
+        "Line 9 makes a leaf: `x` wants a gradient, and storage 1 holds its 2 numbers, 8 bytes.",
+        "Line 10 calls `Twice.forward`. `x in forward` is a name for the tensor of `x`.",
+        "Line 4 touches no tensor: memory stays as it is.",
+        "`multiply` makes storage 2, 8 bytes, and a new tensor, held by the running line.",
+        "`Twice.forward` is done. `y` is its result, and `Twice` is recorded as what made it. `Twice` saves `x@0`, "
+        "because its gradient needs those numbers.",
+        "`backward` starts at `y@0` with the gradient [1, 1].",
+        "`Twice` (line 10) takes the gradient [1, 1] and calls its own `backward`. `g in backward` names it, in "
+        "storage 3.",
+        "`multiply` makes storage 4, 8 bytes, and a new tensor, held by the running line.",
+        "The `backward` of `Twice` (line 10) is done: it sends [2, 2] to `x@0`. Storages 3 and 4 are freed.",
+        "`backward` is done: `x.grad` is [2, 2], in storage 5, 8 bytes.",
+    ],
+    # what a network and its optimizer hold
+    "net = mt.nn.Linear(1, 1)\nnet.weight.set_value(mt.ones([1, 1]))\n"
+    "opt = mt.optimizer.Momentum(0.5, 0.9, parameters=net.parameters())\nnet(mt.ones([1, 1])).backward()\nopt.step()": [
+        "Line 1: `create_parameter` makes storage 1, 4 bytes; then `create_parameter` makes storage 2, 4 bytes. "
+        "`net.bias` names the last result.",
+        "Line 2: `ones` makes storage 3, 4 bytes; then `set_value` writes the one cell of storage 1, version 1. "
+        "Storage 3 is freed again: nothing needs it.",
+        "Line 3 touches no tensor: memory stays as it is.",
+        "Line 4: `ones` makes storage 4, 4 bytes; then `linear` makes storage 5, 4 bytes. Storage 4 stays, because "
+        "`linear` (line 4) saved it for backward.",
+        "`backward` starts at `linear@0` with the gradient [[1]].",
+        "`linear` (line 4) takes [[1]] and sends [[1]] to `net.weight@1` and [1] to `net.bias@0`.",
+        "`backward` is done: `net.weight.grad` is [[1]] and `net.bias.grad` is [1], in 2 new storages, 8 bytes. Storage "
+        "5 is freed.",
+        "Line 5: `Momentum.step` writes 4 storages, of `net.weight`, `net.bias` and 2 more, each one version on.",
+    ],
+    # who holds a tensor that has no name
+    "xs = {mt.ones([2])}\nx = next(iter(xs))\nx = None\ndef rows():\n    y = mt.ones([3])\n    yield y\ng = rows()\n"
+    "a = next(g)\na = None\ndel g": [
+        "Line 1 makes storage 1, 2 numbers in 8 bytes, and a tensor of shape [2] that looks at it.",
+        "`x` names a tensor that was there already.",
+        "Line 3 takes away the last name of a tensor. It stays, because a set still holds it.",
+        "Line 7 touches no tensor: memory stays as it is.",
+        "Line 5 makes storage 2, 3 numbers in 12 bytes, and a tensor of shape [3] that looks at it. `y in rows` is a "
+        "name for that tensor.",
+        "`rows` hands over to line 8: `a` is what it yielded.",
+        "Line 9 takes away a name. The tensor and its storage stay, because `y in g` still names it.",
+        "`del g` takes away the last name of its tensor, so storage 2 is freed at once: 12 bytes fewer are allocated.",
     ],
     # lines that touch no tensor
     "n = 3\nprint(n)\nprint(n)\nx = mt.ones([1])\na = x.numpy()": [
@@ -291,8 +398,7 @@ def test_in_a_large_storage_only_those_are_said_to_see_a_write_who_surely_do():
     said = sentences("x = mt.zeros([1000, 1000])\nv = x[10]\nc = x[:, 3]\nx[5, [1, 5]] = 2\nv[3] = 1\nc.fill_(7)")
     assert said[3:] == [
         "Line 4 writes 2 cells of storage 1, which goes from version 0 to version 1.",
-        "Line 5 writes cell 10,003 of storage 1, which goes from version 1 to version 2. "
-        "`x` sees the new numbers, too.",
+        "Line 5 writes cell 10,003 of storage 1, which goes from version 1 to version 2. `x` sees the new number, too.",
         "`fill_` writes 1,000 cells of storage 1 through `c`: version 3. `x` sees the new numbers, too.",
     ]
 

@@ -37,6 +37,7 @@ class Visit:
         self.page.on("console", lambda message: message.type == "error" and self.complain(message.text))
         self.page.on("pageerror", lambda error: self.complain(str(error)))
         self.page.goto(self.address, wait_until="networkidle")
+        self.page.wait_for_load_state("load")  # a long page may be quiet before all of it is read
         self.opening = list(self.finished)
 
     def complain(self, text: str) -> None:

@@ -256,6 +256,7 @@ def test_large_scores_do_not_overflow():
         (lambda: F.cross_entropy(paddle.ones([2, 3]), paddle.to_tensor([0.0, 1.0])), TypeError, "labels are classes"),
         (lambda: F.cross_entropy(paddle.ones([2, 3]), paddle.to_tensor([0])), ValueError, r"in the shape \[2\]"),
         (lambda: F.cross_entropy(paddle.ones([2, 3]), paddle.to_tensor([0, 3])), IndexError, "label 3 is no class"),
+        (lambda: F.cross_entropy(paddle.ones([2, 3]), paddle.to_tensor([0, -1])), IndexError, "label -1 is no class"),
         (lambda: F.cross_entropy(paddle.ones([2, 3]), paddle.to_tensor([0, 1]), reduction="all"), ValueError, "'all'"),
         (lambda: F.cross_entropy(paddle.ones([2, 3]), paddle.ones([2, 2]), soft_label=True), ValueError, "soft labels"),
         (lambda: F.cross_entropy(leaf(2, 3), leaf(2, 3), soft_label=True), TypeError, "no gradient is computed"),

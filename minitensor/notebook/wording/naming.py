@@ -87,6 +87,11 @@ def _deleted(done: Done, unnamed: Sequence[Unnamed]) -> str:
                 f"{subject} takes away a name. The {what} and its storage stay, because "
                 f"{both([code(n) for n in tensor.names[:2]])} still {'names' if len(tensor.names) == 1 else 'name'} it."
             )
+        if tensor.is_array and storage.is_borrowed:
+            return (
+                f"{subject} takes away the last name of a {what}. It stays, because storage {storage.id} borrows its "
+                f"memory."
+            )
         holder = done.ledger.holder_of(tensor)
         return f"{subject} takes away the last name of a {what}. It stays, because {holder} still holds it."
     if storage.freed and not storage.is_borrowed:

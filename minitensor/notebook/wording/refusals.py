@@ -8,7 +8,7 @@ import re
 from minitensor.notebook.recording.entries import TensorEntry
 from minitensor.notebook.recording.facts import Done, Refused, Wrote
 from minitensor.notebook.wording.words import code, count_of, fitting, node_text
-from minitensor.notebook.wording.writes import distinct
+from minitensor.notebook.wording.writes import as_written, distinct
 
 _METHOD = re.compile(r"^([A-Za-z_][\w.\[\]']*)\.\w+\(")
 _ITEM = re.compile(r"^([A-Za-z_]\w*)\s*\[.*=")
@@ -20,7 +20,9 @@ def say_error(done: Done) -> str:
     line = f"Line {done.line}"
     found = _METHOD.match(done.statement.text) or _ITEM.match(done.statement.text)
     op = re.search(r"`(\w+)`", text)
-    subject = code(op.group(1)) if op and op.group(1) != "setitem" else line
+    target = found.group(1) if found else ""
+    asked = _named(done, target) or _named(done, f"{target} in {done.statement.function}")
+    subject = code(as_written(done, op.group(1), asked)) if op and op.group(1) != "setitem" else line
     unchanged = "Nothing is written." if not done.all(Wrote) else ""
     node, reason = done.node, _reason(done)
     if node is not None and reason == "stale":
@@ -35,7 +37,6 @@ def say_error(done: Done) -> str:
         return f"{node_text(node)} has let go of what it saved, for an earlier backward used it. So this one raises."
     if node is not None and "behind the engine's back" in text:
         return f"{node_text(node)} saved numbers that were written from outside since, so {code('backward')} raises."
-    target = found.group(1) if found else ""
     if reason in ("leaf_written", "leaf_relaid"):
         verb = "write" if reason == "leaf_written" else "change the shape of"
         what = _protected(done, target)

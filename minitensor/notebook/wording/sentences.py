@@ -95,7 +95,10 @@ def _main(done: Done) -> list[Any]:
     ops = done.all(Made, Viewed, Wrote, Relaid, Moved, Unversioned)
     if any(isinstance(fact, Moved) and fact.op == "set_" for fact in ops):
         ops = [fact for fact in ops if not (isinstance(fact, Viewed) and fact.op == "as_strided" and fact.tensor.freed)]
+    if any(fact.tensor.is_array for fact in done.all(Named)):  # `n = x.detach().numpy(share=True)`
+        ops = [fact for fact in ops if not (isinstance(fact, Viewed) and fact.tensor.freed)]
     written = [fact.tensor for fact in ops if isinstance(fact, (Wrote, Unversioned))]
+    written += [entry for fact in ops if isinstance(fact, Wrote) for entry in fact.reads]
     return [
         fact
         for fact in ops

@@ -18,7 +18,7 @@ _CALL = re.compile(r"\.(\w+)\(")
 
 def say_write(done: Done, fact: Wrote) -> str:
     tensor, storage = fact.tensor, fact.storage
-    subject = f"Line {done.line}" if fact.op == "setitem" else code(as_written(done, fact))
+    subject = f"Line {done.line}" if fact.op == "setitem" else code(as_written(done, fact.op, tensor))
     through = f" through {called(done, tensor)}" if _says_through(done, fact) else ""
     versions = f", which goes from version {fact.before} to version {storage.version}"
     if through:
@@ -58,11 +58,11 @@ def say_write(done: Done, fact: Wrote) -> str:
     )
 
 
-def as_written(done: Done, fact: Wrote) -> str:
-    """The operation by the name that the program gives it: PyTorch's names are others than the engine's."""
+def as_written(done: Done, op: str, tensor: TensorEntry | None) -> str:
+    """An in-place operation by the name that the program gives it: PyTorch's names are others than the engine's."""
     names = [name for name in _CALL.findall(done.statement.text) if name.endswith("_")]
-    others = type(fact.tensor.ref()).__module__.startswith("minitensor.torch")
-    return names[0] if others and len(names) == 1 else fact.op
+    others = tensor is not None and type(tensor.ref()).__module__.startswith("minitensor.torch")
+    return names[0] if others and len(names) == 1 else op
 
 
 def _read_first(done: Done, fact: Wrote) -> str:

@@ -1,6 +1,19 @@
 """The mutations, by the part of the engine that they are planted in."""
 
-from . import big, devices, generated, gradients, history, layers, rules, saved, sharing_and_memory, views, writes
+from . import (
+    big,
+    devices,
+    generated,
+    gradients,
+    history,
+    layers,
+    networks,
+    rules,
+    saved,
+    sharing_and_memory,
+    views,
+    writes,
+)
 
 __all__ = [
     "big",
@@ -9,6 +22,7 @@ __all__ = [
     "gradients",
     "history",
     "layers",
+    "networks",
     "rules",
     "saved",
     "sharing_and_memory",
