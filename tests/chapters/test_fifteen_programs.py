@@ -1,0 +1,289 @@
+"""Each stage of the page "Fifteen confusions" makes its point.
+
+The programs are those of the page itself: its cells are run, and what they show is looked into. A test asks the trace
+for the one thing that its section is about: two names that meet at a storage, a saved tensor that is stale before
+backward, a refusal without a write, equal bytes.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+
+import pytest
+
+from minitensor.notebook.quiz import Prediction
+from minitensor.notebook.recording import record
+from minitensor.notebook.stage import Stage
+from tests.chapters.chapter import FOLDER, Chapter
+from tests.notebook.replay import Memory
+
+PAGE = Chapter.read("fifteen_confusions")
+ONE_MORE = "One more: a step between forward and backward"
+
+
+class Run:
+    """One variant of a stage: its events, and what is there in the end."""
+
+    def __init__(self, variant: dict) -> None:
+        self.steps = variant["steps"]
+        self.end = Memory(variant)
+        self.allocated = self.steps[-1]["allocated"]
+
+    def events(self, do: str, line: int | None = None) -> list[dict]:
+        """Events of a kind, of all steps or of those of a line."""
+        steps = [step for step in self.steps if line in (None, step["line"])]
+        return [event for step in steps for event in step["events"] if event["do"] == do]
+
+    def lines(self, do: str) -> list[int]:
+        """The lines of the steps in which events of a kind happened."""
+        return [step["line"] for step in self.steps for event in step["events"] if event["do"] == do]
+
+    def tensor(self, name: str) -> dict:
+        return self.end.tensors[self.end.names[name]]
+
+    def storage(self, name: str) -> dict:
+        return self.end.storages[self.tensor(name)["storage"]]
+
+    def same_tensor(self, *names: str) -> bool:
+        return len({self.end.names[name] for name in names}) == 1
+
+    def same_storage(self, *names: str) -> bool:
+        return len({self.tensor(name)["storage"] for name in names}) == 1
+
+    def numbers(self, name: str) -> list[float]:
+        """The numbers of a tensor, in reading order."""
+        seen = self.tensor(name)
+        cells = [seen["offset"]]
+        for n, stride in zip(seen["shape"], seen["strides"], strict=True):
+            cells = [cell + i * stride for cell in cells for i in range(n)]
+        return [float(self.storage(name)["values"][str(cell)]) for cell in cells]
+
+    def written(self) -> set[str]:
+        """The storages that were written."""
+        return {event["storage"] for event in self.events("write")}
+
+    def error(self) -> str:
+        """What was raised, or nothing."""
+        return "\n".join(event["text"] for event in self.events("raise"))
+
+
+@pytest.fixture(scope="module")
+def shown() -> dict[str, list]:
+    """What the cells of each section show, by its heading. The page runs once, as it does when the book is built."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(record, "STRICT", True)
+        patched.chdir(FOLDER)
+        return _run_page()
+
+
+def _run_page() -> dict[str, list]:
+    names: dict = {}
+    found, heading = defaultdict(list), ""
+    for cell in PAGE.notebook.cells:
+        if cell.cell_type == "markdown":
+            heading = (re.findall(r"^## (.+)$", cell.source, re.MULTILINE) or [heading])[-1]
+            continue
+        body = ast.parse("\n".join(line for line in cell.source.splitlines() if not line.startswith("%"))).body
+        last = body.pop() if isinstance(body[-1], ast.Expr) else None
+        exec(compile(ast.Module(body, []), "<cell>", "exec"), names)
+        if last is not None:
+            found[heading].append(eval(compile(ast.Expression(last.value), "<cell>", "eval"), names))
+    return found
+
+
+@pytest.fixture
+def runs(shown, request) -> list[dict[str, Run]]:
+    """The stages of the section that a test's name gives: for each its runs, by label."""
+    number = re.match(r"test_(\d+|one_more)", request.node.name).group(1)
+    begins = ONE_MORE if number == "one_more" else f"{number}. "
+    (found,) = [values for heading, values in shown.items() if heading.startswith(begins)]
+    stages = [value.data for value in found if isinstance(value, Stage)]
+    return [{variant["label"]: Run(variant) for variant in stage["variants"]} for stage in stages]
+
+
+# ---- the page ------------------------------------------------------------------------------------------------------
+
+
+def test_every_confusion_asks_shows_and_leads_on(shown):
+    numbered = [heading for heading in shown if re.match(r"\d", heading)]
+    assert [int(heading.partition(".")[0]) for heading in numbered] == list(range(1, 16))
+    for heading in (*numbered, ONE_MORE):
+        asked, *rest = shown[heading]
+        assert isinstance(asked, Prediction), heading
+        assert any(isinstance(value, Stage) for value in rest), heading
+        text = PAGE.section(heading)
+        chapters = re.findall(r"Explained in .*?\]\((\w+)\.md", text)
+        assert chapters and all((FOLDER / f"{name}.md").exists() for name in chapters), heading
+
+
+def test_every_stage_has_a_title_and_a_question(shown):
+    stages = [value.data for values in shown.values() for value in values if isinstance(value, Stage)]
+    assert len({stage["title"] for stage in stages}) == len(stages) == 17
+    assert all(stage["ask"].endswith("?") for stage in stages)
+
+
+# ---- the fifteen, and one more ------------------------------------------------------------------------------------
+
+
+def test_1_the_leaf_is_refused_unwritten_and_only_the_update_would_be_wrong(runs):
+    (stage,) = runs
+    normal, clone, refused = stage.values()
+    assert "ValueError" in refused.error() and refused.written() == set()
+    assert refused.numbers("x") == [1, 2, 3] and refused.storage("x")["version"] == 0
+    assert clone.numbers("x.grad") == normal.numbers("x.grad") == [2, 4, 6]
+    assert clone.numbers("h") == [0.5, 3, 7.5]  # from the squares
+    assert normal.numbers("x") == [0.5, 1, 1.5]  # from x
+
+
+def test_2_the_name_moves_off_the_leaf_or_the_write_is_refused(runs):
+    (stage,) = runs
+    moved, refused, allowed = stage.values()
+    assert not moved.same_storage("c", "leaf")
+    assert moved.tensor("leaf")["leaf"] and not moved.tensor("c")["leaf"]
+    assert "leaf.grad" in moved.end.names and "c.grad" not in moved.end.names
+    assert "ValueError" in refused.error() and refused.storage("c")["version"] == 0
+    assert allowed.same_tensor("c", "leaf") and allowed.tensor("c")["leaf"]
+    assert allowed.numbers("c") == [2, 3] and "c.grad" in allowed.end.names
+
+
+def test_3_the_mark_stands_at_the_line_that_overwrites_not_at_the_one_that_raises(runs):
+    (stage,) = runs
+    in_place, normal = stage.values()
+    (node,) = [event for event in in_place.events("node", 3)]
+    saved = {event["id"] for event in in_place.events("save") if event["node"] == node["id"]}
+    (stale,) = in_place.events("stale")
+    assert set(stale["ids"]) == saved and stale["lost"]
+    assert in_place.lines("stale") == [4] and in_place.lines("raise") == [5]
+    assert "line 3" in in_place.error() and "line 4" in in_place.error()
+    assert normal.events("stale") == [] and normal.numbers("w.grad") == [8, 16]
+
+
+def test_4_both_names_see_the_write_or_one_of_them_moves(runs):
+    (stage,) = runs
+    in_torch, in_paddle, normal = stage.values()
+    assert in_torch.same_tensor("x", "mine") and in_torch.numbers("mine") == [2, 3, 4]
+    for run in (in_paddle, normal):
+        assert not run.same_storage("x", "mine") and run.numbers("mine") == [1, 2, 3]
+        assert run.allocated == 2 * in_torch.allocated
+
+
+def test_5_the_same_write_makes_one_stale_and_leaves_the_other(runs):
+    (stage,) = runs
+    sigmoid, formula = stage.values()
+    assert sigmoid.lines("stale") == [3] and sigmoid.lines("raise") == [4]
+    assert formula.written() and formula.events("stale") == [] and formula.error() == ""
+    assert formula.numbers("a.grad") == pytest.approx([0.5, 0.393], abs=1e-3)
+
+
+def test_6_both_share_the_storage_and_only_one_is_noticed(runs):
+    (stage,) = runs
+    detach, data = stage.values()
+    for run in (detach, data):
+        assert run.same_storage("out", "c") and run.numbers("out") == [0, 0]
+        assert run.lines("write") == [4]
+    assert detach.lines("stale") == [4] and detach.lines("raise") == [5]
+    assert data.events("stale") == [] and data.storage("out")["version"] == 0
+    assert data.error() == "" and data.numbers("a.grad") == [0, 0]  # wrong, and nothing is said
+
+
+def test_7_memory_and_gradient_are_two_questions(runs):
+    (stage,) = runs
+    outcomes = {
+        label: (run.same_storage("x", "y"), run.numbers("x"), run.numbers("x.grad")) for label, run in stage.items()
+    }
+    assert outcomes == {
+        "x.clone()": (False, [1, 2], [2, 2]),
+        "x.detach()": (True, [11, 12], [1, 1]),
+        "x.clone().detach()": (False, [1, 2], [1, 1]),
+        "x.detach().clone()": (False, [1, 2], [1, 1]),
+    }
+
+
+def test_8_numpy_writes_into_the_tensor_and_no_version_tells(runs):
+    (stage,) = runs
+    shared, copied = stage.values()
+    assert shared.same_storage("x", "n") and shared.lines("write") == [3]
+    assert shared.numbers("x") == [7, 2, 3] and shared.storage("x")["version"] == 0
+    assert shared.numbers("y") == [14, 4, 6]
+    assert copied.written() == set() and copied.numbers("y") == [2, 4, 6]
+
+
+def test_9_six_elements_lie_in_two_cells(runs):
+    (stage,) = runs
+    in_torch, in_paddle, cloned = stage.values()
+    assert in_torch.same_storage("x", "e") and in_torch.tensor("e")["strides"] == [0, 1]
+    assert len(in_torch.numbers("e")) == 6 and in_torch.storage("e")["length"] == 2
+    assert "RuntimeError" in in_torch.error() and in_torch.written() == set()
+    for run in (in_paddle, cloned):
+        assert run.storage("e")["length"] == 6 and run.numbers("x") == [1, 2]
+        assert run.allocated == in_torch.allocated + 24
+
+
+def test_10_one_operation_reads_first_and_a_loop_reads_what_it_wrote(runs):
+    (stage,) = runs
+    together, one_by_one = stage.values()
+    assert together.same_storage("x", "left", "right")
+    assert together.lines("write") == [4] and together.numbers("x") == [1, 3, 5, 7, 9]
+    assert one_by_one.lines("write") == [3] * 4 and one_by_one.numbers("x") == [1, 3, 6, 10, 15]
+
+
+def test_11_the_view_the_copy_and_the_tensor_itself(runs):
+    (stage,) = runs
+    reshape, transposed, contiguous = stage.values()
+    assert reshape.same_storage("x", "y") and not reshape.same_tensor("x", "y")
+    assert not transposed.same_storage("x", "y")
+    assert contiguous.same_tensor("x", "y")
+    assert [sum(run.numbers("x")) for run in stage.values()] == [0, 21, 0]
+
+
+def test_12_the_write_goes_to_a_copy_that_is_dropped(runs):
+    (stage,) = runs
+    sliced, listed, assigned = stage.values()
+    assert listed.numbers("x") == [1, 2, 3, 4] and listed.storage("x")["version"] == 0
+    (written,) = listed.written()
+    assert [written] in [event["storages"] for event in listed.events("free", 2)]
+    for run in (sliced, assigned):
+        assert run.numbers("x") == [0, 0, 3, 4] and run.written() == {run.tensor("x")["storage"]}
+
+
+def test_13_three_tensors_look_at_one_storage_and_one_does_not(runs):
+    (stage,) = runs
+    (run,) = stage.values()
+    assert run.same_storage("x", "d", "v") and not run.same_storage("x", "c")
+    assert not run.same_tensor("x", "d") and run.tensor("v")["offset"] == 2
+    printed = "".join(step.get("out", "") for step in run.steps).splitlines()
+    assert printed == ["[False, False, False]", "[True, False, False]"]  # neither line tells v from c
+
+
+def test_14_the_numbers_change_in_all_and_the_gradient_knows_in_two(runs):
+    (stage,) = runs
+    for run in stage.values():
+        assert run.same_storage("x", "a") and run.numbers("x") == [10, 20, 3, 4]
+    assert [run.numbers("w.grad") for run in stage.values()] == [[10, 10, 1, 1], [10, 10, 1, 1], [1, 1, 1, 1]]
+
+
+def test_15_in_place_holds_as_much_where_backward_needs_the_input(runs):
+    stage, _ = runs
+    normal, sine, relu, silent = stage.values()
+    assert normal.allocated == sine.allocated == 48
+    assert relu.allocated == silent.allocated == 32
+    assert sine.lines("preserve") == [] or sine.lines("preserve") == [3]
+    assert any(event.get("copy") for event in sine.events("save", 3))
+    assert not any(event.get("copy") for run in (normal, relu, silent) for event in run.events("save"))
+
+
+def test_15_what_is_freed_stays_reserved_until_the_cache_is_emptied(runs):
+    _, stage = runs
+    (run,) = stage.values()
+    mib = 1024 * 1024
+    told = [(step["line"], step["allocated"] // mib, step["reserved"] // mib) for step in run.steps[-3:]]
+    assert told == [(3, 32, 32), (4, 16, 32), (5, 16, 16)]
+
+
+def test_one_more_the_step_overwrites_what_backward_needs(runs):
+    (stage,) = runs
+    (run,) = stage.values()
+    assert run.lines("stale") == [5] and run.lines("raise") == [6]
+    assert run.numbers("w") == [0.5, 1] and run.numbers("w.grad") == [2, 4]
