@@ -136,9 +136,12 @@ def test_after_more_than_a_thousand_other_writes_the_error_is_still_clear():
 
 
 def test_a_dead_storage_at_the_same_address_is_not_blamed():
-    for _ in range(300):  # their memory and their ids are used again
-        mt.zeros([3]).relu_()
     w, a = three()
+    for _ in range(300):  # their memory and their ids are used again
+        dead = mt.zeros([3], "float64")
+        saver = dead * w
+        dead.relu_()  # noted, since somebody saved from it
+        del dead, saver
     y = a * a
     a.add_(1.0)
     with pytest.raises(RuntimeError, match="by add_, which made version 1"):
