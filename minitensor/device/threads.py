@@ -7,10 +7,13 @@ us, which is little beside an operation on 16 MiB, and so there is nothing to be
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from threading import Thread
 
 
 def _to_begin_with() -> int:
@@ -36,25 +39,6 @@ class Threads:
 threads = Threads()
 
 
-class _Helper(threading.Thread):
-    """A thread that takes pieces of work until none is left."""
-
-    def __init__(self, take: Callable[[Iterator[int]], None], pieces: Iterator[int]) -> None:
-        super().__init__(daemon=True)
-        self._take, self._pieces = take, pieces
-        self.failure: BaseException | None = None
-
-    def run(self) -> None:
-        try:
-            self._take(self._pieces)
-        except BaseException as failure:
-            self.failure = failure
-            _drop(self._pieces)
-        finally:
-            # What the work looks at is let go of before anybody is told that it is done.
-            del self._take, self._pieces
-
-
 def share_out(work: Callable[[int], None], pieces: Iterable[int], number: int) -> None:
     """Call ``work`` with each of ``pieces``, in ``number`` threads at once, this one among them.
 
@@ -64,30 +48,42 @@ def share_out(work: Callable[[int], None], pieces: Iterable[int], number: int) -
         Whatever ``work`` raises, and KeyboardInterrupt; other pieces may then be done, or not.
     """
     rest = iter(pieces)
+    failures: list[BaseException] = []
 
-    def take(rest: Iterator[int]) -> None:
+    def take() -> None:
         # Each thread has a state of its own for floating-point errors.
         with np.errstate(all="ignore"):
             for piece in rest:
                 work(piece)
 
-    helpers = [_Helper(take, rest) for _ in range(number - 1)]
-    started = []
+    def help_out() -> None:
+        try:
+            take()
+        except BaseException as failure:
+            failures.append(failure)
+            _drop(rest)
+
+    helpers: list[Thread] = []
     try:
-        for helper in helpers:
-            started.append(helper)
+        for _ in range(number - 1):
+            helpers.append(_thread(help_out))
             try:
-                helper.start()
+                helpers[-1].start()
             except RuntimeError:  # there may be no more threads: those that there are do the work
-                started.pop()
+                helpers.pop()
                 break
-        take(rest)
+        take()
     finally:
         _drop(rest)
-        _wait(started)
-    for helper in started:
-        if helper.failure is not None:
-            raise helper.failure
+        _wait(helpers)
+    if failures:
+        raise failures.pop()
+
+
+def _thread(target: Callable[[], None]) -> Thread:
+    from threading import Thread  # not before the first big tensor: an import of 1 ms
+
+    return Thread(target=target, daemon=True)
 
 
 def _drop(pieces: Iterator[int]) -> None:
@@ -96,10 +92,11 @@ def _drop(pieces: Iterator[int]) -> None:
         pass
 
 
-def _wait(helpers: list[_Helper]) -> None:
+def _wait(helpers: list[Thread]) -> None:
     """Until all are done, even if somebody interrupts it: they write into memory that is used afterwards."""
     interrupted: BaseException | None = None
     for helper in helpers:
+        # Whom an interruption kept from beginning finds nothing to do.
         while helper.ident is not None and helper.is_alive():
             try:
                 helper.join()

@@ -115,7 +115,11 @@ def _on_arrays(node: Node, g: Array, input: Array, label: Array) -> Any:
     label = _beside(label, input, settings.axis)
     share = _share(g, label, settings, input.ndim)
     gradient = np.empty_like(input, order="C")
-    for part in blocks(input, settings.axis):
+    parts = blocks(input, settings.axis)
+    if len(parts) == 1:
+        _gradient(input, label, most, powers, share, settings, gradient)
+        return gradient, None
+    for part in parts:
         own = share[part] if share.ndim else share
         _gradient(input[part], label[part], most[part], powers[part], own, settings, gradient[part])
     return gradient, None

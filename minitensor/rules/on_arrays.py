@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -77,20 +78,22 @@ def power_log(g: Array, x: Array, out: Array) -> Array:
 def spread(g: Array, shape: tuple[int, ...], axis: Any, keepdim: bool) -> Array:
     """The gradient ``g`` of a reduction, repeated over what was reduced."""
     if not keepdim:
-        g = np.expand_dims(g, axes(shape, axis))
+        over = axes(shape, axis)
+        g = g.reshape([1 if i in over else n for i, n in enumerate(shape)])
     return np.broadcast_to(g, shape)
 
 
 def along(shape: tuple[int, ...], axis: Any) -> int:
     """How many elements went into each result of a reduction."""
-    return int(np.prod([shape[i] for i in axes(shape, axis)], dtype=np.int64))
+    return math.prod([shape[i] for i in axes(shape, axis)])
 
 
 def to_extremes(g: Array, x: Array, out: Array, axis: Any, keepdim: bool) -> Array:
     """The gradient of max or min: to the elements equal to the result, in equal shares."""
     over = axes(x.shape, axis)
     if not keepdim:
-        g, out = np.expand_dims(g, over), np.expand_dims(out, over)
+        kept = [1 if i in over else n for i, n in enumerate(x.shape)]
+        g, out = g.reshape(kept), out.reshape(kept)
     at = x == out
     shares = at.view(np.int8).sum(axis=over, dtype=np.int64 if x.size >> 31 else np.int32, keepdims=True)
     return where(at, np.broadcast_to(g / shares.astype(g.dtype), x.shape), 0)

@@ -43,11 +43,13 @@ LAYOUTS = {
 def test_a_selection_by_bits_is_that_of_numpy(dtype, layout, monkeypatch):
     monkeypatch.setattr(on_arrays, "BITS_FROM", 1)
     a, b = (LAYOUTS[layout](numbers((8, 12), dtype)) for _ in range(2))
-    marks = RNG.random(a.shape) < 0.5
-    for first, second in ((a, 0), (0, a), (a, b), (a, 0.5)):
-        found, wanted = on_arrays.where(marks, first, second), np.where(marks, first, second)
-        assert found.dtype == wanted.dtype
-        np.testing.assert_array_equal(bits(found), bits(wanted))
+    # A mark that somebody else made may be any byte but 0.
+    for bytes_ in ([0, 1], [0, 1, 2, 255]):
+        marks = LAYOUTS[layout](RNG.choice(bytes_, (8, 12)).astype(np.uint8).view(np.bool_))
+        for first, second in ((a, 0), (0, a), (a, b), (a, 0.5)):
+            found, wanted = on_arrays.where(marks, first, second), np.where(marks, first, second)
+            assert found.dtype == wanted.dtype
+            np.testing.assert_array_equal(bits(found), bits(wanted))
 
 
 @pytest.mark.cpu_only

@@ -228,13 +228,15 @@ def test_inf_and_nan_are_values_whatever_numpy_was_told(how: str):
 # ---------- what is left to numpy ----------
 
 
-def test_one_thread_computes_what_is_short_in_one_step_as_numpy_does(monkeypatch: pytest.MonkeyPatch):
-    """In place, nothing is cut where it would bring nothing."""
+def test_with_one_thread_and_no_reuse_numpy_computes_it_as_it_is(monkeypatch: pytest.MonkeyPatch):
     mt.device.cpu.set_num_threads(1)
-    seen = []
-    monkeypatch.setattr(chunks, "share_out", lambda *given: seen.append(given))
-    mt.to_tensor(matrix(1)).add_(1.0)
-    assert seen == []
+    mt.device.cpu.set_reuse_limit(0)
+    cut = []
+    monkeypatch.setattr(chunks, "share_out", lambda *given: cut.append(given))
+    x = mt.to_tensor(matrix(1), stop_gradient=False)
+    mt.sigmoid(x + 1.0).backward()
+    x.detach().add_(1.0)
+    assert cut == []
 
 
 def test_what_is_small_is_not_cut(monkeypatch: pytest.MonkeyPatch):

@@ -164,6 +164,17 @@ def test_nothing_is_left_behind_in_hooks_tracing_or_output():
     assert "__stage__" not in namespace
 
 
+def test_a_listener_that_the_program_leaves_open_does_not_keep_the_recorder():
+    """Nor does the recorder come back when that one closes."""
+    start, namespace = cpu_meter.allocated, names()
+    traced("log = mt.memory.record()\nlog.open()\nx = mt.ones([1000])", namespace)
+    log = namespace.pop("log")
+    del namespace["x"]
+    assert cpu_meter.allocated == start
+    log.close()
+    assert mt.events.watch.listener is None
+
+
 def test_values_that_only_a_step_held_are_freed_with_it():
     start = cpu_meter.allocated
     done = traced("x = mt.ones([1000])\nx = None\ny = mt.ones([10])")
@@ -344,6 +355,16 @@ class Reach(Memory):
             if any(save["stale"] for save in saved):
                 return True
         return False
+
+
+def test_a_tensor_with_versions_of_its_own_tells_them():
+    done = traced("import minitensor.torch as torch\nx = torch.ones(2)\nd = x.data\nd.add_(1)\nx.add_(1)")
+    (_, data), (retold,) = events(done, "tensor"), events(done, "retensor")
+    assert (data["version"], retold["version"]) == (0, 1)
+    assert [(write["version"], write.get("unversioned", False)) for write in events(done, "write")] == [
+        (0, True),
+        (1, False),
+    ]
 
 
 # ---------- loops, and programs that are long ----------

@@ -237,8 +237,8 @@ SAYS = {
         "`linear` (line 4) saved it for backward.",
         "`backward` starts at `linear@0` with the gradient [[1]].",
         "`linear` (line 4) takes [[1]] and sends [[1]] to `net.weight@1` and [1] to `net.bias@0`.",
-        "`backward` is done: `net.weight.grad` is [[1]] and `net.bias.grad` is [1], in 2 new storages, 8 bytes. Storage "
-        "5 is freed.",
+        "`backward` is done: `net.weight.grad` is [[1]] and `net.bias.grad` is [1], in 2 new storages, 8 bytes. "
+        "Storage 5 is freed.",
         "Line 5: `Momentum.step` writes 4 storages, of `net.weight`, `net.bias` and 2 more, each one version on.",
     ],
     # who holds a tensor that has no name

@@ -184,6 +184,13 @@ def test_what_a_dropped_operation_saved_is_let_go():
     assert "saved a@0" not in after and "released a@0" in after
 
 
+def test_a_storage_has_the_cells_of_its_variant():
+    data = stage.compare({"long": "x = mt.to_tensor([1., 2., 3.])", "short": "x = mt.to_tensor([14.])"}).data
+    assert {"1", "2", "3"} <= set(drawn_text(picture.svg(data, 0)))
+    words = drawn_text(picture.svg(data, 1))
+    assert "14" in words and "·" not in words
+
+
 # ---------- what a script can ask of it ----------
 
 

@@ -147,11 +147,11 @@ function drawMemory(plan, f, v, W, uid, unfold) {
 }
 
 /** Height of a group: cells, tracks and caption against rows of tensors. Needs no drawing, so that all steps can be measured. */
-function measureGroup({ g, rows, lines }, c, W) {
+function measureGroup({ g, rows, lines, st }, c, W) {
   // rows that share a line (never there at once) share a lane of tracks
   const lanes = [...new Set(rows.map(r => r.line))].sort((a, b) => a - b), rank = new Map(lanes.map((line, i) => [line, i]));
   const arrows = c.narrow ? arrowsFor(lanes.length) : 0;
-  const cells = cellsOf(g, Math.floor(c.narrow ? W - 24 - arrows : W - c.st - 12));
+  const cells = cellsOf(g, Math.floor(c.narrow ? W - 24 - arrows : W - c.st - 12), st?.length ?? g.length);   // another variant's storage may be longer
   const reach = new Map(lanes.map(line => [line, new Set()])), counted = new Set();
   for (const r of rows) for (const t of r.looks.values()) {
     for (const p of piecesOf(cells, t)) reach.get(r.line).add(p.line);

@@ -130,15 +130,15 @@ const CELL_MIN = 24, CELL_MAX = 54, CELL_WIDEST = 84, MOST_LINES = 4, MOST_CELLS
 
 /** The cells of a storage in `avail` px: one line if they fit, a few lines if not, and of many only the ends of every view and write,
     with counted gaps. Returns slots {from, to, x, w, line}, x counted from the first cell. */
-function cellsOf(group, avail) {
-  return entry(group.cells ??= new Map(), avail, () => layCells(group, avail));
+function cellsOf(group, avail, length) {
+  return entry(group.cells ??= new Map(), `${avail} ${length}`, () => layCells(group, avail, length));
 }
 
-function layCells({ length: n, known, written, ends, rowEnds, texts, row, writes }, avail) {
+function layCells({ known, written, ends, rowEnds, texts, row, writes }, avail, n) {
   const widest = Math.max(0, ...[...texts].map(s => widthOf(s, { size: writes ? 15 : 14, mono: true, bold: writes })));
   const least = Math.min(CELL_WIDEST, avail, Math.max(CELL_MIN, widest + 8));
   const fits = Math.max(1, Math.floor(avail / least));
-  const whole = n <= MOST_CELLS && known.size >= n;
+  const whole = n <= MOST_CELLS && [...known].filter(i => i < n).length === n;
   let perLine = n;
   if (n > fits) {
     const step = row && row <= fits ? row : 1, most = Math.floor(fits / step) * step;    // break where the tensor's rows break

@@ -119,7 +119,7 @@ class Lookers(Memory):
         self._join(x, entry, self._family(x, storage))
         entry.look = look = self._look(x, storage)
         event = {"do": "retensor", "id": entry.id, "storage": storage.id}
-        event |= {key: value for key, value in look.items() if value != old[key]}
+        event |= {key: value for key, value in look.items() if value != old.get(key)}
         # What it left may be freed already: it is gone from there first.
         freed_since = left.root.freed and self.events[-1]["do"] == "free"
         self.events.insert(len(self.events) - freed_since, event)
@@ -131,7 +131,9 @@ class Lookers(Memory):
         array = x._array
         shape, strides, offset = cells.layout(array, x._storage.buffer)
         node = peek(x)
+        own = {} if storage.over is None else {"version": x._storage.version}
         return {
+            **own,
             "shape": shape,
             "strides": strides,
             "offset": offset,
@@ -143,7 +145,7 @@ class Lookers(Memory):
     def _refresh(self, x: Tensor, entry: TensorEntry) -> None:
         """Tell of a tensor's shape, strides and wish for a gradient when they have changed."""
         look = self._look(x, entry.storage)
-        changed = {key: value for key, value in look.items() if value != entry.look[key]}
+        changed = {key: value for key, value in look.items() if value != entry.look.get(key)}
         if not changed:
             return
         entry.look = look

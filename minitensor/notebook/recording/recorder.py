@@ -16,7 +16,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from minitensor.device.counters import cpu_meter
-from minitensor.events import watch
+from minitensor.events import Hearing
 from minitensor.history import Leaf, Node
 from minitensor.notebook.recording import backsteps, facts, hooks, names
 from minitensor.notebook.recording.hooks import Hooks, Statement
@@ -51,6 +51,21 @@ class Open:
     node: Any = None  # the NodeEntry that backward passes through
 
 
+class _Ear(Hearing):
+    """Hears the engine for a recorder. Other listeners may open and close meanwhile, in any order."""
+
+    def __init__(self, tell: Callable[..., None]) -> None:
+        self.tell = tell
+
+    def hear(self, kind: str, *arguments: Any) -> None:
+        """What has happened."""
+        self.tell(kind, *arguments)
+
+
+def _to_nobody(kind: str, *arguments: Any) -> None:
+    """In place of a recorder that has stopped."""
+
+
 class Recorder:
     """Listens to the hooks of a program and to the engine, and cuts what they tell into steps."""
 
@@ -72,7 +87,8 @@ class Recorder:
         self.runs = 0
         self.reported: int | None = None  # id of the error last told
         self.active = False
-        self._before: tuple[Any, Any] = (None, None)  # who listened to the engine and to hooks before
+        self._ear = _Ear(self.heard)
+        self._hooks_before: Any = None
         self.asked: set[str] = set()  # files of the functions that the caller asked for by themselves
         self._codes: dict[int, Hooks] = {}
         self._keep: list[CodeType] = []  # so that the ids above stay theirs
@@ -87,18 +103,19 @@ class Recorder:
         self.ledger.gone, self.ledger.line_of_call = self.gone, self.line_of_call
         self.ledger.begin()
         self.active = True
-        self._before = watch.listener, hooks.listener
+        self._hooks_before = hooks.listener
         self.reserved_before = self.ledger.meters.reading()["reserved"]
         self.ledger.meters.begin()  # only now: what is freed from here on is heard of
-        watch.listener, hooks.listener = self.heard, self.hooked
+        self._ear.open()
+        hooks.listener = self.hooked
 
     def stop(self) -> None:
         """Listen no more."""
         self.ledger.stop()
-        if watch.listener == self.heard:
-            watch.listener = self._before[0]
+        self._ear.close()
+        self._ear.tell = _to_nobody  # a listener above may lead here still
         if hooks.listener == self.hooked:
-            hooks.listener = self._before[1]
+            hooks.listener = self._hooks_before
         self.active = False
         self.open = None
 
@@ -242,8 +259,6 @@ class Recorder:
 
     def heard(self, kind: str, *arguments: Any) -> None:
         """The engine tells what has happened."""
-        if self._before[0] is not None:
-            self._before[0](kind, *arguments)
         if not self.active:
             return
         try:

@@ -39,7 +39,7 @@ def _passed(done: Done, fact: Passed) -> str:
     if not sent:
         return f"{where} takes the gradient {fact.gradient} and passes nothing on."
     if node is not None and node.inner:
-        return fitting(f"{where} takes the gradients of its results and sends {both([_to(s) for s in sent])}.")
+        return _sending(f"{where} takes the gradients of its results and sends", sent)
     if len(sent) == 1 and sent[0].to is not None and sent[0].to.inner:
         return f"The gradient {fact.gradient} of one result goes to its call, {node_text(sent[0].to)}."
     if fact.op in ("relaid", "cast"):
@@ -61,7 +61,7 @@ def _passed(done: Done, fact: Passed) -> str:
             return fitting(f"{where} takes {fact.gradient} and sends {_to(sent[0])}.", let_go)
         parts = both([s.text for s in sent])
         return fitting(f"{where} sends {parts} to {sent[0].label}: {sent[-1].total} together.", let_go)
-    return fitting(f"{where} takes {fact.gradient} and sends {both([_to(s) for s in sent])}.", let_go)
+    return fitting(_sending(f"{where} takes {fact.gradient} and sends", sent), let_go)
 
 
 def _called_own(done: Done, fact: Passed, where: str) -> str:
@@ -77,8 +77,19 @@ def _own_done(done: Done, where: str, sent: list[Sent]) -> str:
     """It is done."""
     freed = [each.storage for each in done.all(StorageFreed)]
     gone = f"{storages_text(freed)} {'is' if len(freed) == 1 else 'are'} freed." if freed else ""
-    what = f"sends {both([_to(s) for s in sent])}" if sent else "passes nothing on"
-    return fitting(f"The {code('backward')} of {where} is done: it {what}.", f"{gone[:1].upper()}{gone[1:]}")
+    first = f"The {code('backward')} of {where} is done: it"
+    first = _sending(f"{first} sends", sent) if sent else f"{first} passes nothing on."
+    return fitting(first, f"{gone[:1].upper()}{gone[1:]}")
+
+
+def _sending(first: str, sent: list[Sent]) -> str:
+    """What goes where, in as much detail as there is room for."""
+    places = list(dict.fromkeys(each.label or "an earlier value" for each in sent))
+    return first_fitting(
+        f"{first} {both([_to(each) for each in sent])}.",
+        f"{first} {both([f'{each.text} to {each.label}' for each in sent])}.",
+        f"{first} gradients to {both(places)}.",
+    )
 
 
 def _let_go(kept: list[StorageEntry]) -> str:

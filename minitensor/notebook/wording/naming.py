@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from minitensor.notebook.recording.entries import StorageEntry, TensorEntry
-from minitensor.notebook.recording.facts import Done, Named, StorageFreed, TensorFreed, Unnamed
+from minitensor.notebook.recording.facts import Allocated, Done, Named, StorageFreed, TensorFreed, Unnamed
 from minitensor.notebook.wording.words import both, bytes_text, code, fitting, node_text
 
 _NUMPY = re.compile(r"^\w+\.numpy\(\)$")
@@ -27,6 +27,14 @@ def say_names(done: Done) -> str:
             names = both([code(other.name) for other in named[:3]])
             if all(other.tensor.step == done.ledger.step - 1 for other in named):
                 return f"{names} name new tensors on storages that were there already."
+            waiting = _goes_on(done, named)
+            if waiting:
+                return f"{code(waiting)} goes on where it waited, with {names}."
+            known = [_other_names(other, named) for other in named]
+            if all(known) and len(named) <= 3:
+                firsts = list(dict.fromkeys(code(each[0]) for each in known))
+                which = f"tensor{'' if len(firsts) == 1 else 's'} of {both(firsts)}"
+                return fitting(f"{names} are further names for the {which}.", freed(done) or "No byte is added.")
             return fitting(f"{names} are names for tensors that were there already.", "No byte is added.")
         if others:
             which = "now names" if fact.before is not None else "becomes a second name for"
@@ -35,7 +43,10 @@ def say_names(done: Done) -> str:
                 fate(done, fact) or "No tensor, no storage and no byte is added.",
             )
         if fact.tensor.step == done.ledger.step - 1:
-            return fitting(f"{code(fact.name)} names a tensor on storage {fact.tensor.storage.id}.", fate(done, fact))
+            storage = fact.tensor.storage.root
+            new = any(made.storage is storage for made in done.all(Allocated))
+            where = f"a new storage {storage.id}, {bytes_text(storage.counted)}" if new else f"storage {storage.id}"
+            return fitting(f"{code(fact.name)} names a new tensor on {where}.", fate(done, fact))
         return fitting(f"{code(fact.name)} names a tensor that was there already.", fate(done, fact))
     if unnamed:
         return _deleted(done, unnamed)
@@ -62,10 +73,32 @@ def _array(done: Done, fact: Named) -> str:
     )
 
 
+def _other_names(fact: Named, named: Sequence[Named]) -> list[str]:
+    """Names that the tensor had before."""
+    return [name for name in fact.tensor.names if name not in [other.name for other in named]]
+
+
+def _goes_on(done: Done, named: Sequence[Named]) -> str:
+    """The function whose local names have come back: a generator that is asked for its next value."""
+    functions = {fact.name.rpartition(" in ")[2] for fact in named if " in " in fact.name}
+    alone = len(functions) == 1 and all(" in " in fact.name for fact in named)
+    function = functions.pop() if alone else ""
+    return (
+        function
+        if done.statement.kind in ("for", "expression", "assign") and function != done.statement.function
+        else ""
+    )
+
+
 def _regradient(done: Done) -> str:
     changed = [event for event in done.events if event["do"] == "retensor"]
     entry = next((e for e in done.ledger.tensors.values() if e.id == changed[0]["id"]), None)
     name = called(done, entry) if entry is not None else "the tensor"
+    wanting = [event for event in changed if event.get("stop_gradient") is False]
+    if len(wanting) == len(changed) > 1:
+        by_id = {each.id: each for each in done.ledger.tensors.values()}
+        names = [called(done, by_id[event["id"]]) for event in wanting if event["id"] in by_id]
+        return f"From line {done.line} on, {both(names)} are leaves that want a gradient. No number moves."
     if "stop_gradient" in changed[0] and entry is not None:
         if entry.look["stop_gradient"]:
             return f"From line {done.line} on, {name} wants no gradient and belongs to no history."
@@ -76,7 +109,11 @@ def _regradient(done: Done) -> str:
 def _deleted(done: Done, unnamed: Sequence[Unnamed]) -> str:
     if len(unnamed) > 1:
         names = both([code(fact.name) for fact in unnamed[:3]])
-        return fitting(f"{names} are gone.", freed(done) or "Their storages stay: others hold them.")
+        storages = {fact.tensor.storage.root for fact in unnamed}
+        stays = "Their storages stay: others hold them."
+        if len(storages) == 1 and not done.all(StorageFreed):
+            stays = kept(done, storages.pop())
+        return fitting(f"{names} are gone.", freed(done) if done.all(StorageFreed) else stays)
     fact = unnamed[0]
     subject = code(done.statement.text) if done.statement.kind == "delete" else f"Line {done.line}"
     tensor, storage = fact.tensor, fact.tensor.storage.root

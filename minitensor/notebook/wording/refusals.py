@@ -33,6 +33,8 @@ def say_error(done: Done) -> str:
                 f"{stale.storage.version}, so {code('backward')} raises.",
                 "None of its bytes were overwritten: only the version moved." if stale.stale == "moved" else "",
             )
+    if reason == "stale":
+        return f"{code('backward')} asks for a saved tensor that was overwritten since it was saved, so it raises."
     if node is not None and "an earlier backward" in text and "freed" in text:
         return f"{node_text(node)} has let go of what it saved, for an earlier backward used it. So this one raises."
     if node is not None and "behind the engine's back" in text:

@@ -260,8 +260,8 @@ def _several(done: Done, ops: list[Any]) -> str:
         again = f"{numbers[0].upper()}{numbers[1:]} {'is' if len(gone) == 1 else 'are'} freed again: nothing needs it."
         again = again if len(gone) == 1 else again.replace("needs it", "needs them")
     staying = [storage for storage in temporary if not storage.freed]
-    held = kept(done, staying[0]) if staying else ""
     last = ops[-1].tensor
+    held = kept(done, staying[0]) if staying and not (last.names and last.storage is staying[0]) else ""
     result = f"{called(done, last)} names the last result." if last.names and not isinstance(ops[-1], Wrote) else ""
     return fitting(first, taken, moved(done) or result, again, lost, held)
 
@@ -272,7 +272,7 @@ def _views(done: Done, ops: list[Viewed]) -> str:
     which = f", {both(names[:3])}" if names and len(names) == len(ops) <= 3 else ""
     first = f"{code(ops[0].op)} makes {len(ops)} tensors on storage {ops[0].tensor.storage.id}{which}"
     base = next((code(fact.base.names[0]) for fact in ops if fact.base is not None and fact.base.names), "")
-    if ops[0].same_family and names and base:
+    if ops[0].same_family and names and base and not ops[0].tensor.look["stop_gradient"]:
         return fitting(f"{first}: no number is copied.", f"{both([base, *names[:3]])} share one history from now on.")
     return f"{first}: no number is copied."
 

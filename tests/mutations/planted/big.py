@@ -98,14 +98,14 @@ threads(
 threads(
     "failure-in-a-thread-is-lost",
     "What fails in another thread is not raised.",
-    "            raise helper.failure",
-    "            pass",
+    "        raise failures.pop()",
+    "        pass",
     "threads_shared_out",
 )  # fmt: skip
 threads(
     "interrupted-while-others-work",
     "An interruption is raised while others still write.",
-    "        _drop(rest)\n        _wait(started)\n",
+    "        _drop(rest)\n        _wait(helpers)\n",
     "        pass\n",
     "threads_shared_out::test_an_interruption_is_raised_when_nobody_works_any_more",
 )  # fmt: skip

@@ -1,0 +1,33 @@
+"""The timings of stages on a page can be taken: every figure is there, and none is held against a time here."""
+
+from __future__ import annotations
+
+import sys
+
+from benchmarks import stage_page
+
+
+def test_every_figure_is_taken(browser, tmp_path, monkeypatch):
+    monkeypatch.setattr(stage_page, "PRESSES", 3)
+    short = stage_page._page(stage_page.five_stages()[:2], tmp_path, "short")
+    paint = stage_page._first_paint(browser, short)
+    answers, work = stage_page._answers(browser, stage_page._page([stage_page.long_stage()], tmp_path, "long"))
+    assert set(answers) == set(work) == {"a step", "end to end", "a search"}
+    assert all(len(seconds) == 3 and min(seconds) >= 0.016 for seconds in answers.values())
+    assert all(seconds > 0 for seconds in (paint, *work.values()))
+    figures = {"chromium": "1", "first paint": {"short": [paint]}, "key press": answers, "work for a key": work}
+    shown = stage_page.table(figures)
+    for name in ("short", *answers):
+        assert f"  {name} " in shown
+
+
+def test_what_is_missing_is_named(monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(stage_page, "RESULT", tmp_path / "figures.json")
+    monkeypatch.setattr(stage_page, "CHROMIUM_NAMES", ("no-such-browser",))
+    monkeypatch.delenv("CHROMIUM", raising=False)
+    stage_page.main()
+    assert "no Chromium is installed" in capsys.readouterr().out
+    monkeypatch.setitem(sys.modules, "playwright.sync_api", None)
+    stage_page.main()
+    assert "playwright" in capsys.readouterr().out
+    assert not (tmp_path / "figures.json").exists()
