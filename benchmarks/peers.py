@@ -1,0 +1,73 @@
+"""The libraries that are compared, and the interpreter that has each.
+
+A peer is looked for in this interpreter, and before that in the one that an environment variable names, because not all
+of them can live in one environment: ``MINITENSOR_TORCH_PYTHON=/somewhere/bin/python``.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+
+#: Library -> the environment variable that names an interpreter with it, and the distributions that have it.
+PEERS = {
+    "torch": ("MINITENSOR_TORCH_PYTHON", ("torch",)),
+    "paddle": ("MINITENSOR_PADDLE_PYTHON", ("paddlepaddle", "paddlepaddle-gpu")),
+    "tinygrad": ("MINITENSOR_TINYGRAD_PYTHON", ("tinygrad",)),
+    "autograd": ("MINITENSOR_AUTOGRAD_PYTHON", ("autograd",)),
+    "mygrad": ("MINITENSOR_MYGRAD_PYTHON", ("mygrad",)),
+}
+
+_ASK = """
+import importlib.metadata, json, platform, sys
+found = {"python": platform.python_version()}
+for name in sys.argv[1:]:
+    try:
+        found[name] = importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        pass
+print(json.dumps(found))
+"""
+
+
+@dataclass(frozen=True)
+class Library:
+    """One that answers: its interpreter, and the versions of it, of numpy and of Python there."""
+
+    name: str
+    python: str
+    versions: dict[str, str]
+
+
+def installed() -> dict[str, Library]:
+    """minitensor, numpy, and every peer that is there."""
+    found = {
+        name: Library(name, sys.executable, _versions(sys.executable, "numpy")) for name in ("minitensor", "numpy")
+    }
+    for name, (variable, distributions) in PEERS.items():
+        python = os.environ.get(variable) or sys.executable
+        versions = _versions(python, "numpy", *distributions)
+        if any(each in versions for each in distributions):
+            found[name] = Library(name, python, versions)
+        elif variable in os.environ:
+            raise SystemExit(f"{variable} names {python}, but {' or '.join(distributions)} is not installed there")
+    return found
+
+
+def _versions(python: str, *distributions: str) -> dict[str, str]:
+    if python == sys.executable:
+        found = {"python": ".".join(map(str, sys.version_info[:3]))}
+        for name in distributions:
+            try:
+                found[name] = importlib.metadata.version(name)
+            except importlib.metadata.PackageNotFoundError:
+                continue
+        return found
+    answer = subprocess.run([python, "-c", _ASK, *distributions], capture_output=True, text=True, check=False)
+    if answer.returncode:
+        raise SystemExit(f"{python} does not run: {answer.stderr.strip()}")
+    return json.loads(answer.stdout)

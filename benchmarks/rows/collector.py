@@ -1,0 +1,99 @@
+"""Training with the garbage collector off: memory stays flat where there are no reference cycles.
+
+The steps are those of the networks in ``mlp.py`` and ``cnn.py``, and one that writes through views of what it computed.
+"""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+from benchmarks.rows import cnn, mlp
+from benchmarks.table import Limit
+from benchmarks.timing import QUICK
+
+TITLE = "training steps with the garbage collector off"
+
+#: Steps in a run, and runs.
+STEPS = {"views": 500, "mlp": 150, "mlp with layers": 150, "cnn": 40}
+RUNS = 6
+if QUICK:
+    STEPS, RUNS = dict.fromkeys(STEPS, 5), 2
+ROUNDS = 1
+
+#: Bytes of the smallest object that Python can make: less than that in a step is not an object left in each.
+LEAST_OBJECT = 16
+
+
+def minitensor() -> dict[str, float]:
+    import minitensor as mt
+
+    x, w = mt.ones([8, 8]), mt.ones([8, 8])
+    w.stop_gradient = False
+
+    def views() -> None:
+        h = x * w
+        h[0].add_(h[1])
+        h[:, 2:4].scale_(0.5)
+        kept = h.t()
+        h.sin_()
+        (kept.sum() + h[3].exp().sum()).backward()
+        with mt.no_grad():
+            w.subtract_(w.grad.scale_(1e-3))
+        w.clear_gradient(set_to_zero=False)
+
+    networks = mlp.minitensor()
+    programs: dict[str, Callable[[], Any]] = {
+        "views": views,  # the first: it fills the log of the last 1,024 writes
+        "mlp": networks["step"],
+        "mlp with layers": networks["step with layers"],
+        "cnn": cnn.minitensor()["step"],
+    }
+    figures: dict[str, float] = {}
+    tracemalloc.start()
+    for name, program in programs.items():
+        figures |= {f"{name}, {what}": figure for what, figure in growth(program, STEPS[name]).items()}
+    tracemalloc.stop()
+    return figures
+
+
+def growth(program: Callable[[], Any], steps: int) -> dict[str, float]:
+    """Bytes a step that stay behind, of tensors and of everything; objects that the collector then finds.
+
+    What stays behind in every step grows in every run of steps, so the run that grows least is told: caches and logs of
+    bounded length are full by then.
+    """
+    import minitensor as mt
+
+    gc.collect()
+    gc.disable()
+    try:
+        grew = []
+        for _ in range(RUNS):
+            tensors, everything = mt.device.cpu.memory_allocated(), tracemalloc.get_traced_memory()[0]
+            for _ in range(steps):
+                program()
+            stayed = mt.device.cpu.memory_allocated() - tensors
+            grew.append((tracemalloc.get_traced_memory()[0] - everything) / steps)
+    finally:
+        gc.enable()
+    return {
+        "tensor bytes a step": stayed / steps,
+        "bytes a step": max(0.0, min(grew)),
+        "objects in cycles": gc.collect(),
+    }
+
+
+FIGURES = {"minitensor": minitensor}
+
+ROWS = [
+    row
+    for name in STEPS
+    for row in (
+        Limit(f"{name}, tensor bytes a step", "bytes", most=0),
+        Limit(f"{name}, bytes a step", "bytes", most=LEAST_OBJECT),
+        Limit(f"{name}, objects in cycles", "objects", most=0),
+    )
+]

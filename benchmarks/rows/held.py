@@ -1,0 +1,74 @@
+"""Bytes that every in-place operation leaves behind, on a tensor of 1 MiB: held for backward; and under no_grad.
+
+What Paddle and PyTorch hold was recorded from them (``facts/goldens``, ``facts/torch-copies.json``), for some of the
+operations; those are compared.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+from benchmarks.table import Limit
+
+TITLE = "bytes left behind by every in-place operation on 1 MiB"
+
+FACTS = Path(__file__).parents[2] / "facts"
+ROUNDS = 1
+
+
+def under_no_grad(name: str) -> int | None:
+    """Bytes that are held after the operation ``name``, which nobody records; None where it makes another storage."""
+    import minitensor as mt
+    from minitensor.notebook import one_call
+
+    x, given = one_call.full(0.5, name), one_call.arguments(name)
+    if name.startswith(one_call.INTEGERS):
+        x = mt.full([one_call.SIDE, one_call.SIDE], 2, dtype="int64")
+    with mt.no_grad():
+        storage = x._storage
+        before = mt.device.cpu.memory_allocated()
+        result = one_call.call(name, x, given)
+        if x._storage is not storage:
+            return None
+        del result, storage
+        return mt.device.cpu.memory_allocated() - before
+
+
+def compared() -> dict[str, tuple[Fraction, Fraction]]:
+    """Operation -> copies of x that it holds here, and the fewest that were recorded of Paddle and PyTorch."""
+    from minitensor.notebook import reference_tables
+
+    found = {}
+    for entry in reference_tables.entries(FACTS):
+        recorded = [Fraction(each.split()[0]) for each in (entry.paddle, entry.torch) if each != "–"]
+        if recorded and entry.held != "–":
+            found[entry.name] = Fraction(entry.held), min(recorded)
+    return found
+
+
+def minitensor() -> dict[str, float]:
+    from minitensor.notebook import reference_tables
+
+    both = compared()
+    free = {entry.name: under_no_grad(entry.name) for entry in reference_tables.entries(FACTS)}
+    names = [name for name, (ours, least) in both.items() if ours > least]
+    return {
+        "operations compared with Paddle and PyTorch": len(both),
+        "operations that hold more than both": len(names),
+        "operations that hold less": sum(ours < least for ours, least in both.values()),
+        "operations run under no_grad": sum(held is not None for held in free.values()),
+        "bytes held under no_grad, all together": sum(held for held in free.values() if held),
+        **{f"more: {name}": float(both[name][0]) for name in names},
+    }
+
+
+FIGURES = {"minitensor": minitensor}
+
+ROWS = [
+    Limit("operations compared with Paddle and PyTorch", "operations"),
+    Limit("operations that hold more than both", "operations", most=0),
+    Limit("operations that hold less", "operations"),
+    Limit("operations run under no_grad", "operations"),
+    Limit("bytes held under no_grad, all together", "bytes", most=0),
+]

@@ -1,0 +1,135 @@
+"""Runs the libraries of a subject in turns, each in a fresh process, and gathers the figures."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmarks.peers import Library
+from benchmarks.table import OURS
+
+ROOT = Path(__file__).parents[1]
+
+#: One thread, unless a program asks its library for more.
+_THREADS = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "MINITENSOR_NUM_THREADS",
+)
+#: Compiled sources, where every process may write them: nobody's figures are to have the compiler in them.
+_COMPILED = ROOT / "_build/bench/compiled"
+_ENVIRONMENT = {
+    **dict.fromkeys(_THREADS, "1"),
+    "PYTHONPATH": str(ROOT),
+    "PYTHONWARNINGS": "ignore",
+    "PYTHONPYCACHEPREFIX": str(_COMPILED),
+    "PYTHONDONTWRITEBYTECODE": "",
+}
+
+#: glibc gives freed memory back to the system at once, so that the system's peak is that of the program.
+_GIVES_BACK = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "0"}
+
+#: How far the results of two libraries may differ, relatively: they add up float32 in different orders.
+_SAME = 1e-3
+
+#: Seconds after which a library is taken to hang.
+_PATIENCE = 300
+
+
+@dataclass
+class Measured:
+    """The figures of a subject: library -> name -> one for each round; and of libraries that failed, why."""
+
+    figures: dict[str, dict[str, list[float]]] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
+
+    def add(self, library: str, figures: dict[str, float]) -> None:
+        """Those of one process."""
+        for name, figure in figures.items():
+            self.figures.setdefault(library, {}).setdefault(name, []).append(figure)
+
+
+class Failed(Exception):
+    """A process that measured; why it failed, in one line."""
+
+
+def measure(name: str, libraries: Iterable[Library], rounds: int) -> Measured:
+    """Measure a subject. Each round begins with another library; one that fails is left out from then on.
+
+    Raises:
+        SystemExit: minitensor or numpy failed, or a library computed other numbers than minitensor.
+    """
+    subject = importlib.import_module(f"benchmarks.rows.{name}")
+    programs = subject.FIGURES if hasattr(subject, "FIGURES") else subject.PROGRAMS
+    running = [library for library in libraries if library.name in programs]
+    found = Measured()
+    passes: list[tuple[str, ...]] = [(part,) for part in getattr(subject, "PARTS", ())] or [()]
+    rounds = min(rounds, getattr(subject, "ROUNDS", rounds))
+    for done in range(rounds):
+        for more in passes:
+            for library in _turned(running, done):
+                say(f"{name}, round {done + 1} of {rounds}: {library.name}")
+                _attempt(found, name, library, running, *more)
+    if hasattr(subject, "PEAKS"):
+        for library in list(running):
+            say(f"{name}, peak bytes: {library.name}")
+            _attempt(found, name, library, running, "peaks")
+        _compare_results(name, found)
+    say("")
+    return found
+
+
+def _turned(libraries: list[Library], by: int) -> list[Library]:
+    first = by % len(libraries) if libraries else 0
+    return [*libraries[first:], *libraries[:first]]
+
+
+def _attempt(found: Measured, subject: str, library: Library, running: list[Library], *more: str) -> None:
+    try:
+        found.add(library.name, once(subject, library, *more))
+    except Failed as failure:
+        if library.name in (OURS, "numpy"):
+            raise SystemExit(f"{subject}: {library.name} failed: {failure}") from None
+        found.failures[library.name] = f"{' '.join(more)}: {failure}" if more else str(failure)
+        running.remove(library)
+
+
+def _compare_results(subject: str, found: Measured) -> None:
+    for name, (ours, *_) in found.figures[OURS].items():
+        for library, theirs in found.figures.items():
+            if name.endswith(", result") and name in theirs and abs(theirs[name][0] - ours) > _SAME * abs(ours):
+                raise SystemExit(f"{subject}: {name} is {ours} in {OURS}, {theirs[name][0]} in {library}")
+
+
+def once(subject: str, library: Library, *more: str) -> dict[str, float]:
+    """The figures of one process.
+
+    Raises:
+        Failed: it did not end, or not well.
+    """
+    environment = {**os.environ, **_ENVIRONMENT, **(_GIVES_BACK if more == ("peaks",) else {})}
+    command = [library.python, "-m", "benchmarks.worker", subject, library.name, *more]
+    try:
+        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=_PATIENCE)
+    except subprocess.TimeoutExpired:
+        raise Failed(f"not done after {_PATIENCE} seconds") from None
+    if done.returncode < 0:
+        raise Failed(f"killed by {signal.Signals(-done.returncode).name}")
+    if done.returncode:
+        raise Failed(done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"status {done.returncode}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def say(what: str) -> None:
+    """One line about what is going on, over the last, where somebody looks."""
+    if sys.stderr.isatty():
+        print(f"\r{what:60}", end="\r" if not what else "", file=sys.stderr, flush=True)

@@ -1,0 +1,47 @@
+"""Measures one subject for one library in this process: ``python -m benchmarks.worker SUBJECT LIBRARY [PART | peaks]``.
+
+The figures are printed as JSON in the last line. Libraries are imported where they are used, so that none pays for
+another.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from typing import Any
+
+from benchmarks.timing import fastest, peak_bytes, peak_traced
+
+#: Libraries whose numbers lie in arrays of numpy, which Python can trace.
+_TRACED = ("minitensor", "numpy")
+
+
+def seconds(subject: Any, library: str, *part: str) -> dict[str, float]:
+    """Name -> seconds of the fastest call; or what the subject measures itself."""
+    if hasattr(subject, "FIGURES"):
+        return subject.FIGURES[library](*part)
+    programs = subject.PROGRAMS[library]()
+    return {name: fastest(program, getattr(subject, "SECONDS", 0.25)) for name, program in programs.items()}
+
+
+def peaks(subject: Any, library: str) -> dict[str, float]:
+    """``NAME, peak`` as the operating system has it, ``NAME, peak traced``, and ``NAME, result`` after some steps."""
+    figures: dict[str, float | None] = {}
+    for name, program in subject.PROGRAMS[library]().items():
+        if name not in subject.PEAKS:
+            continue
+        result = [program() for _ in range(getattr(subject, "STEPS", 1))][-1]
+        if hasattr(subject, "STEPS"):
+            figures[f"{name}, result"] = float(result)
+        del result
+        figures[f"{name}, peak"] = peak_bytes(program)
+        if library in _TRACED:
+            figures[f"{name}, peak traced"] = peak_traced(program)
+    return {name: figure for name, figure in figures.items() if figure is not None}
+
+
+if __name__ == "__main__":
+    name, library, *more = sys.argv[1:]
+    subject = importlib.import_module(f"benchmarks.rows.{name}")
+    print("\n" + json.dumps(peaks(subject, library) if more == ["peaks"] else seconds(subject, library, *more)))
