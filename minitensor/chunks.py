@@ -86,7 +86,7 @@ class Parts:
         self._out: Array | None = None
         self.length = math.prod(shape) if self._flat else shape[0]
         each = arrays[0].itemsize * (1 if self._flat else math.prod(shape[1:]))
-        # In the line no part begins within a line of the cache.
+        # In the line a part has whole vectors of the processor, whichever it is.
         self.step = max(chunk // each & -64, 64) if self._flat else max(chunk // each, 1)
 
     def _line(self, array: Array) -> tuple[Array, bool]:

@@ -80,6 +80,10 @@ class Memory:
             self.facts.append(facts.Allocated(entry))
         return entry
 
+    def knows(self, storage: Storage) -> bool:
+        """Whether the trace shows a storage."""
+        return id(storage) in self.storages
+
     def free(self, storage: Storage) -> None:
         """A storage is on its way out."""
         entry = self.storages.pop(id(storage), None)

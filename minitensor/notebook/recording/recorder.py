@@ -22,6 +22,7 @@ from minitensor.notebook.recording import backsteps, facts, hooks, names
 from minitensor.notebook.recording.hooks import Hooks, Statement
 from minitensor.notebook.recording.ledger import Ledger
 from minitensor.notebook.wording import sentences
+from minitensor.storage import Storage
 
 MOST_TEXT = 2000  # characters of printed text shown with one step
 
@@ -83,6 +84,7 @@ class Recorder:
         self.stack = [Activation("", 0)]
         self.statements = self.hooks.statements
         self.flight = self.told_flight = 0
+        self.leaving = 0  # bytes of a storage that is being freed
         self.text: list[str] = []
         self.runs = 0
         self.reported: int | None = None  # id of the error last told
@@ -265,7 +267,13 @@ class Recorder:
             if kind != "flight" or self.flight:
                 # The first gradient is told of just before backward's own first step, to which it belongs.
                 self.ledger.meters.heard(self.ledger.bytes_of_others_freed)
+            if kind == "free" and not self.ledger.knows(arguments[0]):
+                self.ledger.free(arguments[0])  # the collector may find what was there before, at any time
+                return
+            # A step that ends where this storage is freed ends before.
+            self.leaving = arguments[0].nbytes if kind == "free" and type(arguments[0]) is Storage else 0
             self._locate(sys._getframe(1))
+            self.leaving = 0
             self._note(kind, *arguments)
         except Exception as failure:
             self._give_up(failure)
@@ -411,7 +419,7 @@ class Recorder:
             "end": line + step.statement.end - step.statement.line,
             "phase": phase,
             "say": sentences.say(done),
-            "allocated": cpu_meter.allocated - early + ledger.bytes_of_others_freed,
+            "allocated": cpu_meter.allocated - early + ledger.bytes_of_others_freed + self.leaving,
             "peak": self.ledger.meters.peak,
             "events": events,
         }
