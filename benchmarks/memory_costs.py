@@ -85,12 +85,11 @@ COUNTERS_AND_EVENTS: Cuts = {
 """,
             "\n",
         ),
-        ("\n    if plain:\n        cpu_meter.take(storage.nbytes)\n", "\n"),
         (
             """
-        cpu_meter.allocated = now = cpu_meter.allocated + nbytes
-        if now > cpu_meter.peak:
-            cpu_meter.peak = now
+    cpu_meter.allocated = now = cpu_meter.allocated + nbytes
+    if now > cpu_meter.peak:
+        cpu_meter.peak = now
 """,
             "\n",
         ),

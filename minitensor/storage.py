@@ -58,36 +58,38 @@ class DeviceStorage(Storage):
             _watch.listener("free", self)
 
 
+def _counted(buffer: np.ndarray) -> Storage:
+    """A storage of an array of the host."""
+    storage = Storage()
+    storage.buffer = buffer
+    storage.nbytes = nbytes = buffer.nbytes
+    storage.version = 0
+    storage.savers = None
+    cpu_meter.allocated = now = cpu_meter.allocated + nbytes
+    if now > cpu_meter.peak:
+        cpu_meter.peak = now
+    return storage
+
+
 def placed(result: Any) -> tuple[Any, Storage]:
     """The result of an operation that is no plain array of the host, and a storage for it.
 
     numpy turns arrays without dimensions into bare numbers; an array of a GPU is counted where it lies.
     """
     result = as_array(result)
-    plain = type(result) is np.ndarray
-    storage = Storage.__new__(Storage) if plain else DeviceStorage.__new__(DeviceStorage)
+    if type(result) is np.ndarray:
+        return result, _counted(result)
+    storage = DeviceStorage()
     storage.buffer = result
     storage.nbytes = result.nbytes
     storage.version = 0
     storage.savers = None
-    if plain:
-        cpu_meter.take(storage.nbytes)
     return result, storage
 
 
 def new_storage(buffer: np.ndarray) -> Storage:
     """Count ``buffer``, which must own its memory, and give it a version."""
-    if type(buffer) is np.ndarray:
-        storage = Storage()
-        storage.buffer = buffer
-        storage.nbytes = nbytes = buffer.nbytes
-        storage.version = 0
-        storage.savers = None
-        cpu_meter.allocated = now = cpu_meter.allocated + nbytes
-        if now > cpu_meter.peak:
-            cpu_meter.peak = now
-    else:
-        _, storage = placed(buffer)
+    storage = _counted(buffer) if type(buffer) is np.ndarray else placed(buffer)[1]
     if watch.listener is not None:
         watch.listener("alloc", storage)
     return storage

@@ -18,7 +18,7 @@ SIDE = 100 if QUICK else 10_000
 
 TITLE = f"relu on {SIDE}x{SIDE} float32"
 
-SECONDS = 0.8
+SECONDS = 1.5
 ROUNDS = 3
 PEAKS = ("relu", "relu_")
 

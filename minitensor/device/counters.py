@@ -9,19 +9,13 @@ from __future__ import annotations
 
 
 class Meter:
-    """Counters of one device, in bytes."""
+    """Counters of one device, in bytes. Who counts does so itself: a call would cost more than the addition."""
 
     __slots__ = ("allocated", "peak")
 
     def __init__(self) -> None:
         self.allocated = 0
         self.peak = 0
-
-    def take(self, nbytes: int) -> None:
-        """Count ``nbytes`` bytes more (fewer, when negative)."""
-        self.allocated = now = self.allocated + nbytes
-        if now > self.peak:
-            self.peak = now
 
 
 #: The meter of the computer's own memory.
