@@ -16,6 +16,7 @@ import numpy as np
 from minitensor.device.arrays import as_array, gpu_of, host_array
 from minitensor.device.counters import cpu_meter
 from minitensor.device.reuse import is_whole
+from minitensor.errors import leaf_relaid_by_hook
 from minitensor.events import watch
 from minitensor.history import GradientBox, Leaf, Node
 from minitensor.regions import Part
@@ -172,7 +173,10 @@ def propagate(
                     if parent is None:
                         continue
                     pg = passed[position]
-                    awaiting = waits[parent]
+                    try:
+                        awaiting = waits[parent]
+                    except KeyError:
+                        raise leaf_relaid_by_hook() from None
                     before = awaiting[1]
                     # Whether what came here before may be added to in place.
                     free = before is not None and before is not g and alone(before)
@@ -318,7 +322,7 @@ def commit(arrived: Arrived, boxes: Arrived, flight: InFlight) -> None:
     while arrived:
         node, g = arrived.popitem()
         if type(node) is not Leaf:
-            continue
+            raise leaf_relaid_by_hook()
         if node.saved is not None and _may_be_added_to(node, g):
             added.append((node, g))
         else:
@@ -450,7 +454,7 @@ def added_up(starts: Iterable[Start]) -> dict[Node, np.ndarray]:
 
 
 def _recorded(
-    starts: list[Start], given: list[Any], waits: dict[Node, int], retain_graph: bool, wanted: list[Node]
+    starts: list[Start], given: list[Any], waits: dict[Node, Awaiting], retain_graph: bool, wanted: list[Node]
 ) -> list[Tensor | None]:
     """The gradients as tensors that have gradients themselves; each has memory of its own."""
     from minitensor import higher_order  # made of operations, which are above this module

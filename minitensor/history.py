@@ -27,7 +27,8 @@ class Operation:
     """What nodes of one kind have in common.
 
     ``backward(node, g)`` returns one gradient array (or None) per entry of ``node.inputs``. It may return ``g``
-    itself, or a view of it, and never writes into it. ``on_tensors`` does the same with tensors, recorded. A linear
+    itself, or a view of it, and never writes into it. What else it returns is new, and not twice the same: others are
+    added to it in place. ``on_tensors`` does the same with tensors, recorded. A linear
     operation says instead how it goes onward: ``onward(node, i, u)`` is what it makes of ``u`` in place of input ``i``,
     with zeros for the other inputs.
 

@@ -97,9 +97,9 @@ def new_storage(buffer: np.ndarray) -> Storage:
 
 # ---------- who wrote what: the last writes of the whole program, so that an error can name the line ----------
 
-#: (weak reference to the storage, version that the write made, op name, code object, instruction). Operations note
-#: only writes of storages that somebody has saved from: no error will ever ask about the others, and a note costs
-#: 0.2 us.
+#: (weak reference to the storage, version that the write made, op name, code object, instruction). Operations of the
+#: table and optimizers note only writes of storages that somebody has saved from: no error will ever ask about the
+#: others, and a note costs 0.2 us.
 write_log: deque[tuple[ref[Storage], int, str, CodeType, int]] = deque(maxlen=1024)
 
 

@@ -113,11 +113,6 @@ class Row:
         """The plain arguments that some rule needs."""
         return tuple(name for name in self.argument_names if name in self._needed)
 
-    @property
-    def copies_in_place(self) -> bool:
-        """Whether some gradient needs the operand that the in-place operation overwrites, or marks of it."""
-        return self.target in self.saved_names
-
 
 @functools.cache
 def names_in(expression: str) -> frozenset[str]:

@@ -10,6 +10,7 @@ A name that is missing raises an AttributeError that names the nearest there is.
 import math as _math
 from types import ModuleType as _ModuleType
 
+from minitensor.device.cpu import get_num_threads, set_num_threads
 from minitensor.torch import autograd, cuda, functions, nn, operators, optim, parts, views
 from minitensor.torch import data as _data
 from minitensor.torch import hidden as _hidden
