@@ -128,7 +128,7 @@ def stale(node: Node, what: str, saved: Saved) -> RuntimeError:
         kept_from, kept_to = getattr(storage, "kept", (now, now))
         made = kept_from if kept_to == now and kept_from > version else version + 1
         write = write_that_made(storage, made)
-        writer = "by a write that is no longer in the log"
+        writer = "by a write that the log does not have: it was interrupted, or more than a thousand came after it"
         if write is not None:
             op, code, instruction = write
             writer = f"by {op}, which made version {made} ({Place(code, instruction)})"
@@ -149,6 +149,14 @@ def stale(node: Node, what: str, saved: Saved) -> RuntimeError:
 def shape_text(shape: tuple[int, ...]) -> str:
     """A shape as the frameworks write it: ``[2, 3]``."""
     return str(list(shape))
+
+
+def leaf_relaid_by_hook() -> RuntimeError:
+    """A leaf was given another shape or dtype while its gradient was on its way."""
+    return RuntimeError(
+        "backward: a hook, or a layer's own backward, gave a leaf another shape or dtype while its gradient was on its "
+        "way; no `grad` has changed. Do that before backward, or after it."
+    )
 
 
 def not_broadcastable(op: str, shapes: list[tuple[int, ...]]) -> ValueError:

@@ -14,6 +14,7 @@ import numpy as np
 
 from minitensor.backward import Awaiting, answer_of, holds_something
 from minitensor.device.arrays import as_array
+from minitensor.errors import leaf_relaid_by_hook
 from minitensor.history import Leaf, Node, Operation, new_node
 from minitensor.modes import modes
 from minitensor.regions import Part
@@ -120,6 +121,8 @@ def propagate(
                         passed = summed_to(passed, parent.shape)
                         so_far = on_their_way.get(parent)
                         on_their_way[parent] = passed if so_far is None else so_far + passed
+                    if parent not in waits:
+                        raise leaf_relaid_by_hook()
                     waits[parent][0] -= 1
                     if waits[parent][0] == 0:
                         ready.append(parent)

@@ -229,10 +229,14 @@ def store_at(x: Tensor, index: Any, value: Any, op: str) -> None:
     plan = None
     if storage.savers is not None:
         plan = before_write(storage, x._array, index=plain) if advanced else before_write(storage, target)
-    if advanced:
-        assign(x._array, plain, numbers)
-    else:
-        overwrite(target, numbers)
+    try:
+        if advanced:
+            assign(x._array, plain, numbers)
+        else:
+            overwrite(target, numbers)
+    except KeyboardInterrupt:
+        storage.version += 1  # nobody knows what has been written
+        raise
     place = log_write(storage, op)
     if plan is not None:
         after_write(plan, storage, op, *place)
@@ -298,7 +302,11 @@ def set_value(x: Tensor, value: Any) -> None:
     storage = x._storage
     numbers = given._array if gpu_of(given._array) is gpu_of(x._array) else placed_on(gpu_of(x._array), given._array)
     plan = None if storage.savers is None else before_write(storage, x._array)
-    overwrite(x._array, numbers)
+    try:
+        overwrite(x._array, numbers)
+    except KeyboardInterrupt:
+        storage.version += 1  # nobody knows what has been written
+        raise
     place = log_write(storage, "set_value")
     if plan is not None:
         after_write(plan, storage, "set_value", *place)

@@ -260,3 +260,21 @@ def test_a_retained_gradient_sees_the_hooks_that_were_there_before_it():
     x.retain_grads()
     x.backward()
     assert x.grad.tolist() == [10] and w.grad.tolist() == [10]
+
+
+@pytest.mark.parametrize("change", [lambda x: x.t_(), lambda x: x.cast_("float32")], ids=["t_", "cast_"])
+@pytest.mark.parametrize("first", [True, False], ids=["before it arrives", "after it has arrived"])
+def test_a_leaf_that_a_hook_changes_loses_no_gradient_quietly(first, change):
+    x, w = leaf([[1.0, 2.0]]), leaf([[3.0, 4.0]])
+    u = w * 1
+
+    def hook(g):
+        with mt.no_grad():
+            change(x)
+
+    u.register_hook(hook)
+    # The operand that is named last is gone through first.
+    loss = (x * 2 + u).sum() if first else (u + x * 2).sum()
+    with pytest.raises(RuntimeError, match="gave a leaf another shape or dtype while its gradient was on its way"):
+        loss.backward()
+    assert x.grad is None and w.grad is None

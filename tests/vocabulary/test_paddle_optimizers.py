@@ -187,3 +187,23 @@ def test_a_parameter_whose_elements_share_memory_is_refused_before_anything_is_w
     with pytest.raises(RuntimeError, match="SGD.step"):
         paddle.optimizer.SGD(0.1, [w, shared]).step()
     assert w.item() == 1.0 and w.inplace_version == 0
+
+
+def test_an_interrupted_step_counts_as_a_write(monkeypatch):
+    """Nobody knows what it has written: what was saved before is not used any more."""
+    w = leaf([1.0, -2.0])
+    optimizer = paddle.optimizer.SGD(0.1, [w])
+    w.grad = paddle.ones([2])
+    y = w * w
+    real = type(optimizer)._write
+
+    def interrupted(self, *arguments):
+        real(self, *arguments)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(type(optimizer), "_write", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        optimizer.step()
+    assert w.inplace_version == 1
+    with pytest.raises(RuntimeError, match="received tensor_version:1 != wrapper_version_snapshot:0"):
+        y.sum().backward()

@@ -10,6 +10,7 @@ import pytest
 
 import minitensor as paddle
 from minitensor import torch
+from minitensor.device import cpu
 from minitensor.device.counters import cpu_meter
 
 F = torch.nn.functional
@@ -172,3 +173,14 @@ def test_a_read_only_array_stays_as_it_is_where_pytorch_writes_into_it(write):
     with pytest.raises(RuntimeError, match="read-only"):
         write(x)
     assert array.tolist() == [1, 2, 3] and x._version == 0
+
+
+def test_the_number_of_threads_is_that_of_the_engine():
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(1)
+        assert torch.get_num_threads() == cpu.get_num_threads() == 1
+        with pytest.raises(ValueError, match="set_num_threads: n is 1 or more, not 0"):
+            torch.set_num_threads(0)
+    finally:
+        torch.set_num_threads(before)
