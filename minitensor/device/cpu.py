@@ -66,8 +66,8 @@ def set_reuse_limit(nbytes: int) -> None:
     Raises:
         TypeError, ValueError: ``nbytes`` is no integer, or negative.
     """
-    reuse.kept.limit = _count("set_reuse_limit", "nbytes", nbytes, 0)
-    reuse.kept.trim(nbytes)
+    reuse.kept.limit = limit = _count("set_reuse_limit", "nbytes", nbytes, 0)
+    reuse.kept.trim(limit)
 
 
 def get_reuse_limit() -> int:
@@ -93,11 +93,15 @@ def get_num_threads() -> int:
 
 
 def _count(op: str, what: str, given: Any, least: int) -> int:
-    if not isinstance(given, int) or isinstance(given, bool):
+    try:
+        number = None if isinstance(given, bool) else given.__index__()
+    except (AttributeError, TypeError):
+        number = None
+    if number is None:
         raise TypeError(f"{op}: {what} is an integer, not {given!r}")
-    if given < least:
-        raise ValueError(f"{op}: {what} is {least} or more, not {given}")
-    return given
+    if number < least:
+        raise ValueError(f"{op}: {what} is {least} or more, not {number}")
+    return number
 
 
 def synchronize(device: Any = None) -> None:

@@ -29,6 +29,7 @@ from minitensor.notebook import picture
 from minitensor.notebook.embed import page_script, whole_page
 from minitensor.notebook.ending import Ending
 from minitensor.notebook.recording import record as recording
+from minitensor.notebook.recording.side_by_side import apart
 from minitensor.notebook.stage_still import as_html, as_text
 from minitensor.randomness import source as random_source
 
@@ -65,7 +66,7 @@ class Stage:
             "ask": ask,
             "device": next((each.device for each in recordings if each.device != "cpu"), "cpu"),
             "compare": heading,
-            "variants": [each.variant for each in recordings],
+            "variants": apart([each.variant for each in recordings]),
         }
         global _last
         _last = self.data

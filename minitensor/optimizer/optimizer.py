@@ -129,7 +129,11 @@ class Optimizer:
                 for each in kept:
                     arrays.append(each._array)
                     each._storage.version += 1
-                self._update(numbers[step, key], arrays, rooms[key], piece)
+                try:
+                    self._update(numbers[step, key], arrays, rooms[key], piece)
+                except KeyboardInterrupt:
+                    storage.version += 1  # nobody knows what has been written
+                    raise
                 storage.version = version = storage.version + 1
                 if asked:
                     write_log.append((ref(storage), version, self._op, code, instruction))

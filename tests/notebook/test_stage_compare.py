@@ -306,3 +306,46 @@ def test_a_ruler_or_a_remark_begins_no_variant(cell):
         "%%stage --compare\n# --- a\n# -------------\nx = 1  # --- b\n    \n# --- b -- c\nx = 2\n#--- d\n"
     )
     assert result.success and labels(shown) == ["a", "b -- c"]
+
+
+def history(variant: dict) -> list[tuple]:
+    """Every operation with the labels of what it read and made, what it saved, and where gradients arrived."""
+    events = [*variant.get("before", []), *(event for step in variant["steps"] for event in step["events"])]
+    label = {event["id"]: event["label"] for event in events if event["do"] == "state"}
+    op = {event["id"]: event["op"] for event in events if event["do"] == "node"}
+    found: list[tuple] = []
+    for event in events:
+        if event["do"] == "node":
+            found.append((event["op"], [label[each] for each in event["ins"]], label[event["out"]]))
+        elif event["do"] == "save":
+            found.append(("save", op[event["node"]], event["what"], event["state"] and label[event["state"]]))
+        elif event["do"] == "grad":
+            found.append(("grad", label[event["state"]], event["text"]))
+        elif event["do"] == "drop":
+            found.append(("drop", [op[each] for each in event["nodes"]], [label[each] for each in event["states"]]))
+        elif event["do"] == "family":
+            found.append(("family", [label[each] for each in event["states"]]))
+    return found
+
+
+def test_the_history_of_a_variant_is_that_of_the_program_alone():
+    """The picture has one place for an id, whatever the variant: two things of one id would be drawn as one."""
+    programs = dict(list(PROGRAMS.items())[:40])
+    alone = {name: stage.record(source).data["variants"][0] for name, source in programs.items()}
+    shown = stage.compare(programs).data
+    assert list(problems(shown)) == []
+    places: dict[str, object] = {}
+    for variant in shown["variants"]:
+        assert history(variant) == history(alone[variant["label"]]), variant["label"]
+        for event in (event for step in variant["steps"] for event in step["events"]):
+            if event["do"] == "state":
+                assert places.setdefault(event["id"], event["label"]) == event["label"]
+            elif event["do"] == "node":
+                what = [event["op"], event["ins"], event["out"]]
+                assert places.setdefault(event["id"], what) == what
+
+
+def test_what_variants_have_in_common_keeps_its_place():
+    program = "w = mt.ones([2], stop_gradient=False)\nh = w * 2.0\ny = h * h\nh.add_(1.0)"
+    first, second = stage.compare(program, policies=["2.5", "2.6"]).data["variants"]
+    assert first["steps"] == second["steps"]

@@ -162,7 +162,7 @@ function drawHistory(plan, f, v, W) {
   if (labelX + widthOf(words, { size: 12 }) + flightW + 12 < W) out += T(labelX, 22, words, { size: 12, color: 'muted' });
   if (flight) out += T(W, 22, flight, { size: 12, anchor: 'end' });
   let y = head0;
-  for (const band of layout.bands) { out += `<g transform="translate(0 ${px(y)})">${drawBand(gen, band, f, W)}</g>`; y += band.height + 16; }
+  for (const band of layout.bands) { out += `<g transform="translate(0 ${px(y)})">${drawBand(gen, band, f, W, v)}</g>`; y += band.height + 16; }
   return { svg: out, height: head0 + Math.max(...heights) };
 }
 
@@ -186,7 +186,7 @@ function familyLabel(fam, band, x1, right, top, bottom, W) {
   return ['', x1];
 }
 
-function drawBand(gen, band, f, W) {
+function drawBand(gen, band, f, W, v) {
   const k = f.step;
   let out = '';
   for (const fam of f.families.values()) {
@@ -207,7 +207,8 @@ function drawBand(gen, band, f, W) {
   }
   for (const p of band.spots) {
     if (p.node) { const members = membersOf(p.key, f); if (members.length) out += drawItem(f, members, p); continue; }
-    const s = stateFor(p, f, gen), makers = gen.items.filter(i => i.out === p.key);
+    // another variant may have made by an operation what this one has without
+    const s = stateFor(p, f, gen), makers = gen.items.filter(i => i.out === p.key && i.members.some(m => gen.ops.get(m.id)[v] !== undefined));
     if (p.ghost && !band.spots.some(q => q.node && q.key.ins.includes(p.key) && membersOf(q.key, f).length)) continue;
     if (s && (!makers.length || makers.some(i => membersOf(i, f).length))) out += drawState(f, s, p, W);
   }
