@@ -23,7 +23,7 @@ def test_each_kind_of_event_is_found_at_its_steps():
     assert ways("policies")["events"] == {
         "write": [4, 5],
         "allocation": [0, 1, 2, 3, 4, 6],
-        "free": [5],
+        "freed": [5],
         "copy": [4],
         "stale": [5],
         "backward": [7],
@@ -34,7 +34,7 @@ def test_each_kind_of_event_is_found_at_its_steps():
 
 def test_what_never_happens_is_not_offered():
     events = ways("three")["events"]
-    assert set(events) == {"allocation", "free", "peak"}
+    assert set(events) == {"allocation", "freed", "peak"}
     assert events["allocation"] == [0, 1]
 
 

@@ -59,7 +59,7 @@ const withWays = Base => class extends Base {
     const way = ([kind, { length }]) => `<button type="button" data-jump="${kind}"><span class="sr">next </span>${kind}${length > 1 ? ` <span class="count">${length}</span>` : ''}</button>`;
     box.innerHTML = depths.map(d => `<div class="pass" data-depth="${d}" role="group" aria-label="${d ? 'Inner loop' : 'Loop'}"><button type="button" data-pass="${d}" data-by="-1" aria-label="${d ? 'Inner pass' : 'Pass'} before">‹</button><button type="button" data-pass="${d}" data-by="1" aria-label="Next ${d ? 'inner ' : ''}pass">›</button>
         <span class="told"></span><input type="range" min="1" step="1" data-pass="${d}" aria-label="${d ? 'Pass of the inner loop' : 'Pass of the loop'}"></div>`).join('') +
-      `<div class="jumps" role="group" aria-label="Go to the next step with"><span aria-hidden="true">Next</span>${[...this.ways].map(way).join('')}</div>
+      `<div class="jumps" role="group" aria-label="Go to the next step with"><span aria-hidden="true">Next step with</span>${[...this.ways].map(way).join('')}</div>
       <form class="search" role="search"><label>Find <input type="search" autocomplete="off" spellcheck="false"></label><button type="button" data-hit aria-label="Hit before">‹</button><button aria-label="Next hit">›</button></form><p class="found" role="status"></p>`;
     this.$('[type=search]').value = told;
   }

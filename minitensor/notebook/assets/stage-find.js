@@ -12,7 +12,7 @@ function waysOf(trace, variant) {
     const kinds = {
       write: any(e => e.do === 'write'),
       allocation: any(e => e.do === 'storage' && !e.borrowed),
-      free: any(e => e.do === 'free' && e.storages.length),
+      freed: any(e => e.do === 'free' && e.storages.length),
       copy: any(e => e.do === 'preserve' || (e.do === 'save' && e.copy)),
       stale: any(e => e.do === 'stale'),
       backward: (s, k) => s.phase === 'backward' && steps[k - 1]?.phase !== 'backward',
