@@ -12,7 +12,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from minitensor.backward import Awaiting, answer_of, holds_something
 from minitensor.device.arrays import as_array
 from minitensor.errors import leaf_relaid_by_hook
 from minitensor.history import Leaf, Node, Operation, new_node
@@ -23,6 +22,7 @@ from minitensor.rules.on_tensors import summed_to
 from minitensor.saving import FREED, Saved, recovered
 from minitensor.storage import new_storage
 from minitensor.tensor import Tensor
+from minitensor.walk import Awaiting, answer_of, holds_something
 
 Map = Callable[[np.ndarray], np.ndarray]
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from minitensor.backward import added_up, commit, propagate, start_of, waiting
+from minitensor.backward import added_up, commit, start_of
 from minitensor.tensor import Tensor
+from minitensor.walk import propagate, waiting
 
 
 def backward(

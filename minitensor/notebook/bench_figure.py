@@ -97,7 +97,8 @@ def _article(record: Record, time: Axes, peak: Axes) -> None:
             values = [spread["median"] * scale for spread in spreads]
             low = [(spread["median"] - spread["low"]) * scale for spread in spreads]
             high = [(spread["high"] - spread["median"]) * scale for spread in spreads]
-            top = max([top, *values])
+            ends = values if suffix else [spread["high"] * scale for spread in spreads]
+            top = max([top, *ends])
             axes.barh(
                 [row + offset for row in range(len(libraries))],
                 values,
@@ -107,13 +108,13 @@ def _article(record: Record, time: Axes, peak: Axes) -> None:
                 label=name,
                 **_surface(name),
             )
-            for row, value in enumerate(values):
-                _number(axes, value, row + offset, f"{value:.3g}")
+            for row, (value, end) in enumerate(zip(values, ends, strict=True)):
+                _number(axes, end, row + offset, f"{value:.3g}")
         axes.set_xlim(0, top * 1.22 or 1)
         axes.set_title(f"{'peak beyond the operands' if suffix else 'time'}, {unit}", loc="left", fontsize=9)
     time.set_yticks(range(len(libraries)), libraries)
     time.invert_yaxis()
-    time.legend(loc="lower right", frameon=False, fontsize=8)
+    time.legend(loc="upper left", bbox_to_anchor=(0, -0.08), ncols=2, frameon=False, fontsize=8)
 
 
 def _dispatch(record: Record, over: str, axes: Axes) -> None:
@@ -177,9 +178,10 @@ def _rows(record: Record, subject: str) -> Sequence[Mapping[str, Any]]:
 
 
 def _libraries(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Those that have both figures, in the order in which they were recorded."""
+    """Those of which time and bytes were recorded, in that order."""
     others = {row["over"]: None for row in rows}
-    return [_OURS, *(each for each in others if all(_row(rows, name, each) for name in _ARTICLE))]
+    wanted = [f"{name}{suffix}" for name in _ARTICLE for suffix in ("", ", peak")]
+    return [_OURS, *(each for each in others if all(_row(rows, name, each) for name in wanted))]
 
 
 def _kind(name: str) -> str:
@@ -193,10 +195,8 @@ def _row(rows: Sequence[Mapping[str, Any]], name: str, over: str) -> Mapping[str
 
 def _spread(rows: Sequence[Mapping[str, Any]], name: str, library: str) -> Mapping[str, float]:
     """The figures of a library: the other side of a row, but for minitensor."""
-    if library == _OURS:
-        return next(row["ours"] for row in rows if row["name"] == name)
-    row = _row(rows, name, library)
-    return {"median": 0.0, "low": 0.0, "high": 0.0} if row is None else row["theirs"]
+    side = "ours" if library == _OURS else "theirs"
+    return next(row[side] for row in rows if row["name"] == name and library in (_OURS, row["over"]))
 
 
 # ---------- how it looks ----------

@@ -9,6 +9,7 @@ from minitensor import backward as engine
 from minitensor.tensor import Tensor as BaseTensor
 from minitensor.torch.autograd.anomaly import searching
 from minitensor.torch.tensor import Tensor, as_kind
+from minitensor.walk import propagate, waiting
 
 
 def _start(x: Any, gradient: Any, i: int) -> engine.Start:
@@ -75,7 +76,7 @@ def backward(
         )
     many = list(tensors) if isinstance(tensors, (list, tuple)) else [tensors]
     starts = [_start(x, g, i) for i, (x, g) in enumerate(zip(many, _many(grad_tensors, len(many)), strict=True))]
-    waits = engine.waiting(node for node, _ in starts)
+    waits = waiting(node for node, _ in starts)
     finish = engine.commit
     if inputs is not None:
         chosen = {x._current() for x in (inputs if isinstance(inputs, (list, tuple)) else [inputs])}
@@ -86,7 +87,7 @@ def backward(
             engine.commit({node: g for node, g in arrived.items() if node in chosen}, boxes, flight)
 
     with searching():
-        engine.propagate(engine.added_up(starts), waits, bool(retain_graph), finish)
+        propagate(engine.added_up(starts), waits, bool(retain_graph), finish)
 
 
 def _method(
@@ -135,7 +136,7 @@ def grad(
     for x in wanted:
         if x._current() is None:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
-    reached = engine.waiting(node for node, _ in starts)
+    reached = waiting(node for node, _ in starts)
     allow_unused = materialize_grads if allow_unused is None else allow_unused
     for i, x in enumerate(wanted):
         if not allow_unused and x._current() not in reached:

@@ -123,7 +123,7 @@ storage(
     "devices::test_what_lies_on_a_gpu_is_not_counted_on_the_host",
 )  # fmt: skip
 mutation(
-    "backward.py",
+    "walk.py",
     "device-gradient-on-its-way-counted-on-the-host",
     "A gradient on its way that lies on a GPU is counted on the host, too.",
     "size = 0 if gpu_of(array) is not None else getattr(",

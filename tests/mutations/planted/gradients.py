@@ -5,57 +5,58 @@ from functools import partial
 from ..mutation import mutation
 
 backward = partial(mutation, "backward.py")
+walk = partial(mutation, "walk.py")
 second = partial(mutation, "higher_order.py")
 
-backward(
+walk(
     "gradients-added-in-shared-memory",
     "A gradient is added to in place although others hold the same memory.",
     "if key in self._more or key not in self._sizes:",
     "if key not in self._sizes:",
     "autograd::test_gradients_share_no_memory_with_one_another_nor_with_what_was_given",
 )  # fmt: skip
-backward(
+walk(
     "second-gradient-replaces-the-first",
     "Of two gradients that meet, the later one counts.",
     "awaiting[1] = total = as_array(before + pg)",
     "awaiting[1] = total = as_array(pg)",
     "autograd::test_gradients_add_up_over_calls_and_over_paths",
 )  # fmt: skip
-backward(
+walk(
     "broadcast-not-summed",
     "The gradient of a broadcast operand keeps the shape of the result.",
     "return g if g.shape == parent.shape else summed_to(g, parent.shape)",
     "return g",
     "operations::test_the_gradient_is_that_of_central_differences",
 )  # fmt: skip
-backward(
+walk(
     "hook-run-twice",
     "A hook is called twice for one gradient.",
-    "        answer = answer_of(hook, _copied(g))",
-    "        answer_of(hook, _copied(g))\n        answer = answer_of(hook, _copied(g))",
+    "        answer = answer_of(hook, copied(g))",
+    "        answer_of(hook, copied(g))\n        answer = answer_of(hook, copied(g))",
     "hooks::test_a_hook_sees_the_whole_gradient_once",
 )  # fmt: skip
-backward(
+walk(
     "hook-given-the-buffer",
     "A hook is given the gradient itself: writing into it changes what is sent on.",
-    "        answer = answer_of(hook, _copied(g))",
+    "        answer = answer_of(hook, copied(g))",
     "        answer = answer_of(hook, Tensor._alias(g, Tensor._made(g)._storage))",
     "hooks::test_a_hook_that_writes_into_its_argument_changes_nothing_but_its_copy",
 )  # fmt: skip
-backward(
+walk(
     "hook-may-change-the-shape",
     "What a hook returns is kept although it has another shape.",
     "(not isinstance(answer, Tensor) or answer._array.shape != g._array.shape)",
     "not isinstance(answer, Tensor)",
     "hooks::test_a_hook_that_returns_something_else_is_named",
 )  # fmt: skip
-backward(
+walk(
     "failed-backward-leaves-a-trace",
     "A leaf gets a gradient before all of backward has been computed.",
     "                if type(node) is Leaf:\n                    arrived[node] = g\n",
     "                if type(node) is Leaf:\n                    arrived[node] = g\n"
     "                    if node.saved is None and not capture:\n"
-    "                        node.saved = _copied(g * 0)\n",
+    "                        node.saved = copied(g * 0)\n",
     "backward_keeps_to_itself",
 )  # fmt: skip
 backward(
@@ -72,21 +73,21 @@ backward(
     "return node, given._array.astype(x._array.dtype, copy=False)",
     "backward_keeps_to_itself",
 )  # fmt: skip
-backward(
+walk(
     "saved-tensors-not-freed",
     "Backward does not let go of what was saved.",
     "                    node.saved = FREED\n",
     "                    pass\n",
     "grad::test_grad_frees_unless_told_to_retain",
 )  # fmt: skip
-backward(
+walk(
     "retained-graph-freed",
     "retain_graph means its opposite.",
     "if not retain_graph and op.saved_names and holds_something(node):",
     "if retain_graph and op.saved_names and holds_something(node):",
     "grad",
 )  # fmt: skip
-backward(
+walk(
     "gradients-in-flight-never-land",
     "A gradient that has been passed on stays counted until the end.",
     "                if not kept:\n                    let_go(g)\n",
@@ -124,7 +125,7 @@ backward(
 backward(
     "grad-returns-the-buffer",
     "grad returns one array for an input that is asked for twice.",
-    "return [None if node not in arrived else _copied(arrived[node]) for node in wanted]",
+    "return [None if node not in arrived else copied(arrived[node]) for node in wanted]",
     "return [None if node not in arrived else Tensor._made(arrived[node]) for node in wanted]",
     "grad::test_grad_results_share_no_memory",
 )  # fmt: skip
