@@ -24,7 +24,7 @@ def shown(value: float, unit: str) -> str:
     """A figure with three digits, in the unit that suits it: ``1.27 us``."""
     if unit not in _SCALES:
         return f"{value:g}"
-    if value == 0:
+    if value == 0 or (unit == "bytes" and value < 0.005):
         return "0"
     scale, name = next((each for each in _SCALES[unit] if value >= each[0]), _SCALES[unit][-1])
     number = value / scale
@@ -54,7 +54,7 @@ def text(title: str, lines: Iterable[Line | Fit], failures: Mapping[str, str]) -
 
 
 def _figure(line: Line) -> str:
-    return shown(line.ours.median, line.unit) if line.ratio is None else f"{line.ratio.median:.2f}x"
+    return shown(line.ours.median, line.unit) if line.ratio is None else f"{line.ratio.median:.4g}x"
 
 
 def _verdict(line: Line) -> str:

@@ -19,6 +19,9 @@ from typing import Any
 #: A look at whether everything runs: small tensors, short chains, one call of each program.
 QUICK = os.environ.get("MINITENSOR_BENCH_QUICK") == "1"
 
+#: Bytes that come and go by the page without anybody asking for memory: less than that is nothing.
+_NOISE = 64 << 10
+
 _STATUS, _RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
@@ -59,7 +62,9 @@ def peak_bytes(work: Callable[[], Any]) -> int | None:
         return None
     work()
     most = resident_bytes("VmHWM")
-    return None if before is None or most is None else max(0, most - before)
+    if before is None or most is None:
+        return None
+    return most - before if most - before >= _NOISE else 0
 
 
 def peak_traced(work: Callable[[], Any]) -> int:

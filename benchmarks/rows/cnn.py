@@ -102,13 +102,12 @@ def numpy() -> dict[str, Program]:
     return {"step": step}
 
 
-def minitensor() -> dict[str, Program]:
-    import minitensor as mt
-
-    F, nn = mt.nn.functional, mt.nn
+def in_paddles_words(paddle: Any) -> dict[str, Program]:
+    """One text for Paddle and for minitensor, which has the same vocabulary."""
+    nn, F = paddle.nn, paddle.nn.functional
     images, labels, start = data()
-    x, y = mt.to_tensor(images), mt.to_tensor(labels)
-    weights = [mt.to_tensor(w, stop_gradient=False) for w in start]
+    x, y = paddle.to_tensor(images), paddle.to_tensor(labels)
+    weights = [paddle.to_tensor(w, stop_gradient=False) for w in start]
     w1, b1, w2, b2, w3, b3 = weights
 
     def step() -> Any:
@@ -116,7 +115,7 @@ def minitensor() -> dict[str, Program]:
         h = F.relu_(F.conv2d(h, w2, b2, stride=2, padding=1))
         loss = F.cross_entropy(F.linear(h.reshape([32, -1]), w3, b3), y)
         loss.backward()
-        with mt.no_grad():
+        with paddle.no_grad():
             for w in weights:
                 w.subtract_(w.grad.scale_(RATE))
                 w.clear_gradient(set_to_zero=False)
@@ -132,7 +131,7 @@ def minitensor() -> dict[str, Program]:
     )
     for parameter, w in zip(net.parameters(), start, strict=True):
         parameter.set_value(w)
-    optimizer = mt.optimizer.SGD(RATE, parameters=net.parameters())
+    optimizer = paddle.optimizer.SGD(RATE, parameters=net.parameters())
 
     def step_with_layers() -> Any:
         loss = F.cross_entropy(net(x), y)
@@ -142,6 +141,18 @@ def minitensor() -> dict[str, Program]:
         return loss
 
     return {"step": step, "step with layers": step_with_layers}
+
+
+def minitensor() -> dict[str, Program]:
+    import minitensor
+
+    return in_paddles_words(minitensor)
+
+
+def paddle() -> dict[str, Program]:
+    import paddle
+
+    return in_paddles_words(paddle)
 
 
 def torch() -> dict[str, Program]:
@@ -186,49 +197,6 @@ def torch() -> dict[str, Program]:
         optimizer.step()
         optimizer.zero_grad()
         return loss.detach()
-
-    return {"step": step, "step with layers": step_with_layers}
-
-
-def paddle() -> dict[str, Program]:
-    import paddle
-    import paddle.nn.functional as F
-    from paddle import nn
-
-    images, labels, start = data()
-    x, y = paddle.to_tensor(images), paddle.to_tensor(labels)
-    weights = [paddle.to_tensor(w, stop_gradient=False) for w in start]
-    w1, b1, w2, b2, w3, b3 = weights
-
-    def step() -> Any:
-        h = F.relu_(F.conv2d(x, w1, b1, padding=1))
-        h = F.relu_(F.conv2d(h, w2, b2, stride=2, padding=1))
-        loss = F.cross_entropy(F.linear(h.reshape([32, -1]), w3, b3), y)
-        loss.backward()
-        with paddle.no_grad():
-            for w in weights:
-                w.subtract_(w.grad.scale_(RATE))
-                w.clear_gradient(False)
-        return loss
-
-    net = nn.Sequential(
-        nn.Conv2D(1, 8, 3, padding=1),
-        nn.ReLU(),
-        nn.Conv2D(8, 16, 3, stride=2, padding=1),
-        nn.ReLU(),
-        nn.Flatten(),
-        nn.Linear(16 * 14 * 14, 10),
-    )
-    for parameter, w in zip(net.parameters(), start, strict=True):
-        parameter.set_value(w)
-    optimizer = paddle.optimizer.SGD(RATE, parameters=net.parameters())
-
-    def step_with_layers() -> Any:
-        loss = F.cross_entropy(net(x), y)
-        loss.backward()
-        optimizer.step()
-        optimizer.clear_grad(set_to_zero=False)
-        return loss
 
     return {"step": step, "step with layers": step_with_layers}
 

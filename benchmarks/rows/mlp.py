@@ -70,30 +70,29 @@ def numpy() -> dict[str, Program]:
     return {"step": step}
 
 
-def minitensor() -> dict[str, Program]:
-    import minitensor as mt
-
-    F = mt.nn.functional
+def in_paddles_words(paddle: Any) -> dict[str, Program]:
+    """One text for Paddle and for minitensor, which has the same vocabulary."""
+    F = paddle.nn.functional
     inputs, labels, start = data()
-    x, y = mt.to_tensor(inputs), mt.to_tensor(labels)
-    weights = [mt.to_tensor(w, stop_gradient=False) for w in start]
-    velocities = [mt.zeros_like(w) for w in weights]
+    x, y = paddle.to_tensor(inputs), paddle.to_tensor(labels)
+    weights = [paddle.to_tensor(w, stop_gradient=False) for w in start]
+    velocities = [paddle.zeros_like(w) for w in weights]
     w1, b1, w2, b2 = weights
 
     def step() -> Any:
         h = F.relu_(F.linear(x, w1, b1))
         loss = F.cross_entropy(F.linear(h, w2, b2), y)
         loss.backward()
-        with mt.no_grad():
+        with paddle.no_grad():
             for w, v in zip(weights, velocities, strict=True):
                 w.subtract_(v.scale_(MOMENTUM).add_(w.grad.scale_(RATE)))
                 w.clear_gradient(set_to_zero=False)
         return loss
 
-    net = mt.nn.Sequential(mt.nn.Linear(784, 256), mt.nn.ReLU(), mt.nn.Linear(256, 10))
+    net = paddle.nn.Sequential(paddle.nn.Linear(784, 256), paddle.nn.ReLU(), paddle.nn.Linear(256, 10))
     for parameter, w in zip(net.parameters(), start, strict=True):
         parameter.set_value(w)
-    optimizer = mt.optimizer.Momentum(RATE, MOMENTUM, parameters=net.parameters())
+    optimizer = paddle.optimizer.Momentum(RATE, MOMENTUM, parameters=net.parameters())
 
     def step_with_layers() -> Any:
         loss = F.cross_entropy(net(x), y)
@@ -103,6 +102,18 @@ def minitensor() -> dict[str, Program]:
         return loss
 
     return {"step": step, "step with layers": step_with_layers}
+
+
+def minitensor() -> dict[str, Program]:
+    import minitensor
+
+    return in_paddles_words(minitensor)
+
+
+def paddle() -> dict[str, Program]:
+    import paddle
+
+    return in_paddles_words(paddle)
 
 
 def torch() -> dict[str, Program]:
@@ -139,41 +150,6 @@ def torch() -> dict[str, Program]:
         optimizer.step()
         optimizer.zero_grad()
         return loss.detach()
-
-    return {"step": step, "step with layers": step_with_layers}
-
-
-def paddle() -> dict[str, Program]:
-    import paddle
-    import paddle.nn.functional as F
-
-    inputs, labels, start = data()
-    x, y = paddle.to_tensor(inputs), paddle.to_tensor(labels)
-    weights = [paddle.to_tensor(w, stop_gradient=False) for w in start]
-    velocities = [paddle.zeros_like(w) for w in weights]
-    w1, b1, w2, b2 = weights
-
-    def step() -> Any:
-        h = F.relu_(F.linear(x, w1, b1))
-        loss = F.cross_entropy(F.linear(h, w2, b2), y)
-        loss.backward()
-        with paddle.no_grad():
-            for w, v in zip(weights, velocities, strict=True):
-                w.subtract_(v.scale_(MOMENTUM).add_(w.grad.scale_(RATE)))
-                w.clear_gradient(False)
-        return loss
-
-    net = paddle.nn.Sequential(paddle.nn.Linear(784, 256), paddle.nn.ReLU(), paddle.nn.Linear(256, 10))
-    for parameter, w in zip(net.parameters(), start, strict=True):
-        parameter.set_value(w)
-    optimizer = paddle.optimizer.Momentum(RATE, MOMENTUM, parameters=net.parameters())
-
-    def step_with_layers() -> Any:
-        loss = F.cross_entropy(net(x), y)
-        loss.backward()
-        optimizer.step()
-        optimizer.clear_grad(set_to_zero=False)
-        return loss
 
     return {"step": step, "step with layers": step_with_layers}
 

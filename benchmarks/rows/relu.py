@@ -35,7 +35,7 @@ def minitensor() -> dict[str, Program]:
     import minitensor as mt
 
     relu, relu_ = mt.nn.functional.relu, mt.nn.functional.relu_
-    x = mt.from_numpy(matrix())
+    x = mt.to_tensor(matrix())
 
     def with_threads(count: int, program: Program) -> Program:
         def run() -> None:
