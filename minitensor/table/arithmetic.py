@@ -5,7 +5,7 @@ import numpy as np
 from minitensor.kernels import elementwise as kernels
 from minitensor.table.rows import op
 
-_ALPHA = "x, y, name=None, alpha=1"
+_ALPHA = "x, y, name=None, *, alpha=1"
 
 op("add", np.add, "x y", "Elementwise sum, of x and alpha * y.", x="g", y="g",
    signature=_ALPHA, first="if alpha is not ONE and alpha != 1: y = scaled('add{_}', y, alpha)")  # fmt: skip
