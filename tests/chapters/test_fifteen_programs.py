@@ -13,6 +13,7 @@ from collections import defaultdict
 
 import pytest
 
+from minitensor.device.places import current
 from minitensor.notebook.quiz import Prediction
 from minitensor.notebook.recording import record
 from minitensor.notebook.stage import Stage
@@ -74,6 +75,7 @@ def shown() -> dict[str, list]:
     """What the cells of each section show, by its heading. The page runs once, as it does when the book is built."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(record, "STRICT", True)
+        patched.setattr(current, "simulated", None)  # a GPU of its own: another test's may have reserved memory
         patched.chdir(FOLDER)
         return _run_page()
 

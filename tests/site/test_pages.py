@@ -68,7 +68,7 @@ def test_a_page_is_accessible_when_every_stage_was_stepped_to_its_end_by_keyboar
         else:  # keys do not depend on the colours
             show_the_end(stage)
     assert seen.complaints == []
-    assert seen.violations() == []
+    assert seen.violations(all_else=scheme == "light") == []
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -49,15 +49,18 @@ class Visit:
         self.page.evaluate("window.scrollTo(0, document.body.scrollHeight)")
         self.page.wait_for_load_state("networkidle")
 
-    def violations(self, *, contrast: bool = True) -> list[str]:
+    def violations(self, *, contrast: bool = True, all_else: bool = True) -> list[str]:
         """What axe-core finds wrong, one line for each element.
 
-        The contrast of colours takes most of the time and does not depend on the width of the window.
+        The contrast of colours takes most of the time and does not depend on the width of the window; all else does
+        not depend on the colours.
         """
         # Style sheets are not loaded a second time ("preload"): axe would look for imported ones beside
         # the page instead of beside the importing sheet, and report them as missing.
         rules = {**AXE_RULES, "color-contrast": {"enabled": contrast}}
-        options = {"rules": rules, "resultTypes": ["violations"], "preload": False}
+        options: dict[str, Any] = {"rules": rules, "resultTypes": ["violations"], "preload": False}
+        if not all_else:
+            options |= {"rules": {}, "runOnly": {"type": "rule", "values": ["color-contrast"]}}
         found: list[dict[str, Any]] = Axe().run(self.page, options=options).response["violations"]
         return [f"{rule['id']}: {node['html'][:160]}" for rule in found for node in rule["nodes"]]
 

@@ -165,10 +165,9 @@ def test_keys_are_kept_from_the_notebook(show):
     ]
 
 
-@pytest.mark.parametrize("width", [320, 792, 1280])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 320), ("light", 792), ("dark", 792), ("light", 1280)])
 def test_axe_finds_nothing(show, scheme, width):
-    # The contrast of colours takes most of the time and does not depend on the width.
+    # The contrast of colours takes most of the time and does not depend on the width; nothing else does on the scheme.
     options = AXE if width == 792 else {**AXE, "rules": {**AXE["rules"], "color-contrast": {"enabled": False}}}
     for name in ("stale", "error", "hostile", "many-tensors", "loop"):
         page = show(name, width=width, scheme=scheme)
