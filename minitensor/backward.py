@@ -138,7 +138,7 @@ def _may_be_added_to(leaf: Leaf, g: np.ndarray) -> bool:
     gradient: Any = leaf.saved
     storage, array = gradient._storage, gradient._array
     base = array.base
-    if base is not None and not (type(array) is np.ndarray and is_whole(array) and getrefcount(base) == _UNSEEN[0]):
+    if base is not None and not (is_whole(array) and getrefcount(base) == _UNSEEN[0]):
         return False
     return (
         array is storage.buffer

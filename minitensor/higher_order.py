@@ -12,17 +12,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from minitensor.device.arrays import as_array
 from minitensor.errors import leaf_relaid_by_hook
 from minitensor.history import Leaf, Node, Operation, new_node
 from minitensor.modes import modes
-from minitensor.regions import Part
-from minitensor.rules.on_arrays import summed_to as arrays_summed_to
 from minitensor.rules.on_tensors import summed_to
 from minitensor.saving import FREED, Saved, recovered
 from minitensor.storage import new_storage
 from minitensor.tensor import Tensor
-from minitensor.walk import Awaiting, answer_of, holds_something
+from minitensor.walk import Awaiting, answer_of, holds_something, ready_for
 
 Map = Callable[[np.ndarray], np.ndarray]
 
@@ -74,8 +71,7 @@ def _pulled(node: Node, i: int, parent: Node, g: Tensor) -> Tensor:
     """The gradient of input ``i`` of a linear operation."""
 
     def pull(array: np.ndarray) -> np.ndarray:
-        answer = node.op.backward(node, array)[i]
-        return arrays_summed_to(answer.whole() if type(answer) is Part else as_array(answer), parent.shape)
+        return ready_for(parent, node.op.backward(node, array)[i])
 
     def push(array: np.ndarray) -> np.ndarray:
         return node.op.onward(node, i, array)  # type: ignore[misc]

@@ -69,7 +69,7 @@ class InFlight:
     def alone(self, array: np.ndarray) -> bool:
         """Whether ``array`` is a whole buffer that one holder has: then it may be added to in place."""
         owner = array.base
-        if owner is not None and not (type(array) is np.ndarray and is_whole(array)):
+        if owner is not None and not is_whole(array):
             return False
         key = id(array if owner is None else owner)
         if key in self._more or key not in self._sizes:
@@ -180,7 +180,7 @@ def propagate(
                         if type(pg) is Part and free and pg.add_to(before):
                             part = pg
                         else:
-                            pg = _ready_for(parent, pg)
+                            pg = ready_for(parent, pg)
                     if sent is not None:
                         # A copy, since the original may be added to; on the host, where a GPU would count it.
                         sent.append((parent, host_array(pg).copy() if part is None else part.on_the_host()))
@@ -224,10 +224,9 @@ def holds_something(node: Node) -> bool:
     return False
 
 
-def _ready_for(parent: Node, g: Any) -> np.ndarray:
-    """The gradient in the shape of the node it goes to."""
-    g = g.whole() if type(g) is Part else as_array(g)
-    return g if g.shape == parent.shape else summed_to(g, parent.shape)
+def ready_for(parent: Node, g: Any) -> np.ndarray:
+    """What a rule answered, as an array in the shape of the node it goes to."""
+    return summed_to(g.whole() if type(g) is Part else as_array(g), parent.shape)
 
 
 def _run_hooks(node: Node, g: np.ndarray, boxes: Arrived, flight: InFlight) -> np.ndarray:

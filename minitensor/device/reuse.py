@@ -110,6 +110,6 @@ def empty(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
 
 
 def is_whole(array: np.ndarray) -> bool:
-    """Whether ``array``, of the host, shows all of a buffer, whoever else does: it has its memory or all of a loan."""
+    """Whether ``array`` shows all of a buffer, whoever else does: it has its memory or, on the host, all of a loan."""
     base = array.base
     return base is None or (type(base) is np.ndarray and type(base.base) is Loan and array.nbytes == base.nbytes)

@@ -33,18 +33,21 @@ def reduce_arguments(axis: Any, keepdim: Any) -> tuple[Any, ...]:
     return axis, bool(keepdim)
 
 
-def total(a: Array, axis: Any, keepdims: bool, out: Array | None = None) -> Array:
-    """Sum over axes. Devices have the method; numpy's would warn of inf past the engine, and the ufunc does not."""
+def _reduced(ufunc: np.ufunc, method: str, a: Array, axis: Any, keepdims: bool, **where_to: Array | None) -> Array:
+    """Devices have the method; numpy's would warn of inf past the engine, and its ufunc does not."""
     if type(a) is np.ndarray:
-        return np.add.reduce(a, axis, None, out, keepdims)
-    return a.sum(axis=axis, out=out, keepdims=keepdims)
+        return ufunc.reduce(a, axis, None, where_to.get("out"), keepdims)
+    return getattr(a, method)(axis=axis, keepdims=keepdims, **where_to)
+
+
+def total(a: Array, axis: Any, keepdims: bool, out: Array | None = None) -> Array:
+    """Sum over axes."""
+    return _reduced(np.add, "sum", a, axis, keepdims, out=out)
 
 
 def largest(a: Array, axis: Any, keepdims: bool) -> Array:
     """Largest element over axes."""
-    if type(a) is np.ndarray:
-        return np.maximum.reduce(a, axis, None, None, keepdims)
-    return a.max(axis=axis, keepdims=keepdims)
+    return _reduced(np.maximum, "max", a, axis, keepdims)
 
 
 def sum_(a: Array, axis: Any, keepdim: bool) -> Array:
@@ -59,17 +62,14 @@ def mean(a: Array, axis: Any, keepdim: bool) -> Array:
     over = axes(a.shape, axis)
     if type(a) is not np.ndarray:
         return a.mean(axis=over, keepdims=keepdim)
-    summed = np.add.reduce(a, over, None, None, keepdim)
+    summed = total(a, over, keepdim)
     count = math.prod([a.shape[i] for i in over])
     return np.divide(summed, count, out=summed) if summed.ndim and a.dtype in FLOATS else summed / count
 
 
 def prod(a: Array, axis: Any, keepdim: bool) -> Array:
     """Product."""
-    over = axes(a.shape, axis)
-    if type(a) is np.ndarray:
-        return np.multiply.reduce(a, over, None, None, keepdim)
-    return a.prod(axis=over, keepdims=keepdim)
+    return _reduced(np.multiply, "prod", a, axes(a.shape, axis), keepdim)
 
 
 def _no_void(word: str, a: Array, axis: Any) -> tuple[int, ...]:
@@ -86,7 +86,4 @@ def max_(a: Array, axis: Any, keepdim: bool) -> Array:
 
 def min_(a: Array, axis: Any, keepdim: bool) -> Array:
     """Smallest element."""
-    over = _no_void("smallest", a, axis)
-    if type(a) is np.ndarray:
-        return np.minimum.reduce(a, over, None, None, keepdim)
-    return a.min(axis=over, keepdims=keepdim)
+    return _reduced(np.minimum, "min", a, _no_void("smallest", a, axis), keepdim)

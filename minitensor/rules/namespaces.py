@@ -36,7 +36,7 @@ def public(module: ModuleType) -> dict[str, Any]:
 def on_arrays() -> dict[str, Any]:
     """Operations of the table as their functions on arrays, and the helpers."""
     operations = {row.name: row.forward for row in ROWS.values() if row.normal}
-    return {**operations, "where": np.where, "zeros_like": np.zeros_like, **_helpers("on_arrays")}
+    return {**operations, "zeros_like": np.zeros_like, **_helpers("on_arrays")}
 
 
 @functools.cache

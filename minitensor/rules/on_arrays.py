@@ -75,12 +75,17 @@ def power_log(g: Array, x: Array, out: Array) -> Array:
         return where(x == 0, 0, g * (out * np.log(x)))
 
 
+def _with_axes(result: Array, shape: tuple[int, ...], axis: Any, keepdim: bool) -> Array:
+    """What has the shape of a reduction's result, with length 1 along the axes that were reduced."""
+    if keepdim:
+        return result
+    over = axes(shape, axis)
+    return result.reshape([1 if i in over else n for i, n in enumerate(shape)])
+
+
 def spread(g: Array, shape: tuple[int, ...], axis: Any, keepdim: bool) -> Array:
     """The gradient ``g`` of a reduction, repeated over what was reduced."""
-    if not keepdim:
-        over = axes(shape, axis)
-        g = g.reshape([1 if i in over else n for i, n in enumerate(shape)])
-    return np.broadcast_to(g, shape)
+    return np.broadcast_to(_with_axes(g, shape, axis, keepdim), shape)
 
 
 def along(shape: tuple[int, ...], axis: Any) -> int:
@@ -90,12 +95,9 @@ def along(shape: tuple[int, ...], axis: Any) -> int:
 
 def to_extremes(g: Array, x: Array, out: Array, axis: Any, keepdim: bool) -> Array:
     """The gradient of max or min: to the elements equal to the result, in equal shares."""
-    over = axes(x.shape, axis)
-    if not keepdim:
-        kept = [1 if i in over else n for i, n in enumerate(x.shape)]
-        g, out = g.reshape(kept), out.reshape(kept)
+    g, out = (_with_axes(each, x.shape, axis, keepdim) for each in (g, out))
     at = x == out
-    shares = at.view(np.int8).sum(axis=over, dtype=np.int64 if x.size >> 31 else np.int32, keepdims=True)
+    shares = at.view(np.int8).sum(axis=axes(x.shape, axis), dtype=np.int64 if x.size >> 31 else np.int32, keepdims=True)
     return where(at, np.broadcast_to(g / shares.astype(g.dtype), x.shape), 0)
 
 
