@@ -6,8 +6,11 @@ expressions afterwards (also after an error: what a refused operation leaves beh
 
 from __future__ import annotations
 
+import faulthandler
 import importlib
 import json
+import os
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -55,3 +58,31 @@ def write(file: Path, questions: Questions, ask: Ask = ask) -> None:
     new = record(library, questions, ask)
     records[f"{library} {new['version']}"] = new
     file.write_text(json.dumps(dict(sorted(records.items())), indent=1) + "\n", encoding="utf-8")
+
+
+def apart(run: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """What `run` answers in a process of its own, so that a program which kills its process is a fact like another.
+
+    The answer of such a program is {"error": "the process died of SIGSEGV"}. Needs `os.fork`.
+    """
+    source, sink = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(source)
+        status = 1
+        try:
+            faulthandler.disable()
+            with os.fdopen(sink, "w", encoding="utf-8") as stream:
+                json.dump(run(), stream)
+            status = 0
+        finally:
+            os._exit(status)
+    os.close(sink)
+    with os.fdopen(source, encoding="utf-8") as stream:
+        answer = stream.read()
+    _, status = os.waitpid(child, 0)
+    if os.WIFSIGNALED(status):
+        return {"error": f"the process died of {signal.Signals(os.WTERMSIG(status)).name}"}
+    if status:
+        raise RuntimeError("a program could not be recorded; its process ended early (see above)")
+    return json.loads(answer)
