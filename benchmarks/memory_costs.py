@@ -44,7 +44,7 @@ _EVENTS = """
 Cuts = dict[str, list[tuple[str, str]]]
 
 DEVICES: Cuts = {
-    "minitensor/templates.py": [
+    "minitensor/operations/templates.py": [
         (
             """
     if type({a}) is not ndarray:
@@ -56,7 +56,7 @@ DEVICES: Cuts = {
 }
 
 COUNTERS_AND_EVENTS: Cuts = {
-    "minitensor/templates.py": [
+    "minitensor/operations/templates.py": [
         (
             """
         meter.allocated = now = meter.allocated + nbytes
@@ -75,7 +75,7 @@ COUNTERS_AND_EVENTS: Cuts = {
         ),
         (_EVENTS.format("write", "{x}, {name!r}, ({xs}), {where}"), "\n"),
     ],
-    "minitensor/storage.py": [
+    "minitensor/core/storage.py": [
         (
             """
     def __del__(self, _meter: Meter = cpu_meter, _watch: Watch = watch) -> None:
@@ -95,7 +95,7 @@ COUNTERS_AND_EVENTS: Cuts = {
         ),
         (_EVENTS.format("alloc", "storage"), "\n"),
     ],
-    "minitensor/views.py": [(_EVENTS.format("view", "out, op.name, (x,)"), "\n")],
+    "minitensor/views/viewing.py": [(_EVENTS.format("view", "out, op.name, (x,)"), "\n")],
 }
 
 

@@ -21,8 +21,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from minitensor.notebook import stage
-from minitensor.notebook.picture import script_source
+from minitensor import stage
+from minitensor.stage.picture import script_source
 
 RESULT = Path(__file__).parents[1] / "_build/bench/stage_page.json"
 ROUNDS = 9

@@ -6,22 +6,12 @@ derivative table (:mod:`minitensor.table`); what is saved, copied or refused in 
 
 import warnings
 
-from minitensor import (
-    device,
-    drawing,
-    indexing,
-    joining,
-    left_out,
-    moving,
-    nn,
-    operations,
-    parts,
-    rebinding,
-    relaying,
-    vocabulary,
-)
-from minitensor.backward import grad
-from minitensor.creation import (
+from minitensor import device, nn, operations, vocabulary
+from minitensor.autograd.gradients import grad
+from minitensor.core.printing import set_printoptions
+from minitensor.core.tensor import Tensor
+from minitensor.creation import drawing, moving
+from minitensor.creation.making import (
     arange,
     full,
     full_like,
@@ -36,16 +26,15 @@ from minitensor.creation import (
     zeros_like,
 )
 from minitensor.device.places import get_device, set_device
-from minitensor.dlpack import from_dlpack
 from minitensor.dtypes import bool_ as bool
 from minitensor.dtypes import float32, float64, int32, int64
-from minitensor.generate import source
 from minitensor.modes import enable_grad, get_inplace_policy, is_grad_enabled, no_grad, set_inplace_policy
-from minitensor.printing import set_printoptions
+from minitensor.operations.compiling import source
 from minitensor.randomness import seed
-from minitensor.sharing import from_numpy
-from minitensor.tensor import Tensor
-from minitensor.vocabulary import asking
+from minitensor.sharing.borrowing import from_numpy
+from minitensor.sharing.dlpack import from_dlpack
+from minitensor.views import indexing, joining, parts, replacing, reshaping
+from minitensor.vocabulary import asking, left_out
 
 __version__ = "0.1.0"
 
@@ -54,8 +43,8 @@ warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"minitensor\b
 
 globals().update(
     {
-        **rebinding.FUNCTIONS,
-        **relaying.FUNCTIONS,
+        **replacing.FUNCTIONS,
+        **reshaping.FUNCTIONS,
         **parts.FUNCTIONS,
         **joining.FUNCTIONS,
         **drawing.FUNCTIONS,

@@ -18,7 +18,7 @@ kind                  arguments
                       may come for one write
 ``"meta"``            tensor, op name, inputs: an in-place operation changed shape and strides only
 ``"refused"``         error, reason, ...: an in-place operation is about to raise it and has written nothing; ``reason``
-                      is the name of the function in :mod:`minitensor.errors` that made it
+                      is the name of the function in :mod:`minitensor.core.errors` that made it
 ``"stale"``           error, reason, node, what, saved: a backward is about to raise it, because ``what`` the node saved
                       has been written
 ``"start"``           node, gradient array: backward begins here

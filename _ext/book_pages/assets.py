@@ -13,9 +13,9 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from minitensor.notebook import element
-from minitensor.notebook.embed import asset
-from minitensor.notebook.picture import script_source
+from minitensor.stage import element
+from minitensor.stage.embed import asset
+from minitensor.stage.picture import script_source
 
 # A page whose text contains the mark gets the file.
 MARKS = {
@@ -42,7 +42,7 @@ def offer_package_assets(app: Sphinx) -> None:
     (folder / "stage.js").write_text(script_source(), encoding="utf-8")
     (folder / "figures.js").write_text(element.script_source(), encoding="utf-8")
     for name in ("quiz.js", "quiz.css", "explain.css"):
-        (folder / name).write_text(asset(name), encoding="utf-8")
+        (folder / name).write_text(asset(name, "minitensor.notebook"), encoding="utf-8")
     app.config.html_static_path.append(str(folder))
 
 

@@ -7,8 +7,9 @@
 
 from minitensor.autograd.context import PyLayerContext
 from minitensor.autograd.gradcheck import gradcheck
+from minitensor.autograd.gradients import grad
 from minitensor.autograd.py_layer import PyLayer
+from minitensor.autograd.rules import compiling as _compiling
 from minitensor.autograd.several import backward
-from minitensor.backward import grad
 
 __all__ = ["PyLayer", "PyLayerContext", "backward", "grad", "gradcheck"]

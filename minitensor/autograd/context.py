@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.autograd.higher_order import revived
+from minitensor.core.history import Node, Operation
+from minitensor.core.regions import lend, take_back
+from minitensor.core.storage import Place, write_that_made
+from minitensor.core.tensor import Tensor
 from minitensor.dtypes import FLOATS
-from minitensor.higher_order import revived
-from minitensor.history import Node, Operation
-from minitensor.keeping import own_input
 from minitensor.modes import modes
-from minitensor.operands import check_target
-from minitensor.regions import lend, take_back
-from minitensor.saving import remember
-from minitensor.storage import Place, write_that_made
-from minitensor.tensor import Tensor
+from minitensor.operations.operands import check_target
+from minitensor.saving.keeping import own_input
+from minitensor.saving.saved import remember
 
 #: Where a saved tensor came from: ("input", k), ("output", k), or one of these two.
 CONSTANT, INTERMEDIATE = ("constant", 0), ("intermediate", 0)

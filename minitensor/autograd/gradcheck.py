@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.autograd.differences import Arrays, Comparison, Wrong, slopes, weights
-from minitensor.backward import grad
-from minitensor.creation import made_on
+from minitensor.autograd.finite_differences import Arrays, Comparison, Wrong, slopes, weights
+from minitensor.autograd.gradients import grad
+from minitensor.core.history import new_leaf
+from minitensor.core.tensor import Tensor
+from minitensor.creation.making import made_on
 from minitensor.device.arrays import gpu_of, host_array, like
 from minitensor.dtypes import FLOATS
-from minitensor.history import new_leaf
 from minitensor.modes import enable_grad
-from minitensor.tensor import Tensor
 
 
 def gradcheck(

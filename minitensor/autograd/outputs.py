@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.history import Node, Operation, new_node
+from minitensor.core.history import Node, Operation, new_node
 
 
 class Output:

@@ -15,19 +15,19 @@ import numpy as np
 
 from minitensor.autograd.context import Call, PyLayerContext
 from minitensor.autograd.outputs import ALL, Output, Part, part_operation
-from minitensor.creation import made_on
+from minitensor.core.errors import freed
+from minitensor.core.history import Node, Operation, new_leaf, set_node
+from minitensor.core.tensor import Tensor
+from minitensor.creation.making import made_on
 from minitensor.device.arrays import gpu_of
 from minitensor.device.places import place_of
 from minitensor.dtypes import BY_NUMPY, FLOATS
-from minitensor.errors import freed
 from minitensor.events import watch
-from minitensor.history import Node, Operation, new_leaf, set_node
-from minitensor.indexing import set_part
 from minitensor.modes import modes, no_grad
-from minitensor.operands import cast
-from minitensor.relaying import reshape
-from minitensor.saving import FREED
-from minitensor.tensor import Tensor
+from minitensor.operations.operands import cast
+from minitensor.saving.saved import FREED
+from minitensor.views.indexing import set_part
+from minitensor.views.reshaping import reshape
 
 
 class PyLayer:

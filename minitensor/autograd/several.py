@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from minitensor.backward import added_up, commit, start_of
-from minitensor.tensor import Tensor
-from minitensor.walk import propagate, waiting
+from minitensor.autograd.backward_pass import propagate, waiting
+from minitensor.autograd.gradients import added_up, commit, start_of
+from minitensor.core.tensor import Tensor
 
 
 def backward(

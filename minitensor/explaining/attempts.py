@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from types import FrameType
 
+from minitensor.core.tensor import Tensor
 from minitensor.explaining.needs import row_of, wanted_in
 from minitensor.explaining.sources import is_engines
-from minitensor.tensor import Tensor
 
 #: In-place operations whose names do not end in an underscore.
 _WRITING = ("setitem", "set_value")

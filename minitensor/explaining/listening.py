@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.core.history import Leaf, Node, peek
+from minitensor.core.tensor import Tensor
 from minitensor.events import watch
 from minitensor.explaining import advice
 from minitensor.explaining.attempts import Attempt, attempt_in, frames_of
@@ -26,10 +28,8 @@ from minitensor.explaining.sources import Site, Sources, is_engines
 from minitensor.explaining.taking import Taken, moved, preservable
 from minitensor.explaining.verdicts import Verdict, in_order
 from minitensor.explaining.wording import what_happened
-from minitensor.history import Leaf, Node, peek
 from minitensor.modes import modes
-from minitensor.saving import Saved
-from minitensor.tensor import Tensor
+from minitensor.saving.saved import Saved
 
 MOST_ROWS = 1000  # the totals count what happens after them
 

@@ -9,13 +9,13 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from minitensor.history import READ, WRITE, Node
-from minitensor.indexing import SET_AT
-from minitensor.saving import FREED
-from minitensor.storage import Storage
+from minitensor.core.history import READ, WRITE, Node
+from minitensor.core.storage import Storage
+from minitensor.core.tensor import Tensor
+from minitensor.saving.saved import FREED
 from minitensor.table import ROWS, Row
 from minitensor.table.rows import names_in
-from minitensor.tensor import Tensor
+from minitensor.views.indexing import SET_AT
 
 #: In-place operations that are no rows of the table, and their rules in the table's words.
 _RULES: dict[str, dict[str, str]] = {

@@ -7,8 +7,8 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from minitensor.core.storage import Place
 from minitensor.explaining.verdicts import Verdict
-from minitensor.storage import Place
 
 #: The name and version of what ``to_json`` gives; ``report.schema.json`` describes it.
 SCHEMA = "explain/1"

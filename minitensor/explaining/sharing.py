@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.core.history import Leaf, peek
+from minitensor.core.storage import Storage
+from minitensor.core.tensor import Tensor
 from minitensor.device.arrays import share_memory
-from minitensor.history import Leaf, peek
-from minitensor.storage import Storage
-from minitensor.tensor import Tensor
 
 MOST_ENTRIES = 64  # of a list, tuple or dict that are looked through
 

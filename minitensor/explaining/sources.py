@@ -14,8 +14,8 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
+from minitensor.core.storage import Place
 from minitensor.explaining.report import Spot
-from minitensor.storage import Place
 
 LONGEST = 40  # characters of an expression that are shown
 

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 
 from minitensor.autograd.context import GUARD
-from minitensor.cells import Cells
+from minitensor.core.history import Node
+from minitensor.core.regions import address
+from minitensor.core.storage import Storage
+from minitensor.core.tensor import Tensor
 from minitensor.explaining.needs import row_of
 from minitensor.explaining.report import SavedTensor
 from minitensor.explaining.sources import Site
-from minitensor.history import Node
-from minitensor.patches import Patch
-from minitensor.regions import address
-from minitensor.saving import FREED, Lost, is_right, version_saved
-from minitensor.storage import Storage
-from minitensor.tensor import Tensor
+from minitensor.saving.cells import Cells
+from minitensor.saving.patches import Patch
+from minitensor.saving.saved import FREED, Lost, is_right, version_saved
 
 #: A saved tensor that became stale: its node, the names it is saved by, and how a row tells it.
 Stale = tuple["weakref.ref[Node]", list[str], SavedTensor]

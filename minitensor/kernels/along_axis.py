@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.core.regions import writeable
 from minitensor.device.arrays import add_at, beside
 from minitensor.dtypes import FLOATS
 from minitensor.kernels.indexed import added_at, apart, assign, checked, from_front, whole
-from minitensor.regions import writeable
 
 Array = np.ndarray
 

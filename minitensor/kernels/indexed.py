@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.core.regions import address, memory_of
 from minitensor.device.arrays import add_at, beside, may_share, raise_at
 from minitensor.dtypes import FLOATS
 from minitensor.kernels.numbers import number, without_fraction
-from minitensor.regions import address, memory_of
 
 Array = np.ndarray
 

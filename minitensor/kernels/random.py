@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.core.regions import writeable
 from minitensor.device.arrays import like
 from minitensor.dtypes import FLOATS
 from minitensor.kernels.indexed import whole
 from minitensor.kernels.numbers import number
 from minitensor.randomness import source
-from minitensor.regions import writeable
 
 Array = np.ndarray
 

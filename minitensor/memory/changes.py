@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from minitensor.core.history import Leaf, Node
+from minitensor.core.storage import Storage
+from minitensor.core.tensor import Tensor
 from minitensor.device.arrays import address_of, gpu_of, host_array, owner_of
 from minitensor.explaining.needs import node_of_write
-from minitensor.history import Leaf, Node
 from minitensor.modes import modes
-from minitensor.operands import CONSTANT
-from minitensor.saving import FREED, version_saved
-from minitensor.storage import Storage
-from minitensor.tensor import Tensor
+from minitensor.operations.operands import CONSTANT
+from minitensor.saving.saved import FREED, version_saved
 
 
 class Change(NamedTuple):

@@ -9,9 +9,9 @@ from __future__ import annotations
 import weakref
 from typing import NamedTuple
 
+from minitensor.core.tensor import Tensor
 from minitensor.device.memory_log import MemoryEvent
 from minitensor.memory.naming import asked_name
-from minitensor.tensor import Tensor
 
 #: How good a name is: read from an expression that shows the tensor; from an assignment; given by the program.
 SHOWN, ASSIGNED, ASKED = 1, 2, 3

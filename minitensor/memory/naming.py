@@ -16,10 +16,10 @@ from collections.abc import Iterator
 from types import CodeType, FrameType
 from typing import Any
 
+from minitensor.core.storage import Place
+from minitensor.core.tensor import Tensor
 from minitensor.explaining.sharing import tensors_in
 from minitensor.explaining.sources import Site, Sources, is_engines
-from minitensor.storage import Place
-from minitensor.tensor import Tensor
 
 #: What :attr:`Tensor.name` makes up when nobody gave a name.
 _MADE_UP = "generated_tensor_"

@@ -24,8 +24,8 @@ from dataclasses import dataclass, field
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
+from minitensor.core.history import Node
 from minitensor.events import Hearing
-from minitensor.history import Node
 from minitensor.memory.changes import NewNodes, bytes_written, change_told, device_of, kept_by
 from minitensor.memory.measuring import Bytes, name_of
 

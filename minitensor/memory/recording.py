@@ -16,16 +16,16 @@ from collections.abc import Iterable
 from types import CodeType, FrameType, TracebackType
 from typing import Any
 
+from minitensor.core.history import Leaf, Node
+from minitensor.core.storage import Storage
+from minitensor.core.tensor import Tensor
 from minitensor.device.arrays import address_of
 from minitensor.device.memory_log import EventLog, MemoryEvent, now_us
 from minitensor.events import Hearing
 from minitensor.explaining.sources import Site, is_engines
-from minitensor.history import Leaf, Node
 from minitensor.memory.changes import NewNodes, address_in, bytes_written, device_of, kept_by
 from minitensor.memory.entries import ASSIGNED, SHOWN, Entry, Memory, told
 from minitensor.memory.naming import Naming, names_in_reach
-from minitensor.storage import Storage
-from minitensor.tensor import Tensor
 
 #: Gradients on their way have no storage. In a recording of the host they get addresses of their own, from here on:
 #: above all that a process can have.

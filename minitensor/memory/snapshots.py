@@ -12,6 +12,9 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
+from minitensor.core.history import Leaf, Node, peek
+from minitensor.core.storage import Storage
+from minitensor.core.tensor import Tensor
 from minitensor.device import cpu
 from minitensor.device.allocator import BlockView, SegmentView
 from minitensor.device.arrays import address_of, gpu_of
@@ -19,15 +22,12 @@ from minitensor.device.memory_log import MemoryEvent
 from minitensor.device.places import current
 from minitensor.device.snapshot import allocator_state, plain_event, torch_snapshot, write_for_viewer
 from minitensor.dtypes import BY_NUMPY
-from minitensor.history import Leaf, Node, peek
 from minitensor.memory.changes import address_in, device_of, kept_by
 from minitensor.memory.measuring import name_of
 from minitensor.memory.naming import asked_name, names_in_reach
 from minitensor.memory.recording import Recording, running
-from minitensor.operands import CONSTANT
-from minitensor.saving import is_right
-from minitensor.storage import Storage
-from minitensor.tensor import Tensor
+from minitensor.operations.operands import CONSTANT
+from minitensor.saving.saved import is_right
 
 #: Raised by one whenever the meaning of a key of :func:`snapshot` changes.
 SNAPSHOT_VERSION = 1

@@ -18,12 +18,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from minitensor.core.history import Node
+from minitensor.core.tensor import Tensor
 from minitensor.device.arrays import restrided
-from minitensor.history import Node
 from minitensor.nn.recording import arguments_of, floats_of, ones_that_want, operation, recorded
 from minitensor.operations import FUNCTIONS
-from minitensor.tensor import Tensor
-from minitensor.views import whole
+from minitensor.views.viewing import whole
 
 Array = Any
 

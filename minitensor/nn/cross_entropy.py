@@ -11,16 +11,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from minitensor.core.errors import devices_differ
+from minitensor.core.history import Node
+from minitensor.core.storage import new_storage
+from minitensor.core.tensor import Tensor
 from minitensor.device.arrays import gpu_of, like
-from minitensor.errors import devices_differ
-from minitensor.history import Node
 from minitensor.kernels.activations import blocks
 from minitensor.kernels.reducing import largest, total
 from minitensor.nn.recording import arguments_of, computed, floats_of, operation, recorded
 from minitensor.operations import FUNCTIONS
-from minitensor.storage import new_storage
-from minitensor.tensor import Tensor
-from minitensor.views import as_axis, need_tensor, whole
+from minitensor.views.viewing import as_axis, need_tensor, whole
 
 Array = Any
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.core.tensor import Tensor
 from minitensor.kernels import random
-from minitensor.tensor import Tensor
-from minitensor.views import need_tensor
+from minitensor.views.viewing import need_tensor
 
 
 class Initializer:

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.core.tensor import Hook, Tensor
 from minitensor.nn.initializer import Initializer
 from minitensor.nn.parameter import Parameter, as_attr, create_parameter
-from minitensor.tensor import Hook, Tensor
 
 _made: Counter[str] = Counter()
 

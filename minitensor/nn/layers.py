@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from minitensor.creation import ones, zeros
+from minitensor.core.tensor import Tensor
+from minitensor.creation.making import ones, zeros
 from minitensor.nn.convolution import conv2d, pair
 from minitensor.nn.cross_entropy import cross_entropy
 from minitensor.nn.initializer import Constant, Normal
@@ -14,8 +15,7 @@ from minitensor.nn.linear import linear
 from minitensor.nn.losses import l1_loss, mse_loss
 from minitensor.nn.normalization import batch_norm
 from minitensor.operations import FUNCTIONS
-from minitensor.tensor import Tensor
-from minitensor.views import whole
+from minitensor.views.viewing import whole
 
 
 def _count(op: str, name: str, number: Any) -> int:

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.history import Node
+from minitensor.core.history import Node
+from minitensor.core.tensor import Tensor
 from minitensor.nn.recording import computed, floats_of, ones_that_want, operation, recorded
 from minitensor.operations import FUNCTIONS
-from minitensor.tensor import Tensor
 
 
 def _on_arrays(node: Node, g: np.ndarray, x: Any, weight: Any) -> Any:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from minitensor.core.tensor import Tensor
 from minitensor.nn.cross_entropy import REDUCTIONS
 from minitensor.nn.recording import floats_of
 from minitensor.operations import FUNCTIONS
-from minitensor.tensor import Tensor
 
 
 def _reduced(op: str, distance: str, input: Tensor, label: Tensor, reduction: Any) -> Tensor:

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.history import Node
+from minitensor.core.history import Node
+from minitensor.core.storage import new_storage
+from minitensor.core.tensor import Tensor
 from minitensor.modes import no_grad
 from minitensor.nn.recording import arguments_of, floats_of, ones_that_want, operation, recorded
 from minitensor.operations import FUNCTIONS
-from minitensor.storage import new_storage
-from minitensor.tensor import Tensor
 
 Array = Any
 

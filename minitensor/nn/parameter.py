@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.creation import as_shape, float_dtype
+from minitensor.core.tensor import Tensor
+from minitensor.creation.making import as_shape, float_dtype
 from minitensor.device.arrays import host_array
 from minitensor.device.places import current
 from minitensor.nn.initializer import Constant, Initializer, XavierUniform
-from minitensor.tensor import Tensor
 
 
 class Parameter(Tensor):

@@ -13,16 +13,17 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.autograd.higher_order import revived
+from minitensor.core.errors import devices_differ, freed
+from minitensor.core.history import Node, Operation
+from minitensor.core.storage import caller, placed
+from minitensor.core.tensor import Tensor
 from minitensor.device.arrays import gpu_of
 from minitensor.dtypes import FLOATS
-from minitensor.errors import devices_differ, freed
 from minitensor.events import watch
-from minitensor.history import Node, Operation
 from minitensor.modes import modes
-from minitensor.operands import meet
-from minitensor.saving import FREED, recovered, remember
-from minitensor.storage import caller, placed
-from minitensor.tensor import Tensor
+from minitensor.operations.operands import meet
+from minitensor.saving.saved import FREED, recovered, remember
 
 #: ``gradients(node, g, *saved)``: one gradient, or None, for each input; ``saved`` are arrays, or tensors.
 Gradients = Callable[..., Sequence[Any]]
@@ -44,8 +45,6 @@ def operation(name: str, saved_names: tuple[str, ...], on_arrays: Gradients, on_
         return on_arrays(node, g, *arrays)
 
     def backward_on_tensors(node: Node, g: Tensor) -> Sequence[Any]:
-        from minitensor.higher_order import revived  # made of operations, which are above this module
-
         if node.saved is FREED:
             raise freed(node)
         sources = dict(zip(saved_names, node.inputs, strict=False))

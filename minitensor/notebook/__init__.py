@@ -2,7 +2,7 @@
 
     %load_ext minitensor.notebook
     from minitensor.notebook import check, predict, require, stage
-    from minitensor.notebook import allocator_map, meter, stride_explorer, timeline, what_fits
+    from minitensor.stage.figures import allocator_map, meter, stride_explorer, timeline, what_fits
 
 Nothing in the engine imports this package, and it needs IPython only when the extension is loaded.
 """
@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from minitensor.notebook import explain_html, stage
+from minitensor import stage
+from minitensor.notebook import explain_html
 from minitensor.notebook.exercise import check, require
 from minitensor.notebook.quiz import predict
 

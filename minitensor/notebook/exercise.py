@@ -33,7 +33,7 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.notebook.embed import page_assets, prose
+from minitensor.stage.embed import page_assets, prose
 
 Case = tuple | Callable[[], tuple]
 LONGEST = 300  # characters of a value in a report
@@ -71,7 +71,7 @@ class Report:
             f'<p><strong><span aria-hidden="true">{mark}</span> {word}</strong> '
             f"{prose(self._verdict())}</p>\n" + (f"<dl>{values}</dl>\n" if values else "") + "</div>"
         )
-        return {"text/plain": str(self), "text/html": page_assets("quiz.css") + page}
+        return {"text/plain": str(self), "text/html": page_assets("quiz.css", package="minitensor.notebook") + page}
 
     def _verdict(self) -> str:
         if self.passed:

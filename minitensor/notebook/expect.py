@@ -28,7 +28,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, cell_magic, magics_class, no_var_expand
 from IPython.display import display
 
-from minitensor.notebook.embed import page_assets
+from minitensor.stage.embed import page_assets
 
 USAGE = "%%expect_error ErrorType regular expression for its message (may be left out)"
 FRAMES = 4  # the innermost frames shown
@@ -48,7 +48,10 @@ class ExpectedError:
             f"<pre>{html.escape(self.frames)}\n"
             f'<span class="mt-message">{html.escape(self.message)}</span></pre></div>'
         )
-        return {"text/plain": f"{self.frames}\n{self.message}", "text/html": page_assets("quiz.css") + page}
+        return {
+            "text/plain": f"{self.frames}\n{self.message}",
+            "text/html": page_assets("quiz.css", package="minitensor.notebook") + page,
+        }
 
 
 @magics_class

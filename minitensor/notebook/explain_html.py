@@ -11,7 +11,7 @@ from typing import Any
 from minitensor.explaining.report import Report, Row
 from minitensor.explaining.text import details, summary, verdict, versions
 from minitensor.explaining.verdicts import Verdict
-from minitensor.notebook.embed import page_assets, prose
+from minitensor.stage.embed import page_assets, prose
 
 #: How a verdict is marked, besides its word: a sign, and the class that colours it.
 SIGNS = {
@@ -97,7 +97,10 @@ def _words(report: Report) -> str:
 
 
 def _mimebundle(report: Report, include: Any = None, exclude: Any = None) -> dict[str, str]:
-    return {"text/plain": str(report), "text/html": page_assets("quiz.css", "explain.css") + as_html(report)}
+    return {
+        "text/plain": str(report),
+        "text/html": page_assets("quiz.css", "explain.css", package="minitensor.notebook") + as_html(report),
+    }
 
 
 Report._repr_mimebundle_ = _mimebundle  # type: ignore[attr-defined]

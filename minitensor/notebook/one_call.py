@@ -10,8 +10,8 @@ from fractions import Fraction
 from typing import Any
 
 import minitensor as mt
+from minitensor.core.tensor import Tensor
 from minitensor.table import ROWS, Row
-from minitensor.tensor import Tensor
 
 #: The side of the square tensor that is measured: 1 MiB of float32, so that a node is nothing beside it.
 SIDE = 512

@@ -36,7 +36,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from minitensor.notebook.embed import page_assets, prose
+from minitensor.stage.embed import page_assets, prose
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Prediction:
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
         return {
             "text/plain": self._as_text(),
-            "text/html": page_assets("quiz.css", "quiz.js") + self._as_html(),
+            "text/html": page_assets("quiz.css", "quiz.js", package="minitensor.notebook") + self._as_html(),
         }
 
     def _as_text(self) -> str:

@@ -7,8 +7,11 @@ gradients of the few operations that are not in the derivative table.
 
 from __future__ import annotations
 
+import functools
+import importlib.util
 import inspect
 import json
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,11 +19,10 @@ from pathlib import Path
 from typing import Any
 
 import minitensor as mt
-from minitensor import differences
+from minitensor.core.tensor import Tensor
 from minitensor.explaining.needs import needs_of
-from minitensor.left_out import LEFT_OUT
 from minitensor.notebook.one_call import INTEGERS, changes, copies_held, row_of
-from minitensor.tensor import Tensor
+from minitensor.vocabulary.left_out import LEFT_OUT
 
 PLACES = {"paddle.Tensor": Tensor, "paddle": mt, "paddle.nn.functional": mt.nn.functional}
 SHORT = {"paddle.Tensor": "Tensor", "paddle": "paddle", "paddle.nn.functional": "F"}
@@ -117,7 +119,7 @@ def entries(facts: Path) -> list[Entry]:
             when=_when(name),
             paddle=paddle.get(name, "–"),
             torch=torch.get(name, "–"),
-            differs=tuple(number for number, each in numbered_differences() if name in each.operations),
+            differs=tuple(number for number, each in numbered_differences(facts) if name in each.operations),
         )
         for name, recorded in sorted(names.items())
         if name not in LEFT_OUT
@@ -206,9 +208,18 @@ def torch_copies(facts: Path) -> dict[str, str]:
 # ---------- tables, as Markdown ----------
 
 
-def numbered_differences() -> Iterator[tuple[int, differences.Group]]:
-    """The differences as the appendix numbers them, from 1."""
-    return enumerate(differences.groups(), 1)
+def numbered_differences(facts: Path) -> Iterator[tuple[int, Any]]:
+    """The groups of ``differences.py`` in the folder of the recorded facts, as the appendix numbers them, from 1."""
+    return enumerate(_differences(facts.resolve()).groups(), 1)
+
+
+@functools.cache
+def _differences(facts: Path) -> Any:
+    specification = importlib.util.spec_from_file_location("differences", facts / "differences.py")
+    module = importlib.util.module_from_spec(specification)  # type: ignore[arg-type]
+    sys.modules[specification.name] = module  # type: ignore[union-attr]
+    specification.loader.exec_module(module)  # type: ignore[union-attr]
+    return module
 
 
 def markdown(heads: Iterable[str], lines: Iterable[Iterable[str]]) -> str:
@@ -258,11 +269,11 @@ def left_out_table() -> str:
     return markdown(("Name", "Why, and what to use"), ((f"`{name}`", why + ".") for name, why in LEFT_OUT.items()))
 
 
-def differences_table() -> str:
+def differences_table(facts: Path) -> str:
     """What minitensor does in another way on purpose, and why."""
     heads = ("", "Operations", "What differs", "Recorded of", "Why")
     lines = (
         (str(number), each.operations_text, "; ".join(each.seen), ", ".join(each.frameworks), each.reason)
-        for number, each in numbered_differences()
+        for number, each in numbered_differences(facts)
     )
     return markdown(heads, lines)

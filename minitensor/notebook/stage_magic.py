@@ -21,10 +21,10 @@ from IPython.core.magic import Magics, cell_magic, magics_class, no_var_expand
 from IPython.display import display
 
 from minitensor.modes import POLICIES
-from minitensor.notebook.recording.hooks import awaits
-from minitensor.notebook.recording.record import LIMIT
-from minitensor.notebook.stage import Stage, checked_steps, run
-from minitensor.notebook.stage_compare import compare_parts
+from minitensor.stage.comparing import compare_parts
+from minitensor.stage.recording.hooks import awaits
+from minitensor.stage.recording.record import LIMIT
+from minitensor.stage.stages import Stage, checked_steps, run
 
 
 class NotTraced:

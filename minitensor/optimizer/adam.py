@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.core.tensor import Tensor
 from minitensor.optimizer.optimizer import Array, Optimizer, penalized
-from minitensor.tensor import Tensor
 
 
 class Adam(Optimizer):

@@ -12,14 +12,14 @@ from weakref import ref
 
 import numpy as np
 
+from minitensor.core.errors import not_writeable
+from minitensor.core.history import Leaf
+from minitensor.core.regions import writeable
+from minitensor.core.storage import caller, write_log
+from minitensor.core.tensor import Tensor
 from minitensor.device.arrays import gpu_of
-from minitensor.errors import not_writeable
 from minitensor.events import watch
-from minitensor.history import Leaf
-from minitensor.regions import writeable
-from minitensor.saving import after_write, before_write
-from minitensor.storage import caller, write_log
-from minitensor.tensor import Tensor
+from minitensor.saving.saved import after_write, before_write
 
 Array = Any
 

@@ -1,8 +1,8 @@
 """Rows of the derivative table as PyTorch's functions.
 
-The same text is generated from a row as for the engine's own operations (:mod:`minitensor.templates`), and compiled a
-second time with other names behind it: results are tensors of this vocabulary, errors are in PyTorch's words. So both
-vocabularies run the same code at the same cost, and neither has to ask which of them it is.
+The same text is generated from a row as for the engine's own operations (:mod:`minitensor.operations.templates`), and
+compiled a second time with other names behind it: results are tensors of this vocabulary, errors are in PyTorch's
+words. So both vocabularies run the same code at the same cost, and neither has to ask which of them it is.
 """
 
 from __future__ import annotations
@@ -16,16 +16,18 @@ from typing import Any
 
 import numpy as np
 
-from minitensor import generate, keeping
-from minitensor.higher_order import revived as engine_revived
-from minitensor.history import Node, Operation
+from minitensor.autograd.higher_order import revived as engine_revived
+from minitensor.autograd.rules.compiling import on_tensors
+from minitensor.core.history import Node, Operation
+from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.modes import modes
-from minitensor.redirecting import redirected
-from minitensor.rules import namespaces
-from minitensor.saving import Saved, is_right
+from minitensor.operations import compiling
+from minitensor.operations.rules import namespaces
+from minitensor.operations.templates import backward_name, backward_source, in_place_source, normal_source
+from minitensor.saving import keeping
+from minitensor.saving.redirecting import redirected
+from minitensor.saving.saved import Saved, is_right
 from minitensor.table import Row
-from minitensor.templates import backward_name, backward_source, in_place_source, normal_source
-from minitensor.tensor import Tensor as BaseTensor
 from minitensor.torch import operands, rules, variants, words
 from minitensor.torch.spelling import SPELLINGS, Spelling
 from minitensor.torch.tensor import Tensor
@@ -80,7 +82,7 @@ def into_out(op: str, out: Any, *given: Any, **named: Any) -> Any:
 
 
 ENGINE: dict[str, Any] = {
-    **generate.ENGINE,
+    **compiling.ENGINE,
     "Tensor": Tensor,
     "freed": words.freed,
     "recovered": words.recovered,
@@ -108,7 +110,7 @@ def _on_arrays() -> dict[str, Any]:
 
 @functools.cache
 def _on_tensors() -> dict[str, Any]:
-    return {**namespaces.on_tensors(), **rules.ON_TENSORS, **ENGINE, "revived": revived}
+    return {**on_tensors(), **rules.ON_TENSORS, **ENGINE, "revived": revived}
 
 
 def _compiled(name: str, source: str, namespace: dict[str, Any]) -> Callable[..., Any]:
@@ -215,7 +217,7 @@ def reflected(name: str) -> Callable[..., Any]:
     the same: what stands left of a tensor of this vocabulary may be a tensor of the engine's own.
     """
     spelling = FUNCTIONS._forms[name][0]
-    base = generate.FUNCTIONS[spelling.row.name]
+    base = compiling.FUNCTIONS[spelling.row.name]
 
     def engine_first(left: Any, right: Any) -> Any:
         return redirected(base, left, right)

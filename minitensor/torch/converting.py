@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.device.arrays import gpu_of
 from minitensor.dtypes import FLOATS
-from minitensor.tensor import Tensor as BaseTensor
 from minitensor.torch.compiling import FUNCTIONS as TABLE
 from minitensor.torch.dtypes import dtype_of
 from minitensor.torch.naming import need_tensor

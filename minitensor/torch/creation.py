@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from minitensor import creation as engine
-from minitensor import dlpack
+from minitensor.core.tensor import Tensor as BaseTensor
+from minitensor.creation import making as engine
 from minitensor.device.arrays import gpu_of, host_array
 from minitensor.device.places import current, device_named
 from minitensor.dtypes import FLOATS
 from minitensor.kernels.numbers import stored
-from minitensor.operands import NUMBERS
-from minitensor.sharing import borrowed, lent, plain
-from minitensor.tensor import Tensor as BaseTensor
+from minitensor.operations.operands import NUMBERS
+from minitensor.sharing import dlpack
+from minitensor.sharing.borrowing import borrowed, lent, plain
 from minitensor.torch.data import Unversioned, root
 from minitensor.torch.dtypes import BY_NUMPY, SCALAR_NAMES, dtype_of, engine_place, float32, int64
 from minitensor.torch.tensor import Tensor, as_kind

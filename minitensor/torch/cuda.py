@@ -9,7 +9,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from minitensor import moving
+from minitensor.creation import moving
 from minitensor.device import cuda as engine
 from minitensor.device.arrays import gpu_of
 from minitensor.device.places import device_named

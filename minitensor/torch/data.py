@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.core.history import Leaf
+from minitensor.core.storage import Storage
+from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.device.arrays import gpu_of
 from minitensor.dtypes import FLOATS
 from minitensor.events import watch
-from minitensor.history import Leaf
-from minitensor.sharing import lent
-from minitensor.storage import Storage
-from minitensor.tensor import Tensor as BaseTensor
+from minitensor.sharing.borrowing import lent
 from minitensor.torch.tensor import Tensor, as_kind
 
 

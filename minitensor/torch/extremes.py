@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.device.arrays import host_array, like
-from minitensor.tensor import Tensor as BaseTensor
 from minitensor.torch.compiling import FUNCTIONS as TABLE
 from minitensor.torch.naming import called, need_tensor, plain
 from minitensor.torch.tensor import Tensor, as_dim

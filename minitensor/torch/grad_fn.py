@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from minitensor.history import Node
+from minitensor.core.history import Node
 from minitensor.torch.grad_names import function_name
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from minitensor.history import Node
+    from minitensor.core.history import Node
 
 #: Where the name does not follow from the engine's name of the operation. Operations that are made for this vocabulary
 #: bear PyTorch's name already.

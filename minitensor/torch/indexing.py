@@ -10,19 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from minitensor import indexing as engine
+from minitensor.core.history import Operation, is_protected
+from minitensor.core.regions import writeable
+from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.dtypes import FLOATS
-from minitensor.history import Operation, is_protected
 from minitensor.modes import modes
-from minitensor.operands import NUMBERS
-from minitensor.parts import Pick
-from minitensor.regions import writeable
-from minitensor.tensor import Tensor as BaseTensor
+from minitensor.operations.operands import NUMBERS
 from minitensor.torch import views
 from minitensor.torch.creation import as_tensor
 from minitensor.torch.dtypes import SCALAR_NAMES
 from minitensor.torch.tensor import Tensor, as_kind
 from minitensor.torch.words import leaf_written, not_writeable, sizes_differ
+from minitensor.views import indexing as engine
+from minitensor.views.parts import Pick
 
 
 def _is_advanced(entry: Any) -> bool:

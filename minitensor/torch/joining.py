@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from minitensor import joining
-from minitensor.tensor import Tensor as BaseTensor
+from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.torch.compiling import FUNCTIONS as TABLE
 from minitensor.torch.naming import called
 from minitensor.torch.tensor import Tensor, as_dim, as_kind
+from minitensor.views import joining
 
 
 def _tensors(op: str, tensors: Any) -> list[Tensor]:

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.core.tensor import Tensor
 from minitensor.device.arrays import host_array, like
 from minitensor.dtypes import FLOATS
 from minitensor.kernels import elementwise, rounding
 from minitensor.kernels.numbers import number
-from minitensor.tensor import Tensor
 from minitensor.torch.generator import Generator, default_generator
 
 Array = np.ndarray

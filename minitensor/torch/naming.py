@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.core.history import Operation
+from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.device.arrays import gpu_of
-from minitensor.history import Operation
-from minitensor.tensor import Tensor as BaseTensor
 from minitensor.torch.tensor import Tensor
 
 

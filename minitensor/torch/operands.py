@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.core.history import Leaf, is_protected
+from minitensor.core.regions import overlaps_itself
+from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.device.arrays import gpu_of
 from minitensor.dtypes import FLOATS, promoted
-from minitensor.history import Leaf, is_protected
 from minitensor.kernels.numbers import stored_array
-from minitensor.operands import CONSTANT, NUMBERS, _constants, constant
-from minitensor.operands import cast as engine_cast
-from minitensor.regions import overlaps_itself
-from minitensor.tensor import Tensor as BaseTensor
+from minitensor.operations.operands import CONSTANT, NUMBERS, _constants, constant
+from minitensor.operations.operands import cast as engine_cast
 from minitensor.torch.dtypes import SCALAR_NAMES
 from minitensor.torch.tensor import as_kind
 from minitensor.torch.words import leaf_written, overlapping_target, result_does_not_fit

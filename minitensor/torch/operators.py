@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.device.arrays import as_array
-from minitensor.operands import NUMBERS
 from minitensor.operations import Method
-from minitensor.tensor import Tensor as BaseTensor
+from minitensor.operations.operands import NUMBERS
 from minitensor.torch.compiling import FUNCTIONS, reflected
 from minitensor.torch.tensor import Tensor
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from minitensor.tensor import Tensor as BaseTensor
+from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.torch.autograd import enable_grad, no_grad
 from minitensor.torch.creation import zeros_like
 from minitensor.torch.missing import missing_in

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from minitensor import parts as engine
+from minitensor.core.regions import overlaps_itself
+from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.device.arrays import restrided
-from minitensor.regions import overlaps_itself
-from minitensor.tensor import Tensor as BaseTensor
 from minitensor.torch.dtypes import SCALAR_NAMES
 from minitensor.torch.tensor import Tensor, as_dim, as_kind
 from minitensor.torch.views import EXPAND, SELECT, SLICE, SPLIT, SPLIT_SIZES, UNBIND, View, shown, sizes_of
+from minitensor.views import parts as engine
 
 
 def part_of(x: Tensor, index: Any, op: View) -> Tensor:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.tensor import Tensor as BaseTensor
+from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.torch.creation import like, placed, size_of
 from minitensor.torch.dtypes import dtype_of, float32, int64
 from minitensor.torch.generator import Generator, default_generator

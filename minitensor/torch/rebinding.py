@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from minitensor import rebinding as engine
-from minitensor.history import Leaf
-from minitensor.tensor import Tensor as BaseTensor
+from minitensor.core.history import Leaf
+from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.torch.creation import size_of
 from minitensor.torch.tensor import Tensor
+from minitensor.views import replacing as engine
 
 
 def resize_(input: Tensor, *sizes: Any) -> Tensor:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.tensor import Tensor
+from minitensor.core.tensor import Tensor
 
 
 def not_outside(x: np.ndarray, min: Any, max: Any) -> np.ndarray:

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from minitensor.history import Node
-from minitensor.operands import CONSTANT
-from minitensor.saving import FREED
+from minitensor.core.history import Node
+from minitensor.operations.operands import CONSTANT
+from minitensor.saving.saved import FREED
 from minitensor.table import ROWS, Row
 from minitensor.torch import kernels
 

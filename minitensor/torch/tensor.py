@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.core.history import Leaf
+from minitensor.core.storage import Storage
+from minitensor.core.tensor import Hook
+from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.device.arrays import gpu_of, host_array
 from minitensor.dtypes import FLOATS
-from minitensor.history import Leaf
 from minitensor.modes import modes
-from minitensor.storage import Storage
-from minitensor.tensor import Hook
-from minitensor.tensor import Tensor as BaseTensor
 from minitensor.torch import printing
 from minitensor.torch.dtypes import BY_NUMPY, Size, device, device_of, dtype
 from minitensor.torch.grad_fn import Function, look

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.device.arrays import host_array, like
-from minitensor.tensor import Tensor as BaseTensor
 from minitensor.torch.compiling import FUNCTIONS as TABLE
 from minitensor.torch.dtypes import dtype_of
 from minitensor.torch.naming import need_tensor, plain

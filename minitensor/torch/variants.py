@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.dtypes import FLOATS
 from minitensor.kernels.numbers import number
-from minitensor.redirecting import redirected
-from minitensor.tensor import Tensor as BaseTensor
+from minitensor.saving.redirecting import redirected
 from minitensor.torch.dtypes import SCALAR_NAMES, dtype_of
 from minitensor.torch.operands import cast
 

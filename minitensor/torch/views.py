@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from minitensor import parts, relaying
-from minitensor.history import Node, is_protected, new_node, repeated
+from minitensor.core.history import Node, is_protected, new_node, repeated
+from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.modes import modes
-from minitensor.tensor import Tensor as BaseTensor
 from minitensor.torch.tensor import Tensor, as_dim, as_kind
 from minitensor.torch.words import leaf_written
-from minitensor.views import Relaying, relaid, view_of
+from minitensor.views import parts, reshaping
+from minitensor.views.viewing import Relaying, relaid, view_of
 
 
 class View(Relaying):
@@ -32,11 +32,11 @@ class View(Relaying):
 
 
 def _same_order(name: str, torch_name: str = "") -> View:
-    return View(name, relaying.RESHAPE.forward, relaying.RESHAPE.backward, torch_name)
+    return View(name, reshaping.RESHAPE.forward, reshaping.RESHAPE.backward, torch_name)
 
 
 def _other_order(name: str, torch_name: str = "") -> View:
-    return View(name, relaying.TRANSPOSE.forward, relaying.TRANSPOSE.backward, torch_name)
+    return View(name, reshaping.TRANSPOSE.forward, reshaping.TRANSPOSE.backward, torch_name)
 
 
 def _part(name: str, torch_name: str = "") -> View:

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minitensor import errors
+from minitensor.core import errors
+from minitensor.core.regions import overlaps_itself, read_only, writeable
+from minitensor.core.storage import write_that_made
 from minitensor.device.arrays import gpu_of
 from minitensor.events import telling
-from minitensor.regions import overlaps_itself, read_only, writeable
-from minitensor.saving import Saved, is_right
-from minitensor.saving import recovered as engine_recovered
-from minitensor.storage import write_that_made
+from minitensor.saving.saved import Saved, is_right
+from minitensor.saving.saved import recovered as engine_recovered
 from minitensor.torch.dtypes import SCALAR_NAMES
 from minitensor.torch.grad_names import function_name, operation_name
 
 if TYPE_CHECKING:
-    from minitensor.history import Node
-    from minitensor.storage import Storage
+    from minitensor.core.history import Node
+    from minitensor.core.storage import Storage
 
 # ---------- refused before anything is written ----------
 

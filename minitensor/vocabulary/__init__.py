@@ -10,7 +10,7 @@ import importlib
 
 #: Where the names are defined that ``minitensor`` loads when they are first looked up.
 _DEFINED = {
-    "minitensor.foreign_writes": ("check_foreign_writes",),
+    "minitensor.sharing.foreign_writes": ("check_foreign_writes",),
     "minitensor.nn.parameter": ("ParamAttr", "create_parameter"),
     "minitensor.vocabulary.making": ("assign", "empty", "empty_like", "eye", "linspace", "randint", "randperm"),
     "minitensor.vocabulary.modes": ("disable_static", "enable_static", "in_dynamic_mode", "set_grad_enabled"),

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.core.storage import log_write
+from minitensor.core.tensor import Tensor
 from minitensor.device.arrays import as_array
 from minitensor.kernels.reducing import axes, reduce_arguments
-from minitensor.operands import as_operands
-from minitensor.storage import log_write
-from minitensor.tensor import Tensor
-from minitensor.views import as_axis, need_tensor
+from minitensor.operations.operands import as_operands
+from minitensor.views.viewing import as_axis, need_tensor
 
 
 def is_tensor(x: Any) -> bool:

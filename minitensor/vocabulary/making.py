@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.creation import as_shape, made_here, to_tensor, zeros, zeros_like
+from minitensor.core.tensor import Tensor
+from minitensor.creation.making import as_shape, made_here, to_tensor, zeros, zeros_like
 from minitensor.dtypes import dtype_of, float32
-from minitensor.indexing import store_at
 from minitensor.kernels.numbers import stored_array
 from minitensor.randomness import source
-from minitensor.tensor import Tensor
-from minitensor.views import need_tensor, whole
+from minitensor.views.indexing import store_at
+from minitensor.views.viewing import need_tensor, whole
 
 
 def assign(x: Any, output: Tensor | None = None) -> Tensor:

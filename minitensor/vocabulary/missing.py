@@ -27,7 +27,7 @@ def missing(module: str, name: str, known: Iterable[str]) -> AttributeError:
 
 
 def _hint(name: str, known: Iterable[str]) -> str:
-    from minitensor.tensor import Tensor
+    from minitensor.core.tensor import Tensor
     from minitensor.vocabulary.nearest import nearest, twin_of
 
     if name in NOT_HERE:

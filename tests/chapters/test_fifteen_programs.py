@@ -15,8 +15,8 @@ import pytest
 
 from minitensor.device.places import current
 from minitensor.notebook.quiz import Prediction
-from minitensor.notebook.recording import record
-from minitensor.notebook.stage import Stage
+from minitensor.stage.recording import record
+from minitensor.stage.stages import Stage
 from tests.chapters.chapter import FOLDER, Chapter
 from tests.notebook.replay import Memory
 

@@ -10,11 +10,11 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 
-from minitensor.notebook.embed import asset
-from minitensor.notebook.picture import _PARTS
-from minitensor.notebook.recording.record import LIMIT
-from minitensor.notebook.stage import Stage
 from minitensor.notebook.stage_magic import _options
+from minitensor.stage.embed import asset
+from minitensor.stage.picture import _PARTS
+from minitensor.stage.recording.record import LIMIT
+from minitensor.stage.stages import Stage
 from tests.chapters.chapter import FOLDER, Chapter
 
 PAGE = Chapter.read("how_to_read_the_stage")

@@ -1,7 +1,7 @@
 """Every operation does what Paddle 2.6.2, Paddle 3.3.1 and PyTorch 2.13.0 were recorded to do.
 
 The recordings and how they were made are in facts/goldens. Where minitensor differs on purpose,
-:mod:`minitensor.differences` says so and why; an entry there that no longer makes a difference fails, too.
+``facts/differences.py`` says so and why; an entry there that no longer makes a difference fails, too.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import cache
 
 import pytest
 
-from minitensor.differences import DIFFERENCES, EVERY, Difference, reason
+from facts.differences import DIFFERENCES, EVERY, Difference, reason
 from tests.conformance.goldens import ALL, CASES, FACTS, GIVEN, Case, compared, differences
 
 # ---- every case ------------------------------------------------------------------------------------------------------

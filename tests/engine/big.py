@@ -8,8 +8,8 @@ from contextlib import contextmanager
 import numpy as np
 
 import minitensor as mt
-from minitensor.chunks import large
 from minitensor.device.reuse import kept
+from minitensor.kernels.chunks import large
 
 #: Elements along a side: a matrix of float32 has 16 KiB, and 16 chunks of several steps.
 SIDE = 64

@@ -13,7 +13,7 @@ import pytest
 
 import minitensor as mt
 from minitensor.device.arrays import host_array
-from minitensor.saving import Lost, Preserved, is_right, recovered
+from minitensor.saving.saved import Lost, Preserved, is_right, recovered
 from tests.engine.memory import allocated
 
 SEED = int(os.environ.get("MINITENSOR_SEED", "0"))

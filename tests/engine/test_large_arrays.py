@@ -11,7 +11,7 @@ import pytest
 import minitensor as mt
 from minitensor.kernels import activations, indexed
 from minitensor.nn import functional as F
-from minitensor.rules import on_arrays
+from minitensor.operations.rules import on_arrays
 
 RNG = np.random.default_rng(0)
 FLOATS = (np.float32, np.float64)

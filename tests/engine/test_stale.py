@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import minitensor as mt
-from minitensor import indexing
-from minitensor.generate import _namespaces
+from minitensor.operations.compiling import _namespaces
+from minitensor.views import indexing
 from tests.engine.differences import leaf
 
 STALE = "modified by an inplace operation"

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import minitensor as mt
-from minitensor import chunks
-from minitensor.chunks import BY_ELEMENT, in_chunks, large
+from minitensor.kernels import chunks
+from minitensor.kernels.chunks import BY_ELEMENT, in_chunks, large
 from minitensor.operations import FUNCTIONS
 from minitensor.table import ROWS
 from tests.engine.big import SIDE, bits, low_limits, matrix, off, spoil

@@ -8,7 +8,7 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 import minitensor as mt
-from minitensor.notebook.recording import record
+from minitensor.stage.recording import record
 
 
 @pytest.fixture(autouse=True)

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 import minitensor as mt
+from minitensor.core.history import Leaf, Node, peek
+from minitensor.core.regions import address
+from minitensor.core.storage import Storage
 from minitensor.device.arrays import host_array, restrided
 from minitensor.device.counters import cpu_meter
-from minitensor.history import Leaf, Node, peek
-from minitensor.notebook.recording.recorder import Recorder
-from minitensor.operands import CONSTANT
-from minitensor.regions import address
-from minitensor.saving import FREED, Lost, Preserved, is_right
-from minitensor.storage import Storage
+from minitensor.operations.operands import CONSTANT
+from minitensor.saving.saved import FREED, Lost, Preserved, is_right
+from minitensor.stage.recording.recorder import Recorder
 
 
 @contextmanager
@@ -97,7 +97,7 @@ def reachable(tensors: list[mt.Tensor]) -> set[Node]:
 
 def differences(told: Any, seen: dict[str, Any]) -> Iterator[str]:
     """Where a replayed trace (``replay.Memory``) and what was seen disagree."""
-    from minitensor.notebook.recording.cells import SMALL, text_of
+    from minitensor.stage.recording.cells import SMALL, text_of
 
     if not seen:
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import minitensor as mt
-from minitensor.notebook.recording.cells import SMALL, text_of
+from minitensor.stage.recording.cells import SMALL, text_of
 
 
 class Memory:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html.parser
 
-from minitensor.notebook import stage
+from minitensor import stage
 
 
 def says(shown: stage.Stage) -> list[str]:

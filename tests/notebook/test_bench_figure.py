@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from minitensor.notebook import bench_figure, figures
+from minitensor.stage.figures import bench_figure, paper
 
 pytest.importorskip("matplotlib")
 
@@ -78,7 +78,7 @@ def test_ratios_are_those_to_one_library_and_targets_are_marked(record):
     (axes,) = bench_figure.dispatch(record).axes
     assert [label.get_text() for label in axes.get_yticklabels()] == ["add", "add_", "reshape"]
     assert widths(axes) == [0.5, 0.75, 0.35]
-    red = [line.get_xdata()[0] for line in axes.lines if line.get_color() == figures.tokens()["red"]]
+    red = [line.get_xdata()[0] for line in axes.lines if line.get_color() == paper.tokens()["red"]]
     assert red == [0.8, 0.4]
 
 

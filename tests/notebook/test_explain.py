@@ -11,10 +11,10 @@ import pytest
 
 import minitensor as mt
 import minitensor.explaining
+from minitensor import stage
 from minitensor.explaining import Report, Verdict
-from minitensor.notebook import stage
-from minitensor.notebook.embed import asset
 from minitensor.notebook.explain_html import SIGNS, as_html
+from minitensor.stage.embed import asset
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -143,7 +143,7 @@ def test_a_notebook_gets_a_table_and_a_terminal_text(monkeypatch):
 
 def test_a_page_gets_its_style_once(monkeypatch):
     monkeypatch.delenv("MINITENSOR_BOOK", raising=False)
-    monkeypatch.setattr("minitensor.notebook.embed._carriers", {})
+    monkeypatch.setattr("minitensor.stage.embed._carriers", {})
     report = mt.explain(program, catch=True)
     assert ".mt-report" in report._repr_mimebundle_()["text/html"]
     assert "<style>" not in report._repr_mimebundle_()["text/html"]
@@ -187,9 +187,10 @@ def page(open_page) -> Page:
     report = mt.explain(program, catch=True)
     tables = as_html(report) * 2 + as_html(mt.explain(lambda: None))
     page = open_page(width=1280)
+    styles = "".join(asset(name, "minitensor.notebook") for name in ("quiz.css", "explain.css"))
     page.set_content(
-        f"<!doctype html><html lang='en'><head><title>Reports</title><style>{asset('quiz.css')}{asset('explain.css')}"
-        f"</style></head><body><main><h1>Reports</h1>{tables}</main></body></html>"
+        f"<!doctype html><html lang='en'><head><title>Reports</title><style>{styles}</style></head>"
+        f"<body><main><h1>Reports</h1>{tables}</main></body></html>"
     )
     return page
 

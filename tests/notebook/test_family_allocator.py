@@ -12,8 +12,9 @@ from minitensor import memory
 from minitensor.device.allocator import CachingAllocator
 from minitensor.device.memory_error import OutOfMemoryError
 from minitensor.device.memory_log import MemoryLog
-from minitensor.notebook import allocator_map, element
-from minitensor.notebook.memory_events import bytes_shown
+from minitensor.stage import element
+from minitensor.stage.figures import allocator_map
+from minitensor.stage.memory_events import bytes_shown
 
 
 def random_log(seed, profile, limit=100_000, steps=60):

@@ -15,7 +15,8 @@ import minitensor as mt
 from minitensor import memory
 from minitensor.device.allocator import CachingAllocator
 from minitensor.device.memory_log import MemoryEvent, MemoryLog
-from minitensor.notebook import allocator_map, element, embed, memory_events, timeline
+from minitensor.stage import element, embed, memory_events
+from minitensor.stage.figures import allocator_map, timeline
 from tests.stage import family
 
 FOLDER = Path(memory_events.__file__).parent

@@ -8,7 +8,8 @@ import pytest
 import minitensor as mt
 from minitensor import memory
 from minitensor.device.allocator import CachingAllocator
-from minitensor.notebook import allocation_law, element, stride_explorer, what_fits
+from minitensor.stage import element
+from minitensor.stage.figures import allocation_law, stride_explorer, what_fits
 from tests.stage import family
 
 # ---------- the stride explorer ----------

@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 
 import minitensor as mt
-from minitensor.notebook import meter
+from minitensor.stage.figures import meter
 
 
 @pytest.fixture(autouse=True)

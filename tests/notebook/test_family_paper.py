@@ -6,7 +6,8 @@ import io
 
 import pytest
 
-from minitensor.notebook import figures, memory_events
+from minitensor.stage import memory_events
+from minitensor.stage.figures import paper
 from tests.stage import family
 
 pytest.importorskip("matplotlib")
@@ -24,7 +25,7 @@ def stack_of(axes):
 
 def test_the_stack_adds_up_to_what_was_allocated():
     log = family.log_of("normal")
-    axes = figures.timeline({"normal": log, "in place": family.log_of("in place")}).axes[0]
+    axes = paper.timeline({"normal": log, "in place": family.log_of("in place")}).axes[0]
     run = memory_events.told(memory_events.events_of(log), names := {})
     bands = stack_of(axes)
     assert list(bands) == ["x", "w", "h", "h2", "r", "(relu gradient)", "w.grad", "2 others"]
@@ -37,14 +38,14 @@ def test_the_stack_adds_up_to_what_was_allocated():
 
 
 def test_no_two_names_look_alike_without_colour():
-    looks = [figures._look(number, "x") for number in range(8)]
+    looks = [paper._look(number, "x") for number in range(8)]
     assert len({look["hatch"] for look in looks}) == 8
-    tokens = figures.tokens()
+    tokens = paper.tokens()
     assert {look["facecolor"] for look in looks} == {tokens[f"t{n}"] for n in (1, 2, 3, 4)}
 
 
 def test_bars_have_their_bytes_and_what_does_not_fit_is_said():
-    axes = figures.bars({"normal": 134_217_728, "in place": 67_108_864}, capacity=100 << 20).axes[0]
+    axes = paper.bars({"normal": 134_217_728, "in place": 67_108_864}, capacity=100 << 20).axes[0]
     assert [bar.get_width() for bar in axes.patches] == [134_217_728, 67_108_864]
     assert [text.get_text() for text in axes.texts] == [
         "128.0 MiB × does not fit",
@@ -54,22 +55,22 @@ def test_bars_have_their_bytes_and_what_does_not_fit_is_said():
 
 
 def test_names_are_written_as_they_are():
-    figure = figures.bars({"_$x^2$_": 5, r"\frac": 7})
+    figure = paper.bars({"_$x^2$_": 5, r"\frac": 7})
     figure.savefig(io.BytesIO(), format="svg")
     assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["\u200b_\\$x^2\\$_", r"\frac"]
 
 
 @pytest.mark.parametrize("top", [1, 36, 999, 1024, 70_000, 99_999, 100_000, 400_000_000, 1 << 41])
 def test_an_axis_has_round_numbers(top):
-    axes = figures.bars({"a": top}).axes[0]
+    axes = paper.bars({"a": top}).axes[0]
     ticks = [tick for tick in axes.get_xticks() if tick]
     assert 1 <= len(ticks) <= 5 and max(ticks) <= top
 
 
 def test_what_can_not_be_drawn_is_refused():
     with pytest.raises(ValueError, match="at least one label"):
-        figures.bars({})
+        paper.bars({})
     with pytest.raises(ValueError, match="0 or more"):
-        figures.bars({"a": -1})
+        paper.bars({"a": -1})
     with pytest.raises(ValueError, match="there is no run 'c'; the runs are 'a'"):
-        figures.timeline({"a": family.log_of("normal")}, run="c")
+        paper.timeline({"a": family.log_of("normal")}, run="c")

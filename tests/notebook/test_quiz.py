@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from minitensor.notebook import embed, predict
-from minitensor.notebook.embed import page_assets, prose
+from minitensor.notebook import predict
+from minitensor.stage import embed
+from minitensor.stage.embed import page_assets, prose
 
 ROOT = Path(__file__).parents[2]
+NOTEBOOK = "minitensor.notebook"
 QUESTION = dict(
     question="`y = x`, then `y.add_(1)`. Is $5 < $6 <b>bold</b>?",
     options=["`[1.0, 1.0]`", "`[2.0, 2.0]`", "two lines\n<script>document.title = 'run'</script>"],
@@ -85,17 +87,23 @@ def test_the_first_output_of_a_session_carries_the_assets_and_the_next_does_not(
 def test_a_cell_that_carried_the_assets_carries_them_when_it_runs_again(monkeypatch):
     runs = iter([("cell a", 1), ("cell a", 1), ("cell b", 2), ("cell a", 3), ("cell b", 4)])
     monkeypatch.setattr(embed, "_current_run", lambda: next(runs))
-    assert [bool(page_assets("quiz.css")) for _ in range(5)] == [True, False, False, True, False]
+    assert [bool(page_assets("quiz.css", package=NOTEBOOK)) for _ in range(5)] == [
+        True,
+        False,
+        False,
+        True,
+        False,
+    ]
 
 
 def test_inside_the_book_nothing_is_carried(monkeypatch):
     monkeypatch.setenv("MINITENSOR_BOOK", "1")
-    assert page_assets("quiz.css", "quiz.js") == ""
+    assert page_assets("quiz.css", "quiz.js", package=NOTEBOOK) == ""
 
 
 def test_in_colab_every_output_carries_the_assets(monkeypatch):
     monkeypatch.setitem(sys.modules, "google.colab", object())
-    assert page_assets("quiz.js") and page_assets("quiz.js")
+    assert page_assets("quiz.js", package=NOTEBOOK) and page_assets("quiz.js", package=NOTEBOOK)
 
 
 def test_an_import_needs_no_ipython_and_the_engine_no_notebook():

@@ -14,8 +14,8 @@ import pytest
 import minitensor as mt
 from minitensor.device.counters import cpu_meter
 from minitensor.events import listening
-from minitensor.notebook.recording import record
-from minitensor.notebook.validation import problems
+from minitensor.stage.recording import record
+from minitensor.stage.validation import problems
 from tests.notebook import fuzz, probe
 from tests.notebook.programs import PROGRAMS
 from tests.notebook.replay import Memory

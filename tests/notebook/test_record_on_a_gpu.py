@@ -9,11 +9,11 @@ from collections.abc import Iterator
 import pytest
 
 import minitensor as mt
+from minitensor import stage
 from minitensor.device.places import current
 from minitensor.events import listening
-from minitensor.notebook import stage
-from minitensor.notebook.recording import record
-from minitensor.notebook.validation import problems
+from minitensor.stage.recording import record
+from minitensor.stage.validation import problems
 from tests.notebook.programs import PROGRAMS
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 import minitensor as mt
-from minitensor import differences
-from minitensor.left_out import LEFT_OUT
+from facts import differences
 from minitensor.notebook import one_call
 from minitensor.notebook import reference_tables as tables
+from minitensor.vocabulary.left_out import LEFT_OUT
 
 ROOT = Path(__file__).parents[2]
 FACTS = ROOT / "facts"
@@ -108,7 +108,7 @@ def test_changes_are_those_of_one_call():
 
 def test_every_table_has_as_many_cells_in_each_line(entries):
     made = [tables.in_place_table(entries), tables.changes_table([entry(entries, "cast_")])]
-    made += [tables.short_table(entries), tables.left_out_table(), tables.differences_table()]
+    made += [tables.short_table(entries), tables.left_out_table(), tables.differences_table(ROOT / "facts")]
     for table in made:
         bars = {len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}
         assert len(bars) == 1
@@ -119,18 +119,22 @@ def test_a_bar_in_a_cell_does_not_end_it():
 
 
 def test_the_differences_are_those_of_the_list():
-    table = tables.differences_table()
+    table = tables.differences_table(ROOT / "facts")
     assert {each.reason for each in differences.DIFFERENCES} == {
         line.rsplit(" | ", 1)[1].removesuffix(" |") for line in table.splitlines()[2:]
     }
 
 
 def test_a_line_names_the_differences_that_cover_it(entries):
-    groups = dict(tables.numbered_differences())
+    groups = dict(tables.numbered_differences(ROOT / "facts"))
     assert all("`square_`" in groups[number].operations_text for number in entry(entries, "square_").differs)
     assert entry(entries, "square_").differs and not entry(entries, "sin_").differs
 
 
 def test_the_numbers_that_hold_for_nearly_every_operation_are_those_the_page_names():
-    every = [str(number) for number, each in tables.numbered_differences() if each.operations == differences.EVERY]
+    every = [
+        str(number)
+        for number, each in tables.numbered_differences(ROOT / "facts")
+        if each.operations == differences.EVERY
+    ]
     assert f"Numbers {', '.join(every[:-1])} and {every[-1]} hold for nearly every operation" in PAGE.read_text()

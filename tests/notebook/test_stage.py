@@ -10,12 +10,13 @@ import nbformat
 import pytest
 
 import minitensor as mt
+from minitensor import stage
 from minitensor.device.counters import cpu_meter
 from minitensor.events import watch
-from minitensor.notebook import embed, picture, stage
-from minitensor.notebook.recording import hooks
-from minitensor.notebook.recording.record import LIMIT
-from minitensor.notebook.validation import problems
+from minitensor.stage import embed, picture
+from minitensor.stage.recording import hooks
+from minitensor.stage.recording.record import LIMIT
+from minitensor.stage.validation import problems
 from tests.notebook.programs import PROGRAMS
 from tests.notebook.stages import hostile_stage, says
 

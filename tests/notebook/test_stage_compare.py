@@ -8,11 +8,11 @@ import re
 import pytest
 
 import minitensor as mt
+from minitensor import stage
 from minitensor.events import watch
 from minitensor.explaining import Verdict
-from minitensor.notebook import stage
-from minitensor.notebook.recording import record
-from minitensor.notebook.validation import problems
+from minitensor.stage.recording import record
+from minitensor.stage.validation import problems
 from tests.notebook.programs import PROGRAMS
 
 

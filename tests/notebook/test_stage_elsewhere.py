@@ -12,7 +12,8 @@ import types
 
 import pytest
 
-from minitensor.notebook import embed, stage
+from minitensor import stage
+from minitensor.stage import embed
 
 # A notebook's page under VS Code's strictest setting: nothing from anywhere, scripts and styles in the page only.
 POLICY = (

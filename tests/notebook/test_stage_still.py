@@ -8,8 +8,9 @@ import re
 
 import pytest
 
-from minitensor.notebook import embed, picture, stage, stage_still
-from minitensor.notebook.validation import problems
+from minitensor import stage
+from minitensor.stage import embed, picture, still
+from minitensor.stage.validation import problems
 from tests.notebook.stages import HOSTILE, Page, hostile_comparison, hostile_stage
 
 THREE = {
@@ -49,9 +50,7 @@ def test_the_fallback_holds_a_picture_of_a_telling_step():
     shown = stage.record(
         "x = mt.to_tensor([1., 2.], stop_gradient=False)\na = x * 1\ny = a * a\na.add_(1)\ny.backward()"
     )
-    assert (
-        stage_still.telling_step(shown.data["variants"][0]) >= 3
-    )  # the write that makes the saved tensor stale, or later
+    assert still.telling_step(shown.data["variants"][0]) >= 3  # the write that makes the saved tensor stale, or later
     page = Page(stage.as_html(shown.data))
     assert [tag for tag, _ in page.tags].count("svg") == 1
 
@@ -109,7 +108,7 @@ def test_the_same_table_stands_in_the_text():
 
 def test_variants_of_the_same_size_are_called_so():
     data = stage.compare({"a": "x = mt.ones([1])", "b": "x = mt.zeros([1])"}).data
-    assert stage_still.difference(data) == "After the last step, against a: b allocates the same."
+    assert still.difference(data) == "After the last step, against a: b allocates the same."
 
 
 def test_no_line_is_empty_so_that_markdown_keeps_the_html_together():

@@ -10,7 +10,8 @@ import minitensor as mt
 from minitensor.device.allocator import CachingAllocator
 from minitensor.device.memory_error import OutOfMemoryError
 from minitensor.device.memory_log import MemoryLog
-from minitensor.notebook import allocator_map, element, meter, stride_explorer, timeline, what_fits
+from minitensor.stage import element
+from minitensor.stage.figures import allocator_map, meter, stride_explorer, timeline, what_fits
 
 PROBES = "\n".join((Path(__file__).parent / name).read_text(encoding="utf-8") for name in ("probes.js", "family.js"))
 KIB = 1 << 10

@@ -7,7 +7,7 @@ import json
 import re
 from pathlib import Path
 
-from minitensor.notebook.picture import script_source
+from minitensor.stage.picture import script_source
 
 FOLDER = Path(__file__).parent / "traces"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.json"))

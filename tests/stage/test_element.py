@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from minitensor.notebook import picture
+from minitensor.stage import picture
 from tests.stage import pages
 
 STEP = "host().at.step"

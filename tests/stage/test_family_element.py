@@ -7,7 +7,7 @@ import re
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from minitensor.notebook import element
+from minitensor.stage import element
 from tests.stage import family
 
 AXE = {"rules": {"label-content-name-mismatch": {"enabled": True}}, "resultTypes": ["violations"], "preload": False}

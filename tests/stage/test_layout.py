@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from minitensor.notebook import stage
+from minitensor import stage
 from tests.notebook import fuzz
 from tests.notebook.programs import PROGRAMS
 from tests.stage import pages

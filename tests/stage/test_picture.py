@@ -11,7 +11,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from minitensor.notebook import picture, stage
+from minitensor import stage
+from minitensor.stage import picture
 from tests.stage import drawing, pages
 
 SVG = "{http://www.w3.org/2000/svg}"

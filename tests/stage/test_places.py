@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from minitensor.notebook import picture
+from minitensor.stage import picture
 from tests.stage import drawing, pages
 
 # In these at most ten storages are there at once: each has a place of its own for the whole trace.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from minitensor.notebook import picture, stage
+from minitensor import stage
+from minitensor.stage import picture
 from tests.stage import pages
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from minitensor import backward as engine
-from minitensor.tensor import Tensor as BaseTensor
+from minitensor.autograd import gradients as engine
+from minitensor.autograd.backward_pass import propagate, waiting
+from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.torch.autograd.anomaly import searching
 from minitensor.torch.tensor import Tensor, as_kind
-from minitensor.walk import propagate, waiting
 
 
 def _start(x: Any, gradient: Any, i: int) -> engine.Start:

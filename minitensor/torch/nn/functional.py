@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from minitensor.tensor import Tensor as BaseTensor
+from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.torch.compiling import FUNCTIONS
 from minitensor.torch.missing import missing_in
 from minitensor.torch.naming import called, need_tensor

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from minitensor.tensor import Tensor as BaseTensor
+from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.torch.autograd import no_grad
 from minitensor.torch.missing import missing
 from minitensor.torch.nn.parameter import Parameter

@@ -4,7 +4,7 @@ from functools import partial
 
 from ..mutation import mutation
 
-chunks = partial(mutation, "chunks.py")
+chunks = partial(mutation, "kernels/chunks.py")
 reuse = partial(mutation, "device/reuse.py")
 threads = partial(mutation, "device/threads.py")
 

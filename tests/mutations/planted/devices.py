@@ -6,8 +6,8 @@ from ..mutation import mutation
 
 simulated = partial(mutation, "device/simulated.py")
 places = partial(mutation, "device/places.py")
-moving = partial(mutation, "moving.py")
-storage = partial(mutation, "storage.py")
+moving = partial(mutation, "creation/moving.py")
+storage = partial(mutation, "core/storage.py")
 
 simulated(
     "dead-device-array-keeps-its-block",
@@ -123,7 +123,7 @@ storage(
     "devices::test_what_lies_on_a_gpu_is_not_counted_on_the_host",
 )  # fmt: skip
 mutation(
-    "walk.py",
+    "autograd/backward_pass.py",
     "device-gradient-on-its-way-counted-on-the-host",
     "A gradient on its way that lies on a GPU is counted on the host, too.",
     "size = 0 if gpu_of(array) is not None else getattr(",
@@ -131,7 +131,7 @@ mutation(
     "devices::test_what_lies_on_a_gpu_is_not_counted_on_the_host",
 )  # fmt: skip
 mutation(
-    "operands.py",
+    "operations/operands.py",
     "overlapping-device-target-is-written",
     "On a GPU, which has no read-only arrays, a tensor whose elements share memory is written.",
     "    if not writeable(a):",
@@ -139,7 +139,7 @@ mutation(
     "all_or_nothing::test_a_tensor_whose_elements_share_memory_is_not_written",
 )  # fmt: skip
 mutation(
-    "regions.py",
+    "core/regions.py",
     "lent-device-memory-may-be-written",
     "What is lent to be read may be written on a GPU.",
     " and not (_lent and id(owner_of(array)) in _lent)",
@@ -147,7 +147,7 @@ mutation(
     "py_layer::test_a_saved_tensor_is_not_written_by_backward",
 )  # fmt: skip
 mutation(
-    "regions.py",
+    "core/regions.py",
     "lent-twice-taken-back-once",
     "Memory of a GPU that is lent twice may be written when the first takes it back.",
     "    _lent[key] -= 1\n    if _lent[key] == 0:\n        del _lent[key]",
@@ -155,7 +155,7 @@ mutation(
     "py_layer::test_a_saved_tensor_stays_protected_when_a_layer_inside_backward_is_done_with_it",
 )  # fmt: skip
 mutation(
-    "patches.py",
+    "saving/patches.py",
     "preserved-cells-picked-by-a-host-mask",
     "What was preserved is put back into an array of a GPU by a mask of the host.",
     "        array[like(hit, array)] = self.values",
@@ -163,7 +163,7 @@ mutation(
     "copy_on_write::test_a_write_to_the_whole_preserves_what_the_saver_sees",
 )  # fmt: skip
 mutation(
-    "cells.py",
+    "saving/cells.py",
     "cells-copied-from-the-start-of-their-stretch",
     "Scattered cells of a GPU's storage are preserved with what lies elsewhere.",
     "else stretch[like(self.numbers() - self.begin, stretch)]",

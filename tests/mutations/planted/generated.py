@@ -4,7 +4,7 @@ from functools import partial
 
 from ..mutation import mutation
 
-templates = partial(mutation, "templates.py")
+templates = partial(mutation, "operations/templates.py")
 
 templates(
     "in-place-op-makes-no-version",
@@ -159,7 +159,7 @@ templates(
     "operations::test_the_gradient_is_right_when_only_one_operand_wants_it",
 )  # fmt: skip
 mutation(
-    "generate.py",
+    "operations/compiling.py",
     "in-place-backward-is-that-of-the-normal-op",
     "An in-place operation that saves marks is given the backward that unpacks operands.",
     "form = in_place and row.in_place_differs",

@@ -4,9 +4,9 @@ from functools import partial
 
 from ..mutation import mutation
 
-backward = partial(mutation, "backward.py")
-walk = partial(mutation, "walk.py")
-second = partial(mutation, "higher_order.py")
+backward = partial(mutation, "autograd/gradients.py")
+walk = partial(mutation, "autograd/backward_pass.py")
+second = partial(mutation, "autograd/higher_order.py")
 
 walk(
     "gradients-added-in-shared-memory",

@@ -4,8 +4,8 @@ from functools import partial
 
 from ..mutation import mutation
 
-storage = partial(mutation, "storage.py")
-history = partial(mutation, "history.py")
+storage = partial(mutation, "core/storage.py")
+history = partial(mutation, "core/history.py")
 
 storage(
     "storage-not-uncounted",

@@ -6,7 +6,7 @@ from ..mutation import mutation
 
 context = partial(mutation, "autograd/context.py")
 layer = partial(mutation, "autograd/py_layer.py")
-rebinding = partial(mutation, "rebinding.py")
+rebinding = partial(mutation, "views/replacing.py")
 
 context(
     "layer-writes-a-leaf",
@@ -87,7 +87,7 @@ rebinding(
     "rebinding::test_a_cast_view_leaves_its_family_and_the_family_its_history",
 )  # fmt: skip
 mutation(
-    "backward.py",
+    "autograd/gradients.py",
     "one-root-counts-once",
     "backward from one tensor given twice counts it once.",
     "_array(roots[node] + g)",

@@ -49,7 +49,7 @@ mutation(
     LARGE,
 )
 mutation(
-    "rules/on_arrays.py",
+    "operations/rules/on_arrays.py",
     "selection-of-the-others",
     "By bits, 0 is selected where the other number should be.",
     "np.multiply(array.view(bits), np.logical_not(condition), out=chosen)",

@@ -6,8 +6,8 @@ from ..mutation import mutation
 
 arithmetic = partial(mutation, "table/arithmetic.py")
 functions = partial(mutation, "table/functions.py")
-on_arrays = partial(mutation, "rules/on_arrays.py")
-on_tensors = partial(mutation, "rules/on_tensors.py")
+on_arrays = partial(mutation, "operations/rules/on_arrays.py")
+on_tensors = partial(mutation, "autograd/rules/on_tensors.py")
 
 functions(
     "sine-saves-its-output",
@@ -170,7 +170,7 @@ on_tensors(
     "infinite::test_nothing_undefined_gets_past_what_a_normal_operation_does_not_read",
 )  # fmt: skip
 mutation(
-    "rules/on_arrays_along_axis.py",
+    "operations/rules/on_arrays_along_axis.py",
     "every-assigned-value-gets-the-gradient",
     "put_along_axis: of several values assigned to one element, all get its gradient.",
     "stayed = np.where(last_of_each(flat), taken(g, flat), g.dtype.type(0))",
@@ -178,7 +178,7 @@ mutation(
     "indexed_writes::test_the_gradient_is_that_of_central_differences",
 )  # fmt: skip
 mutation(
-    "rules/on_arrays_indexed.py",
+    "operations/rules/on_arrays_indexed.py",
     "overwritten-rows-get-the-gradient",
     "scatter: of rows that were assigned twice, both updates get the gradient.",
     "        taken[~last_of_each(rows)] = 0\n",
@@ -186,7 +186,7 @@ mutation(
     "indexed_writes::test_the_gradient_is_that_of_central_differences",
 )  # fmt: skip
 mutation(
-    "rules/on_arrays_functions.py",
+    "operations/rules/on_arrays_functions.py",
     "doubling-stops-early",
     "cumprod: long rows lose the gradient of what lies far behind.",
     "        stretch *= 2\n",

@@ -4,10 +4,10 @@ from functools import partial
 
 from ..mutation import mutation
 
-saving = partial(mutation, "saving.py")
-keeping = partial(mutation, "keeping.py")
-patches = partial(mutation, "patches.py")
-cells = partial(mutation, "cells.py")
+saving = partial(mutation, "saving/saved.py")
+keeping = partial(mutation, "saving/keeping.py")
+patches = partial(mutation, "saving/patches.py")
+cells = partial(mutation, "saving/cells.py")
 
 keeping(
     "own-input-not-copied",

@@ -4,9 +4,9 @@ from functools import partial
 
 from ..mutation import mutation
 
-sharing = partial(mutation, "sharing.py")
-foreign_writes = partial(mutation, "foreign_writes.py")
-dlpack = partial(mutation, "dlpack.py")
+sharing = partial(mutation, "sharing/borrowing.py")
+foreign_writes = partial(mutation, "sharing/foreign_writes.py")
+dlpack = partial(mutation, "sharing/dlpack.py")
 changes = partial(mutation, "memory/changes.py")
 recording = partial(mutation, "memory/recording.py")
 

@@ -4,11 +4,11 @@ from functools import partial
 
 from ..mutation import mutation
 
-regions = partial(mutation, "regions.py")
-views = partial(mutation, "views.py")
-parts = partial(mutation, "parts.py")
-relaying = partial(mutation, "relaying.py")
-joining = partial(mutation, "joining.py")
+regions = partial(mutation, "core/regions.py")
+views = partial(mutation, "views/viewing.py")
+parts = partial(mutation, "views/parts.py")
+relaying = partial(mutation, "views/reshaping.py")
+joining = partial(mutation, "views/joining.py")
 
 regions(
     "overwritten-cells-keep-their-gradient",
@@ -158,7 +158,7 @@ joining(
     "views::test_a_copy_has_a_storage_of_its_own",
 )  # fmt: skip
 mutation(
-    "tensor.py",
+    "core/tensor.py",
     "detach-stays-in-the-family",
     "A detached alias belongs to the family, and writes through it are recorded.",
     "        alias = Tensor._alias(self._array, self._storage)\n        if watch",
@@ -166,7 +166,7 @@ mutation(
     "autograd::test_backward_without_anything_recorded_says_so",
 )  # fmt: skip
 mutation(
-    "sharing.py",
+    "sharing/borrowing.py",
     "numpy-shares-memory",
     "numpy() gives the memory itself: it can be written behind the engine's back.",
     "else x._array.copy()",
@@ -174,7 +174,7 @@ mutation(
     "protocols::test_numpy_and_asarray_copy",
 )  # fmt: skip
 mutation(
-    "tensor.py",
+    "core/tensor.py",
     "gradient-keeps-its-history",
     "A gradient that is set keeps a history that may lead back to its leaf: a cycle.",
     "                gradient = gradient.detach()  # its history may lead back to this leaf",
@@ -182,7 +182,7 @@ mutation(
     "memory_returns::test_no_cycle_through_a_gradient_that_was_set",
 )  # fmt: skip
 mutation(
-    "tensor.py",
+    "core/tensor.py",
     "retaining-member-not-noted",
     "A view that retains its gradient is not known to its family.",
     "            self._history.note_retaining(self)",
@@ -190,7 +190,7 @@ mutation(
     "members",
 )  # fmt: skip
 mutation(
-    "tensor.py",
+    "core/tensor.py",
     "resumed-leaf-is-a-new-one",
     "A leaf whose stop_gradient was True for a while comes back as another leaf.",
     "                self._extras().paused = node, self._history, self._array",
@@ -198,7 +198,7 @@ mutation(
     "members",
 )  # fmt: skip
 mutation(
-    "creation.py",
+    "creation/making.py",
     "to-tensor-shares-memory",
     "A tensor made of an array shares its memory.",
     "        array = np.array(data, order=\"C\")",

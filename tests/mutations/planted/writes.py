@@ -4,8 +4,8 @@ from functools import partial
 
 from ..mutation import mutation
 
-indexing = partial(mutation, "indexing.py")
-operands = partial(mutation, "operands.py")
+indexing = partial(mutation, "views/indexing.py")
+operands = partial(mutation, "operations/operands.py")
 
 indexing(
     "every-value-of-a-repeated-index-counts",

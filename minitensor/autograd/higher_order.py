@@ -1,0 +1,138 @@
+"""Gradients that are recorded in their turn: what ``grad(..., create_graph=True)`` runs.
+
+The rules of the derivative table are run on tensors instead of arrays. A saved tensor comes back with the node that it
+had, so that the gradient of the gradient reaches it. The operations that are not rows of the table are linear: reading
+and writing parts, shapes, joining. Their backward is a linear map of ``g``, and the gradient of that map is the
+operation itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from minitensor.autograd.backward_pass import Awaiting, answer_of, holds_something, ready_for
+from minitensor.autograd.rules.on_tensors import summed_to
+from minitensor.core.errors import leaf_relaid_by_hook
+from minitensor.core.history import Leaf, Node, Operation, new_node
+from minitensor.core.storage import new_storage
+from minitensor.core.tensor import Tensor
+from minitensor.modes import modes
+from minitensor.saving.saved import FREED, Saved, recovered
+
+Map = Callable[[np.ndarray], np.ndarray]
+
+
+def revived(node: Node, what: str, saved: Saved, source: Node | None) -> Tensor:
+    """The saved tensor as it was, as the value of the node ``source`` (None: a constant)."""
+    array, storage, version = saved
+    if storage.version != version:
+        array = recovered(node, what, saved)
+        if array is not saved[0]:
+            storage = new_storage(array)
+    tensor = Tensor._alias(array, storage)
+    tensor._node = source
+    return tensor
+
+
+# ---------- linear maps ----------
+
+
+def _mapped(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
+    _, back = node.saved
+    return (back(g),)
+
+
+def linear(name: str, g: Tensor, there: Map, back: Map) -> Tensor:
+    """``there(g)``, recorded; its gradient is ``back``, whose gradient is ``there``."""
+    array = there(g._array)
+    out = Tensor._made(array.astype(g._array.dtype))
+    node = g._current()
+    if modes.grad and node is not None:
+        out._node = new_node(Operation(name, _mapped), (node,), (there, back), out._array.shape)
+    return out
+
+
+def gradients(node: Node, g: Tensor) -> list[Tensor | None]:
+    """The gradient of each input of ``node``, as recorded tensors, for the gradient ``g`` of its value."""
+    op = node.op
+    if op.backward is _mapped:
+        there, back = node.saved
+        return [linear(op.name, g, back, there)]
+    if op.onward is None:
+        return list(op.on_tensors(node, g))
+    # What was saved is needed as long as these gradients live, also after a walk has freed the node's own.
+    pinned = _pinned(node)
+    return [None if parent is None else _pulled(pinned, i, parent, g) for i, parent in enumerate(node.inputs)]
+
+
+def _pulled(node: Node, i: int, parent: Node, g: Tensor) -> Tensor:
+    """The gradient of input ``i`` of a linear operation."""
+
+    def pull(array: np.ndarray) -> np.ndarray:
+        return ready_for(parent, node.op.backward(node, array)[i])
+
+    def push(array: np.ndarray) -> np.ndarray:
+        return node.op.onward(node, i, array)  # type: ignore[misc]
+
+    return linear(f"{node.op.name}_backward", g, pull, push)
+
+
+def _pinned(node: Node) -> Node:
+    """A stand-in for ``node`` that keeps what was saved."""
+    pinned = Node()
+    pinned.op, pinned.inputs, pinned.saved, pinned.shape = node.op, node.inputs, node.saved, node.shape
+    pinned.hooks, pinned.code, pinned.instruction = None, node.code, node.instruction
+    return pinned
+
+
+# ---------- the walk ----------
+
+
+def propagate(
+    roots: dict[Node, Tensor], waits: dict[Node, Awaiting], retain_graph: bool, wanted: frozenset[Node]
+) -> dict[Node, Tensor]:
+    """Send the gradients ``roots`` back through the graph, recording; return those that arrive at ``wanted``."""
+    ready = [node for node in roots if waits[node][0] == 0]
+    on_their_way = dict(roots)
+    arrived: dict[Node, Tensor] = {}
+    before, modes.grad = modes.grad, True
+    try:
+        with np.errstate(all="ignore"):
+            while ready:
+                node = ready.pop()
+                g = on_their_way.pop(node, None)
+                sent: list[Tensor | None] = [None] * len(node.inputs)
+                if g is not None:
+                    g = _hooked(node, g)
+                    if node in wanted:
+                        arrived[node] = g
+                    if type(node) is not Leaf:
+                        sent = gradients(node, g)
+                for parent, passed in zip(node.inputs, sent, strict=True):
+                    if parent is None:
+                        continue
+                    if passed is not None:
+                        passed = summed_to(passed, parent.shape)
+                        so_far = on_their_way.get(parent)
+                        on_their_way[parent] = passed if so_far is None else so_far + passed
+                    if parent not in waits:
+                        raise leaf_relaid_by_hook()
+                    waits[parent][0] -= 1
+                    if waits[parent][0] == 0:
+                        ready.append(parent)
+                if not retain_graph and node.op.saved_names and holds_something(node):
+                    node.saved = FREED
+    finally:
+        modes.grad = before
+    return arrived
+
+
+def _hooked(node: Node, g: Tensor) -> Tensor:
+    """The gradient after the hooks of the value have seen it."""
+    for hook in list(node.hooks or ()):
+        # The box of a retained gradient is filled by backward() only, and a removed hook has no function.
+        answer = answer_of(hook, g) if getattr(hook, "function", None) is not None else None
+        g = g if answer is None else answer
+    return g

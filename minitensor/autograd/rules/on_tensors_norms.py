@@ -1,0 +1,31 @@
+"""What the rule of ``renorm`` calls: the recorded half."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from minitensor.core.tensor import Tensor
+from minitensor.kernels.indexed import from_front
+from minitensor.kernels.matrices import slice_norms
+from minitensor.operations import FUNCTIONS
+
+_where, _abs, _sum, _pow = (FUNCTIONS[name] for name in ("where", "abs", "sum", "pow"))
+
+
+def renorm_gradient(g: Tensor, x: Tensor, p: float, axis: int, max_norm: float) -> Tensor:
+    """The gradient of ``renorm``: ``g`` where the norm was small enough, else that of ``x * max_norm / norm``.
+
+    Where ``x`` is 0, or the slice is as it was, a number without influence stands in, so that no slope is infinite.
+    """
+    axis = from_front(axis, x.ndim)
+    others = [d for d in range(x.ndim) if d != axis]
+    above = np.broadcast_to(slice_norms(x._array, p, axis) > max_norm, x._array.shape)
+    moved, zero = Tensor._made(above.copy()), Tensor._made(above & (x._array == 0))
+    sign = Tensor._made(np.sign(x._array))
+    inner = _where(moved, x, 1.0)
+    size = _where(zero, 1.0, _abs(inner))
+    powers = _where(zero, 0.0, _pow(size, p))
+    norms = _sum(powers, others, True) ** (1 / p) if others else size
+    slope = _where(zero, 0.0, sign * _pow(size / norms, p - 1))
+    along = _sum(g * inner, others, True) / norms if others else g * inner / norms
+    return _where(moved, (g - along * slope) * (max_norm / norms), g)

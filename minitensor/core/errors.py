@@ -1,0 +1,273 @@
+"""The errors that teach: what was given, what would be right, and where it happened.
+
+They are plain ``ValueError``, ``TypeError``, ``RuntimeError`` and ``IndexError``, as the frameworks raise.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from minitensor.core.regions import overlaps_itself, read_only, writeable
+from minitensor.core.storage import Place, write_that_made
+from minitensor.device.arrays import gpu_of
+from minitensor.device.places import place_of
+from minitensor.dtypes import FLOATS
+from minitensor.events import telling
+
+if TYPE_CHECKING:
+    from minitensor.core.history import Node
+    from minitensor.saving.saved import Saved
+
+
+@telling("refused")
+def leaf_written(name: str, op: str, is_view: bool) -> ValueError:
+    """``op`` would write a leaf that wants a gradient, or a view of one."""
+    through = " through this view, which shares the leaf's storage" if is_view else ""
+    return ValueError(
+        f"Leaf Var ({name}) that doesn't stop gradient can't use inplace strategy. Nothing was written.\n"
+        f"`{op}` would replace the numbers of the leaf{through}: an update would start from the new ones.\n"
+        f"Use the normal operation and give its result a name, or update the leaf under `no_grad()`, "
+        f"or write into `x.detach()` if the gradient should not know."
+    )
+
+
+@telling("refused")
+def leaf_relaid(name: str, op: str) -> ValueError:
+    """Metadata-only ``op`` would change the shape of a leaf that wants a gradient, or of a view of one."""
+    return ValueError(
+        f"Leaf Var ({name}) that doesn't stop gradient can't use inplace strategy. Nothing was changed.\n"
+        f"`{op}` would give the leaf another shape, and its gradient has the shape that it has now.\n"
+        f"Use the normal operation `{op[:-1]}` and give its result a name, or call `{op}` under `no_grad()`."
+    )
+
+
+@telling("refused")
+def needs_own_input(op: str) -> ValueError:
+    """Policy "2.5": the backward of in-place ``op`` needs what it would overwrite."""
+    return ValueError(
+        f'`{op}` is refused under the in-place policy "2.5": its backward needs the input that it would overwrite. '
+        f'Nothing was written.\nUse the normal operation, or `set_inplace_policy("2.6")`, which copies the input first.'
+    )
+
+
+@telling("refused")
+def overlapping_target(op: str, shape: tuple[int, ...]) -> RuntimeError:
+    """``op`` would write through a tensor whose elements share memory."""
+    return RuntimeError(
+        f"`{op}` would write through a tensor of shape {list(shape)} in which more than one element lies in the same "
+        f"memory cell, through a view of such a tensor, or into a saved tensor that backward was lent. Nothing "
+        f"was written.\n"
+        f"Write into a `clone()`, or into the tensor that it is a view of."
+    )
+
+
+@telling("refused")
+def read_only_target(op: str, shape: tuple[int, ...]) -> RuntimeError:
+    """``op`` would write memory that its owner, outside, does not let be written."""
+    return RuntimeError(
+        f"`{op}` would write through a tensor of shape {list(shape)} whose memory is read-only: the array, file or "
+        f"library that it is shared with does not let it be written. Nothing was written.\n"
+        f"Use the normal operation and give its result a name, or write into a `clone()`."
+    )
+
+
+def not_writeable(op: str, target: np.ndarray) -> RuntimeError:
+    """``op`` would write ``target``, which is not writeable: its elements share memory, or it is read-only."""
+    if overlaps_itself(target) or not read_only(target):
+        return overlapping_target(op, target.shape)
+    return read_only_target(op, target.shape)
+
+
+@telling("refused")
+def overlapping_family(op: str) -> RuntimeError:
+    """``op`` would write in a family whose founder overlaps itself, with a gradient to follow."""
+    return RuntimeError(
+        f"`{op}` would write into memory that a tensor with overlapping elements shares, and a gradient is wanted "
+        f"for it: which element the gradient belongs to is not defined. Nothing was written.\n"
+        f"Write into a `clone()`."
+    )
+
+
+def freed(node: Node) -> RuntimeError:
+    """Backward needs what an earlier backward let go."""
+    return RuntimeError(
+        f"{node.op.name} ({node.place}) saved tensors for backward, and an earlier backward (perhaps one that failed) "
+        f"has used and freed them.\n"
+        f"Pass `retain_graph=True` to the first backward if a second one follows."
+    )
+
+
+@telling("stale")
+def stale(node: Node, what: str, saved: Saved) -> RuntimeError:
+    """Backward needs a value whose storage was written after ``node`` saved it.
+
+    Either its bytes were overwritten: then the write is known that did. Or other bytes of the storage were, and only
+    the version tells that something was written.
+    """
+    array, storage, version = saved
+    which = {"out": "output", "x": "first input", "y": "second input"}.get(what, what)
+    if what == "x" and len(node.inputs) == 1:
+        which = "input"
+    by = version if hasattr(version, "made") else None  # the write that took its bytes, if one did
+    version = version if type(version) is int else version.version
+    lines = [
+        f"A tensor of shape {list(array.shape)} that backward needs has been modified by an inplace operation."
+        if by
+        else f"A tensor of shape {list(array.shape)} that backward needs lies in memory that has been modified by an "
+        f"inplace operation. None of the bytes that it saved were overwritten: only the version of their storage has "
+        f"moved.",
+        f"  saved:       {node.op.name} saved its {which} at version {version} ({node.place})",
+    ]
+    now = storage.version
+    if by:
+        made, writer = by.made, f"by {by.op}, which made version {by.made} ({Place(by.code, by.instruction)})"
+    else:
+        # Writes under "copy_on_write" harm nobody: the last careless one is the one before their run.
+        kept_from, kept_to = getattr(storage, "kept", (now, now))
+        made = kept_from if kept_to == now and kept_from > version else version + 1
+        write = write_that_made(storage, made)
+        writer = "by a write that the log does not have: it was interrupted, or more than a thousand came after it"
+        if write is not None:
+            op, code, instruction = write
+            writer = f"by {op}, which made version {made} ({Place(code, instruction)})"
+    lines.append(f"  {'overwritten: ' if by else 'written:     '}{writer}")
+    if now > made:
+        lines[-1] += f"; the storage is now at version {now}"
+    lines.append(f"  received tensor_version:{now} != wrapper_version_snapshot:{version}")
+    way = f"or give {node.op.name} a `clone()` to save"
+    if not by:
+        way = 'or write under `set_inplace_policy("copy_on_write")`, which looks at bytes'
+    lines.append(
+        f"Ways out: run backward before the write; or use the normal operation instead of the one that "
+        f"{'overwrote' if by else 'wrote'}; {way}."
+    )
+    return RuntimeError("\n".join(lines))
+
+
+def shape_text(shape: tuple[int, ...]) -> str:
+    """A shape as the frameworks write it: ``[2, 3]``."""
+    return str(list(shape))
+
+
+def leaf_relaid_by_hook() -> RuntimeError:
+    """A leaf was given another shape or dtype while its gradient was on its way."""
+    return RuntimeError(
+        "backward: a hook, or a layer's own backward, gave a leaf another shape or dtype while its gradient was on its "
+        "way; no `grad` has changed. Do that before backward, or after it."
+    )
+
+
+def not_broadcastable(op: str, shapes: list[tuple[int, ...]]) -> ValueError:
+    """The shapes of the operands do not fit."""
+    given = " and ".join(shape_text(shape) for shape in shapes)
+    return ValueError(
+        f"{op}: operands of shape {given} can not be broadcast together: counted from the last, "
+        f"dimensions must be equal or one of them 1."
+    )
+
+
+def on_several_devices(arrays: tuple[np.ndarray, ...]) -> bool:
+    """Whether the arrays lie on more than one device; bare numbers lie nowhere."""
+    return len({gpu_of(array) for array in arrays if not isinstance(array, np.generic)}) > 1
+
+
+def devices_differ(op: str, arrays: tuple[np.ndarray, ...]) -> TypeError:
+    """The operands lie on different devices."""
+    places = " and ".join(place_of(gpu_of(array)) for array in arrays if not isinstance(array, np.generic))
+    if len({gpu_of(array) for array in arrays} - {None}) > 1:
+        places += " (a new simulated GPU is another device than the one before; tensors stay on theirs)"
+    return TypeError(
+        f"{op}: the operands lie on {places}; an operation works on one device. Move them with `x.cuda()` or `x.cpu()`."
+    )
+
+
+def explain(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> Exception:
+    """The error to raise when numpy refused a normal operation."""
+    if on_several_devices(arrays):
+        return devices_differ(op, arrays)
+    try:
+        np.broadcast_shapes(*(array.shape for array in arrays))
+    except ValueError:
+        if "broadcast" in str(error):
+            return not_broadcastable(op, [array.shape for array in arrays])
+    if isinstance(error, TypeError):
+        detail = _plain(error)
+        if "ufunc" in detail or "did not contain a loop" in detail:
+            detail = "there is no such operation for these operands"
+        return TypeError(f"{op}: {detail}; the operands are of dtype {_names(arrays)}")
+    if isinstance(error, np.exceptions.AxisError):
+        return IndexError(f"{op}: {_plain(error)}; the shape is {shape_text(arrays[0].shape)}")
+    return type(error)(f"{op}: {_plain(error)}")
+
+
+@telling("refused")
+def explain_in_place(op: str, error: Exception, arrays: tuple[np.ndarray, ...], target: np.ndarray) -> Exception:
+    """The error to raise when numpy refused an in-place operation. Nothing has been written."""
+    if on_several_devices(arrays):
+        return devices_differ(op, arrays)
+    try:
+        shape = np.broadcast_shapes(*(array.shape for array in arrays))
+    except ValueError:
+        return not_broadcastable(op, [array.shape for array in arrays])
+    if shape != target.shape:
+        return ValueError(
+            f"The shape of broadcast output {shape_text(shape)} is different from that of inplace tensor "
+            f"{shape_text(target.shape)} in the Inplace operation. `{op}` never changes a shape; "
+            f"use the normal operation."
+        )
+    if not writeable(target):
+        return not_writeable(op, target)
+    if isinstance(error, TypeError) and target.dtype not in FLOATS:
+        return result_does_not_fit(op, target.dtype)
+    return explain(op, error, arrays)
+
+
+def named(op: str, error: Exception) -> Exception:
+    """An error about an argument, with the name of the operation in front unless it stands there already."""
+    text = str(error)
+    return error if text.startswith(op.rstrip("_")) else type(error)(f"{op}: {text}")
+
+
+def explain_other(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> Exception:
+    """The same for an operation whose operands are not broadcast against each other."""
+    if on_several_devices(arrays):
+        return devices_differ(op, arrays)
+    if isinstance(error, TypeError) and "ufunc" in _plain(error):
+        return TypeError(f"{op}: there is no such operation for operands of dtype {_names(arrays)}")
+    return type(error)(f"{op}: {_plain(error)}")
+
+
+@telling("refused")
+def explain_other_in_place(op: str, error: Exception, arrays: tuple[np.ndarray, ...], target: np.ndarray) -> Exception:
+    """The same for an in-place operation whose operands are not broadcast against each other."""
+    if on_several_devices(arrays):
+        return devices_differ(op, arrays)
+    if not writeable(target):
+        return not_writeable(op, target)
+    if isinstance(error, TypeError) and "ufunc" in _plain(error) and target.dtype not in FLOATS:
+        return result_does_not_fit(op, target.dtype)
+    return explain_other(op, error, arrays)
+
+
+@telling("refused")
+def result_does_not_fit(op: str, dtype: np.dtype) -> TypeError:
+    """An in-place operation on integers or bools has a result that they can not hold."""
+    return TypeError(
+        f"`{op}` would give a result that a tensor of dtype {dtype.name} can not hold, and the dtype never changes in "
+        f"place. Nothing was written. Use the normal operation, or convert first: `x.astype('float32')`."
+    )
+
+
+def _plain(error: Exception) -> str:
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
+
+
+def _names(arrays: tuple[np.ndarray, ...]) -> str:
+    return " and ".join(array.dtype.name for array in arrays)
+
+
+def not_a_tensor(op: str, what: str, given: Any) -> TypeError:
+    """An operand is nothing a tensor can be made of."""
+    return TypeError(f"{op}: {what} must be a Tensor, a number or an array, not {type(given).__name__}")

@@ -1,0 +1,382 @@
+"""History: where the numbers came from.
+
+A :class:`Node` is one value that an operation computed and the way back to the operation's inputs. Nodes hold other
+nodes, saved arrays and the storages of those, never tensors: so there are no reference cycles, and dropping the last
+tensor frees its whole history at once.
+
+Tensors that are views of one another form a family. Its :class:`History` says which node the family's memory holds
+now, and counts how often that has changed. A view whose own node is out of date reads its part of the family's
+current value; a write through a view makes the family's next value. ``detach()`` begins a new family.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+from minitensor.core.regions import Part, covers, region_of, same_layout
+from minitensor.core.storage import Place, caller
+from minitensor.device.arrays import like
+
+
+class Operation:
+    """What nodes of one kind have in common.
+
+    ``backward(node, g)`` returns one gradient array (or None) per entry of ``node.inputs``. It may return ``g``
+    itself, or a view of it, and never writes into it. What else it returns is new, and not twice the same: others are
+    added to it in place. ``on_tensors`` does the same with tensors, recorded. A linear
+    operation says instead how it goes onward: ``onward(node, i, u)`` is what it makes of ``u`` in place of input ``i``,
+    with zeros for the other inputs.
+
+    Where a small part of a large memory is read or written, passes over all of it are saved: backward may answer with a
+    :class:`~minitensor.core.regions.Part`; and ``owned(node, g)``, which may write into ``g``, stands in for it where
+    nobody else holds ``g``.
+    """
+
+    __slots__ = ("name", "backward", "saved_names", "onward", "owned", "later", "_on_tensors")
+
+    #: Makes ``on_tensors`` when it is first asked for.
+    later: Callable[[], Callable[[Node, Any], Any]]
+
+    def __init__(
+        self,
+        name: str,
+        backward: Callable[[Node, np.ndarray], Any],
+        saved_names: tuple[str, ...] = (),
+        onward: Callable[[Node, int, np.ndarray], np.ndarray] | None = None,
+        owned: Callable[[Node, np.ndarray], Any] | None = None,
+    ) -> None:
+        self.name = name
+        self.backward = backward
+        self.saved_names = saved_names
+        self.onward = onward
+        self.owned = owned
+
+    @property
+    def on_tensors(self) -> Callable[[Node, Any], Any]:
+        """``on_tensors(node, g)`` returns one gradient tensor (or None) per entry of ``node.inputs``."""
+        try:
+            return self._on_tensors
+        except AttributeError:
+            self._on_tensors = self.later()
+            return self._on_tensors
+
+
+class Node:
+    """One computed value.
+
+    Attributes:
+        op: its :class:`Operation`.
+        inputs: the nodes of the op's inputs; None where an input wants no gradient.
+        saved: what backward needs: :data:`~minitensor.saving.saved.Saved` triples (or None) in the order of
+            ``op.saved_names``, then plain values.
+        shape: the shape of the value.
+        hooks: a list of callables and :class:`GradientBox`, or None.
+        code, instruction: where the operation was called.
+    """
+
+    __slots__ = ("op", "inputs", "saved", "shape", "hooks", "code", "instruction", "__weakref__")
+
+    op: Operation
+    inputs: tuple[Node | None, ...]
+    saved: Any
+    shape: tuple[int, ...]
+    hooks: list[Any] | None
+    code: CodeType
+    instruction: int
+
+    @property
+    def name(self) -> str:
+        """The name of the operation."""
+        return self.op.name
+
+    @property
+    def place(self) -> Place:
+        """The line that called the operation."""
+        return Place(self.code, self.instruction)
+
+    def add_hook(self, hook: Any) -> None:
+        """Have ``hook`` (a callable's handle or a :class:`GradientBox`) meet the gradient of this value, once."""
+        if self.hooks is None:
+            self.hooks = []
+        if hook not in self.hooks:
+            self.hooks.append(hook)
+
+    def __repr__(self) -> str:
+        return f"<{self.op.name}, {self.place}>"
+
+
+class Leaf(Node):
+    """A value that the program began with and whose gradient is wanted. Its gradient is kept in ``saved``."""
+
+    __slots__ = ()
+
+
+def _nothing(node: Node, g: np.ndarray) -> tuple[()]:
+    return ()
+
+
+LEAF = Operation("leaf", _nothing)
+
+
+def new_leaf(shape: tuple[int, ...]) -> Leaf:
+    """A leaf without a gradient yet."""
+    leaf = Leaf()
+    leaf.op, leaf.inputs, leaf.saved, leaf.shape, leaf.hooks = LEAF, (), None, shape, None
+    leaf.code, leaf.instruction = caller()
+    return leaf
+
+
+def new_node(
+    op: Operation,
+    inputs: tuple[Node | None, ...],
+    saved: tuple[Any, ...],
+    shape: tuple[int, ...],
+    place: tuple[CodeType, int] | None = None,
+) -> Node:
+    """A node for an operation that was just called, at ``place`` where that is known already."""
+    node = Node()
+    node.op = op
+    node.inputs = inputs
+    node.saved = saved
+    node.shape = shape
+    node.hooks = None
+    node.code, node.instruction = place or caller()
+    return node
+
+
+class GradientBox:
+    """Keeps the gradient of a tensor that is not a leaf (``retain_grads``). It follows the tensor's current value."""
+
+    __slots__ = ("gradient",)
+
+    def __init__(self) -> None:
+        self.gradient: Any = None
+
+
+def move_boxes(old: Node, new: Node | None) -> None:
+    """The value of a tensor has changed from ``old`` to ``new``: its retained gradient follows, its hooks stay."""
+    if old.hooks is None:
+        return
+    for box in [hook for hook in old.hooks if type(hook) is GradientBox]:
+        old.hooks.remove(box)
+        if new is not None:
+            new.add_hook(box)
+
+
+class History:
+    """The state of one family of views.
+
+    Attributes:
+        founder: the array of the tensor the family began with. Gradients of the family's node have its shape.
+        node: the node of the value that the founder's memory holds now, or None.
+        epoch: how many recorded writes the family has seen.
+        retaining: weak references to the members that retain their gradient; None while there are none.
+    """
+
+    __slots__ = ("founder", "node", "epoch", "retaining")
+
+    def __init__(self, founder: Any) -> None:
+        self.founder = founder._array
+        self.node = node = founder._node
+        self.epoch = 0
+        self.retaining: list[weakref.ref[Any]] | None = None
+        if node is not None and node.hooks is not None:
+            self.note_retaining(founder)
+
+    def note_retaining(self, member: Any) -> None:
+        """``member`` may retain its gradient: its box must follow when another member is written."""
+        if getattr(member, "_extra", None) is not None and member._extra.box is not None:
+            others = [
+                reference for reference in self.retaining or () if reference() is not None and reference() is not member
+            ]
+            self.retaining = [*others, weakref.ref(member)]
+
+
+def family_of(x: Any) -> History:
+    """The family of tensor ``x``, which founds one if it has none."""
+    history = x._history
+    if history is None:
+        x._history = history = History(x)
+        x._seen = 0
+    return history
+
+
+def reading(history: History, array: np.ndarray, op: Operation) -> Node:
+    """A node for what ``array``, a view on the family's memory, shows of the value that the family has now."""
+    return new_node(op, (history.node,), (region_of(array, history.founder),), array.shape)
+
+
+def current(x: Any) -> Node | None:
+    """The node of the value that tensor ``x`` shows now. Only needed when ``x`` has a family."""
+    history = x._history
+    if x._seen == history.epoch:
+        return x._node
+    old = x._node
+    if history.node is None or x._array is history.founder:
+        node = history.node
+    else:
+        node = reading(history, x._array, READ)
+    if old is not None:
+        move_boxes(old, node)
+    x._node, x._seen = node, history.epoch
+    return node
+
+
+def peek(x: Any) -> Node | None:
+    """The node of the value that ``x`` shows; for a view that is out of date, its family's. Nothing changes."""
+    history = x._history
+    return x._node if history is None or x._seen == history.epoch else history.node
+
+
+def wrote(x: Any, node: Node) -> None:
+    """Tensor ``x``, which has a family, was overwritten with the value of ``node``: the family moves on."""
+    history = x._history
+    if x._array is history.founder:
+        history.node = node
+    else:
+        region = region_of(x._array, history.founder)
+        place = node.code, node.instruction
+        history.node = new_node(WRITE, (history.node, node), (region,), history.founder.shape, place)
+    history.epoch += 1
+    if x._node is not None:
+        move_boxes(x._node, node)
+    x._node, x._seen = node, history.epoch
+    if history.retaining is not None:
+        follow_retaining(x)
+
+
+def follow_retaining(x: Any) -> None:
+    """The family of ``x`` was written through ``x``: the boxes of all its members move to their new values.
+
+    ``x`` itself now reads the family's memory, so that its gradient passes the new value of the founder.
+    """
+    history = x._history
+    if x._array is not history.founder:
+        node = reading(history, x._array, READ)
+        move_boxes(x._node, node)
+        x._node = node
+    for reference in history.retaining:
+        member = reference()
+        if member is not None and member._history is history:
+            current(member)
+
+
+def set_node(x: Any, node: Node) -> None:
+    """Tensor ``x`` was overwritten with the value of ``node``."""
+    if x._history is not None:
+        wrote(x, node)
+    else:
+        if x._node is not None:
+            move_boxes(x._node, node)
+        x._node = node
+
+
+def become_leaf(x: Any, leaf: Leaf) -> None:
+    """Tensor ``x``, which wants no gradient so far, becomes ``leaf``.
+
+    If it shows all the memory of its family, the family becomes that leaf; if a part, it leaves the family.
+    """
+    x._node = leaf
+    history = x._history
+    if history is None:
+        return
+    if not covers(x._array, history.founder):
+        x._history = None
+        return
+    if same_layout(x._array, history.founder):
+        history.node = leaf
+    else:  # its shape or strides changed since it founded the family
+        history.node = new_node(READ, (leaf,), (region_of(history.founder, x._array),), history.founder.shape)
+    history.epoch += 1
+    x._seen = history.epoch
+
+
+def is_protected(x: Any) -> bool:
+    """Whether ``x`` is a leaf that wants a gradient, or a view of one."""
+    history = x._history
+    if type(x._node) is Leaf and (history is None or x._seen == history.epoch):
+        return True
+    if history is None:
+        return False
+    node = history.node
+    while node is not None and (node.op is RELAID or node.op is READ):
+        node = node.inputs[0]
+    return type(node) is Leaf
+
+
+# ---------- the three operations that families are made of ----------
+
+
+def _read_backward(node: Node, g: np.ndarray) -> tuple[Part]:
+    (region,) = node.saved
+    return (Part(g, region.within, region.spread),)
+
+
+def _write_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
+    (region,) = node.saved
+    part, rest = region.split(g)
+    return (rest if node.inputs[0] is not None else None), part
+
+
+def _write_owned(node: Node, g: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
+    (region,) = node.saved
+    part = region.take(g)
+    if part is None:
+        return _write_backward(node, g)
+    return (g if node.inputs[0] is not None else None), part
+
+
+def _relaid_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
+    (back,) = node.saved
+    return (back(g),)
+
+
+def _read_onward(node: Node, _: int, u: np.ndarray) -> np.ndarray:
+    (region,) = node.saved
+    return region.show(u)
+
+
+def _write_onward(node: Node, i: int, u: np.ndarray) -> np.ndarray:
+    (region,) = node.saved
+    return region.split(u)[1] if i == 0 else region.spread(repeated(u, region.view.shape))
+
+
+def _relaid_onward(node: Node, _: int, u: np.ndarray) -> np.ndarray:
+    (back,) = node.saved
+    old = np.zeros((u.size,), u.dtype, like=u)
+    old[like(back(np.arange(u.size).reshape(node.shape)).ravel(), u)] = u.ravel()
+    return old.reshape(node.shape)
+
+
+def repeated(u: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """``u`` broadcast to ``shape``, without leading dimensions of length 1 that are too many."""
+    return np.broadcast_to(u.reshape(u.shape[max(u.ndim - len(shape), 0) :]), shape)
+
+
+#: A view's part of the family's current value.
+READ = Operation("read", _read_backward, onward=_read_onward)
+#: The family's value after a write through a view that covers part of it.
+WRITE = Operation("write", _write_backward, onward=_write_onward, owned=_write_owned)
+#: What a leaf was before its shape was changed under ``no_grad``; inputs: the leaf it is now.
+RELAID = Operation("relaid", _relaid_backward, onward=_relaid_onward)
+
+
+def relay_leaf(x: Any, array: np.ndarray, back: Callable[[np.ndarray], np.ndarray]) -> None:
+    """Give leaf ``x`` the shape and strides of ``array`` and let it stay a leaf.
+
+    What was computed from the old leaf still sends gradients in the old shape; ``back`` gives them the new one.
+    """
+    old = x._node
+    new = new_leaf(array.shape)
+    if old.saved is not None:
+        gradient = old.saved
+        new.saved = type(gradient)._made(back(gradient._array).copy())
+    new.hooks, old.hooks = old.hooks, None
+    old.__class__ = Node
+    old.op, old.inputs, old.saved = RELAID, (new,), (back,)
+    x._node, x._array = new, array

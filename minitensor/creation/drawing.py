@@ -1,0 +1,92 @@
+"""Tensors of random numbers by distribution: the normal namesakes of the in-place random fills.
+
+They are drawn as those are, so that ``minitensor.seed`` governs them. No gradient goes to their parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minitensor.core.errors import devices_differ
+from minitensor.core.tensor import Tensor
+from minitensor.creation.making import as_shape, float_dtype
+from minitensor.device.arrays import as_array, gpu_of
+from minitensor.device.places import current
+from minitensor.kernels import random as kernels
+
+
+def _empty(op: str, shape: Any, dtype: Any, gpu: Any) -> Any:
+    """An array to draw into, on ``gpu`` (None: the host)."""
+    array = np.empty(as_shape(op, shape), float_dtype(op, dtype))
+    return array if gpu is None else gpu.put(array)
+
+
+def uniform(
+    shape: Any, dtype: Any = None, min: float = 0, max: float = 1.0, seed: int = 0, name: str | None = None
+) -> Tensor:
+    """A tensor of ``shape`` with numbers drawn evenly between ``min`` and ``max``; float32 unless ``dtype`` says.
+
+    Raises:
+        ValueError, TypeError: when ``min`` is above ``max``, or a parameter is no number.
+    """
+    drawn = _empty("uniform", shape, dtype, current.gpu)
+    return Tensor._made(kernels.uniform(drawn, *kernels.uniform_arguments(min, max, seed), drawn), "uniform")
+
+
+def normal(mean: Any = 0.0, std: Any = 1.0, shape: Any = None, name: str | None = None) -> Tensor:
+    """Numbers from the normal distribution: float32 of ``shape``, or as many as ``mean`` and ``std`` (tensors) have.
+
+    Raises:
+        ValueError, TypeError: when a deviation is below 0, or a parameter is no number and no tensor.
+    """
+    parameters = [x._array for x in (mean, std) if isinstance(x, Tensor)]
+    if not parameters:
+        if shape is None:
+            raise TypeError("normal: shape is needed where mean and std are numbers")
+        drawn = _empty("normal", shape, None, current.gpu)
+        return Tensor._made(kernels.normal(drawn, *kernels.normal_arguments(mean, std), drawn), "normal")
+    gpu = gpu_of(parameters[0])
+    if gpu_of(parameters[-1]) is not gpu:
+        raise devices_differ("normal", tuple(parameters))
+    drawn = _empty("normal", np.broadcast_shapes(*(x.shape for x in parameters)), np.result_type(*parameters), gpu)
+    middle, deviation = (
+        x._array if isinstance(x, Tensor) else kernels.finite("normal", "mean or std", x) for x in (mean, std)
+    )
+    if np.any(np.less(deviation, 0)):
+        raise ValueError("normal: std is not below 0")
+    kernels.normal(drawn, 0.0, 1.0, drawn)
+    with np.errstate(all="ignore"):
+        return Tensor._made(as_array(drawn * deviation + middle).astype(drawn.dtype, copy=False), "normal")
+
+
+def log_normal(mean: Any = 1.0, std: Any = 2.0, shape: Any = None, name: str | None = None) -> Tensor:
+    """e to the power of what :func:`normal` draws."""
+    drawn = normal(mean, std, shape)._array
+    with np.errstate(all="ignore"):
+        return Tensor._made(as_array(np.exp(drawn)), "log_normal")
+
+
+def bernoulli(x: Any, p: float | None = None, name: str | None = None) -> Tensor:
+    """1 with the probability that each element of ``x`` says (or ``p``), else 0; in the shape and dtype of ``x``.
+
+    Raises:
+        TypeError: when ``x`` is no tensor of floats.
+        ValueError: when an element is no probability.
+    """
+    if not isinstance(x, Tensor):
+        raise TypeError(f"bernoulli: x must be a Tensor, not {type(x).__name__}")
+    drawn = _empty("bernoulli", x.shape, x.dtype, gpu_of(x._array))
+    (probability,) = kernels.bernoulli_arguments(x if p is None else p)
+    return Tensor._made(kernels.bernoulli(drawn, probability, drawn), "bernoulli")
+
+
+#: As functions.
+FUNCTIONS: dict[str, Callable[..., Tensor]] = {
+    "bernoulli": bernoulli,
+    "log_normal": log_normal,
+    "normal": normal,
+    "uniform": uniform,
+}

@@ -1,0 +1,268 @@
+"""Making tensors: from data, from constants, at random."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minitensor.core.tensor import Tensor
+from minitensor.device.arrays import gpu_of, host_array
+from minitensor.device.places import current, device_named, using
+from minitensor.dtypes import BY_NUMPY, DTYPES, FLOATS, dtype_of, float32
+from minitensor.kernels.numbers import stored, stored_array
+from minitensor.randomness import source
+
+
+def made_on(gpu: Any, op: str, array: np.ndarray) -> Tensor:
+    """A tensor of ``array``, which is taken over, on ``gpu`` (None: the host)."""
+    return Tensor._made(array if gpu is None else gpu.put(array), op)
+
+
+def made_here(op: str, array: np.ndarray) -> Tensor:
+    """A tensor of ``array``, which is taken over, where new tensors are made."""
+    return made_on(current.gpu, op, array)
+
+
+def to_tensor(data: Any, dtype: Any = None, place: Any = None, stop_gradient: bool = True) -> Tensor:
+    """A tensor with a copy of ``data`` on a storage of its own.
+
+    Args:
+        data: a number, nested lists of equal lengths, an array, or a tensor.
+        dtype: an element type or its name; by default that of an array, float32 for Python floats, int64 for
+            Python integers, bool for Python bools.
+        place: a device, as ``"cpu"`` or ``"gpu"``; by default the one that ``set_device`` chose.
+        stop_gradient: False makes a leaf that wants a gradient.
+
+    Raises:
+        ValueError: for ragged lists.
+        TypeError: for objects that are no numbers, and for dtypes a tensor can not have.
+    """
+    array = _array_of(data, None if dtype is None else dtype_of(dtype).numpy)
+    gpu = current.gpu if place is None else device_named("to_tensor", place)
+    return _wanting(made_on(gpu, "to_tensor", array), stop_gradient)
+
+
+def _array_of(data: Any, dtype: np.dtype | None) -> np.ndarray:
+    if isinstance(data, Tensor):
+        data = host_array(data._array)
+    if isinstance(data, (list, tuple)):
+        data = _without_tensors(data)
+    if isinstance(data, np.ma.MaskedArray):
+        raise TypeError("to_tensor: a masked array has no place for its mask in a tensor; use its .filled(value)")
+    plain = not isinstance(data, (np.ndarray, np.generic))
+    try:
+        array = np.array(data, order="C")
+    except ValueError:
+        raise ValueError(
+            f"to_tensor: the lists are ragged ({_ragged(data)}); along each dimension all must be equally long"
+        ) from None
+    except OverflowError as error:
+        raise ValueError(f"to_tensor: {error}") from None
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    if plain and _has_big_integer(array, data):
+        raise ValueError("to_tensor: an integer in the data does not fit into int64")
+    if dtype is None:
+        if plain and array.dtype == np.float64:
+            dtype = float32.numpy
+        elif plain and array.dtype.kind == "i":
+            dtype = np.dtype(np.int64)
+        elif array.dtype not in BY_NUMPY:
+            raise TypeError(
+                f"to_tensor: data of type {type(data).__name__} and dtype {array.dtype} is not supported; "
+                f"a tensor holds one of {', '.join(DTYPES)}"
+            )
+        else:
+            dtype = BY_NUMPY[array.dtype].numpy
+    elif array.dtype.kind not in "biuf":
+        raise TypeError(
+            f"to_tensor: data of type {type(data).__name__} and dtype {array.dtype} can not become {dtype.name}"
+        )
+    return stored_array("to_tensor", array, dtype)
+
+
+def _has_big_integer(array: np.ndarray, data: Any) -> bool:
+    """Whether Python integers beyond int64 made numpy choose another dtype for the whole."""
+    if array.dtype.kind == "u":
+        return True
+    if array.dtype.kind == "O":
+        return all(isinstance(item, int) for item in array.ravel())
+    if array.dtype.kind != "f" or array.size == 0 or not np.abs(array).max() >= 2.0**63:
+        return False
+    return not any(isinstance(item, (float, np.floating)) for item in _leaves(data))
+
+
+def _leaves(data: Any) -> Any:
+    for item in data if isinstance(data, (list, tuple)) else [data]:
+        if isinstance(item, (list, tuple)):
+            yield from _leaves(item)
+        else:
+            yield item
+
+
+def _without_tensors(data: Any) -> Any:
+    if isinstance(data, Tensor):
+        return host_array(data._array)
+    if isinstance(data, (list, tuple)):
+        return [_without_tensors(item) for item in data]
+    return data
+
+
+def _ragged(data: Any) -> str:
+    lengths = sorted({len(item) if hasattr(item, "__len__") else 0 for item in data})
+    if len(lengths) > 1:
+        return "lengths " + " and ".join(str(n) if n else "none" for n in lengths) + " stand side by side"
+    return "lengths differ further inside"
+
+
+def _wanting(tensor: Tensor, stop_gradient: bool) -> Tensor:
+    if not isinstance(stop_gradient, (bool, np.bool_)):
+        raise TypeError(f"stop_gradient is True or False, not {stop_gradient!r}")
+    if not stop_gradient:
+        tensor.stop_gradient = False
+    return tensor
+
+
+def as_lengths(op: str, shape: Any) -> list[int]:
+    """The integers of a shape given as a number, several numbers, or a tensor of integers; any integers.
+
+    Raises:
+        TypeError: for anything else.
+    """
+    if isinstance(shape, Tensor):
+        shape = shape.tolist()
+    if isinstance(shape, (int, np.integer)):
+        shape = [shape]
+    try:
+        return [n.__index__() for n in shape]
+    except (TypeError, AttributeError):
+        raise TypeError(f"{op}: a shape is a list of integers, not {shape!r}") from None
+
+
+def as_shape(op: str, shape: Any) -> tuple[int, ...]:
+    """A shape that a tensor can have, given as :func:`as_lengths` takes it.
+
+    Raises:
+        TypeError, ValueError: naming what is no length.
+    """
+    lengths = tuple(as_lengths(op, shape))
+    if any(n < 0 for n in lengths):
+        raise ValueError(f"{op}: shape {list(lengths)} has a negative length")
+    if len(lengths) > 64:
+        raise ValueError(f"{op}: a tensor has at most 64 dimensions, not {len(lengths)}")
+    if 0 not in lengths and math.prod(lengths) > MOST_ELEMENTS:
+        raise ValueError(f"{op}: shape {list(lengths)} has {math.prod(lengths):,} elements, more than can be addressed")
+    return lengths
+
+
+#: Elements of 8 bytes in the largest address range that processors have today (2**47 bytes).
+MOST_ELEMENTS = 2**44
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None, stop_gradient: bool = True) -> Tensor:
+    """A tensor of ``shape`` with ``fill_value`` everywhere; float32 unless ``dtype`` says otherwise."""
+    value = _array_of(fill_value, None)
+    if value.ndim:
+        raise ValueError(f"full: fill_value must be one number; it has shape {list(value.shape)}")
+    wanted = float32 if dtype is None else dtype_of(dtype)
+    filled = np.full(as_shape("full", shape), stored("full", value.item(), wanted.numpy))
+    return _wanting(made_here("full", filled), stop_gradient)
+
+
+def zeros(shape: Any, dtype: Any = None) -> Tensor:
+    """A tensor of ``shape`` with 0 everywhere; float32 unless ``dtype`` says otherwise."""
+    wanted = float32 if dtype is None else dtype_of(dtype)
+    return made_here("zeros", np.zeros(as_shape("zeros", shape), wanted.numpy))
+
+
+def ones(shape: Any, dtype: Any = None) -> Tensor:
+    """A tensor of ``shape`` with 1 everywhere; float32 unless ``dtype`` says otherwise."""
+    wanted = float32 if dtype is None else dtype_of(dtype)
+    return made_here("ones", np.ones(as_shape("ones", shape), wanted.numpy))
+
+
+def arange(start: Any, end: Any = None, step: Any = 1, dtype: Any = None) -> Tensor:
+    """Numbers from ``start`` (0 when one bound is given) up to, not including, ``end``.
+
+    int64 when all are integers, else float32, unless ``dtype`` says otherwise.
+    """
+    start, end = (0, start) if end is None else (start, end)
+    numbers = [n.item() if isinstance(n, Tensor) and n.size == 1 else n for n in (start, end, step)]
+    for number in numbers:
+        if not isinstance(number, (int, float, np.integer, np.floating)):
+            given = f"a tensor of shape {number.shape}" if isinstance(number, Tensor) else repr(number)
+            raise TypeError(f"arange: a bound or step is a number, not {given}")
+    if numbers[2] == 0:
+        raise ValueError("arange: step must not be 0")
+    finite = all(math.isfinite(n) for n in numbers)
+    if not finite or (numbers[1] - numbers[0]) / numbers[2] > MOST_ELEMENTS:
+        raise ValueError(
+            f"arange: from {numbers[0]} to {numbers[1]} by {numbers[2]} are more numbers than memory holds"
+        )
+    whole = all(isinstance(n, (int, np.integer)) for n in numbers)
+    wanted = (np.dtype(np.int64) if whole else float32.numpy) if dtype is None else dtype_of(dtype).numpy
+    return made_here("arange", stored_array("arange", np.arange(*numbers), wanted))
+
+
+# ---------- at random ----------
+
+
+def float_dtype(op: str, dtype: Any) -> np.dtype:
+    """The floating dtype that was asked for; float32 by default.
+
+    Raises:
+        TypeError: for any other.
+    """
+    wanted = float32 if dtype is None else dtype_of(dtype)
+    if wanted.numpy not in FLOATS:
+        raise TypeError(f"{op}: dtype must be float32 or float64, not {wanted.name}")
+    return wanted.numpy
+
+
+def rand(shape: Any, dtype: Any = None) -> Tensor:
+    """A tensor of ``shape`` with numbers drawn evenly from 0 (included) to 1 (excluded)."""
+    return made_here("rand", np.asarray(source.generator.random(as_shape("rand", shape), float_dtype("rand", dtype))))
+
+
+def randn(shape: Any, dtype: Any = None) -> Tensor:
+    """A tensor of ``shape`` with numbers drawn from the normal distribution of mean 0 and variance 1."""
+    drawn = source.generator.standard_normal(as_shape("randn", shape), float_dtype("randn", dtype))
+    return made_here("randn", np.asarray(drawn))
+
+
+# ---------- like another: on its device, too ----------
+
+
+def _like(op: str, make: Callable[..., Tensor], x: Tensor, dtype: Any, *numbers: Any) -> Tensor:
+    if not isinstance(x, Tensor):
+        raise TypeError(f"{op}: x must be a Tensor, not {type(x).__name__}")
+    with using(gpu_of(x._array)):
+        return make(x._array.shape, *numbers, x.dtype if dtype is None else dtype)
+
+
+def zeros_like(x: Tensor, dtype: Any = None) -> Tensor:
+    """0 everywhere, in the shape and dtype of ``x``."""
+    return _like("zeros_like", zeros, x, dtype)
+
+
+def ones_like(x: Tensor, dtype: Any = None) -> Tensor:
+    """1 everywhere, in the shape and dtype of ``x``."""
+    return _like("ones_like", ones, x, dtype)
+
+
+def full_like(x: Tensor, fill_value: Any, dtype: Any = None) -> Tensor:
+    """``fill_value`` everywhere, in the shape and dtype of ``x``."""
+    return _like("full_like", full, x, dtype, fill_value)
+
+
+def rand_like(x: Tensor, dtype: Any = None) -> Tensor:
+    """Numbers as ``rand`` draws them, in the shape and dtype of ``x``."""
+    return _like("rand_like", rand, x, dtype)
+
+
+def randn_like(x: Tensor, dtype: Any = None) -> Tensor:
+    """Numbers as ``randn`` draws them, in the shape and dtype of ``x``."""
+    return _like("randn_like", randn, x, dtype)

@@ -1,0 +1,189 @@
+"""Element by element on big arrays: in chunks that fit the cache, over threads, into a buffer that is used again.
+
+An operation that computes each element of its result from the elements at the same place can be computed part by
+part. For big arrays that pays: an operation of several steps (sigmoid, elu, a gradient rule) finds what its last step
+left in the cache and not in memory; numpy lets another thread compute at the same time; and a new result goes into a
+buffer that was used before (:mod:`minitensor.device.reuse`).
+
+* The result is the same, bit for bit: numpy's functions give an element the same bits wherever in an array it lies.
+* What does not fit is left to numpy as it is: other layouts than C's, arrays of a GPU, integers, an operand that
+  overlaps what is written in another way than element by element.
+* An operation in place fails before anything is written, or not at all. What can be wrong with shapes, dtypes and
+  arguments shows in the first chunk, which is computed alone. After that memory may run out for a temporary of one
+  chunk, or the user may interrupt: no more is promised then than that nobody writes any longer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minitensor.core.regions import same_layout
+from minitensor.device import reuse
+from minitensor.device.arrays import may_share
+from minitensor.device.threads import share_out, threads
+from minitensor.dtypes import FLOATS
+from minitensor.kernels import activations, elementwise
+
+Array = np.ndarray
+
+
+class Large:
+    """From when on it pays.
+
+    Attributes:
+        nbytes: bytes of the smallest result that is computed here. Below, starting a thread costs more than it saves.
+        chunk: bytes of the result in one chunk, where something is to stay in the cache: with two operands and a
+            temporary they make 1 MiB. Smaller ones cost more for calling numpy.
+        long: the same where numpy does all in one step.
+    """
+
+    __slots__ = ("nbytes", "chunk", "long")
+
+    def __init__(self) -> None:
+        self.nbytes = 16 << 20
+        self.chunk = 256 << 10
+        self.long = 4 << 20
+
+
+large = Large()
+
+#: The rows of the table whose result has at each place what follows from the elements at that place alone.
+_NAMES = """
+    relu relu6 leaky_relu elu hardtanh thresholded_relu add subtract multiply divide pow maximum minimum scale
+    neg abs square sqrt rsqrt reciprocal clip equal not_equal less_than less_equal greater_than greater_equal
+    exp expm1 log log2 log10 log1p sigmoid logit sin cos tan asin acos atan sinc sinh cosh tanh asinh acosh
+    atanh clone hypot copysign ldexp lerp ceil floor trunc frac floor_divide remainder erf erfinv
+"""
+BY_ELEMENT = frozenset(_NAMES.split())
+
+#: Functions that take no ``out``, write only a part of it, or write it in another way, where it is not their operand.
+_NEED_THEIR_OPERAND = frozenset({activations.thresholded_relu, elementwise.negative, elementwise.copy})
+
+_ONE_STEP = frozenset({elementwise.relu, elementwise.square, elementwise.clip, elementwise.reciprocal})
+
+
+class Parts:
+    """Arrays that are broadcast against each other to ``shape``, cut into parts that lie side by side.
+
+    They are cut along the line of all elements where each shows all of them in their order, or one for all; else along
+    the first dimension.
+
+    Attributes:
+        length: how long what is cut is.
+        step: how long a part is.
+    """
+
+    __slots__ = ("shape", "length", "step", "_lines", "_out", "_flat")
+
+    def __init__(self, arrays: tuple[Array, ...], shape: tuple[int, ...], chunk: int) -> None:
+        self.shape = shape
+        self._flat = all(array.size == 1 or array.shape == shape for array in arrays)
+        self._lines = [self._line(array) for array in arrays]
+        self._out: Array | None = None
+        self.length = math.prod(shape) if self._flat else shape[0]
+        each = arrays[0].itemsize * (1 if self._flat else math.prod(shape[1:]))
+        # In the line a part has whole vectors of the processor, whichever it is.
+        self.step = max(chunk // each & -64, 64) if self._flat else max(chunk // each, 1)
+
+    def _line(self, array: Array) -> tuple[Array, bool]:
+        """``array`` as it is cut; and whether it is: otherwise all of it goes with every part."""
+        if not self._flat:
+            return array, array.ndim == len(self.shape) and array.shape[0] > 1
+        if array.size > 1:
+            return array.reshape(-1), True
+        return (array if array.ndim == 0 else array.reshape(1)), False
+
+    def write_into(self, out: Array) -> None:
+        """Let ``out`` be what :meth:`at` gives a part of, too."""
+        self._out = out.reshape(-1) if self._flat else out
+        # A function may ask whether its operand is what it writes.
+        self._lines = [(self._out, True) if same_layout(line, self._out) else (line, cut) for line, cut in self._lines]
+
+    def at(self, start: int) -> tuple[list[Array], Array | None]:
+        """The parts that begin at ``start``: of the arrays, and of what is written."""
+        stop = start + self.step
+        out = None if self._out is None else self._out[start:stop]
+        return [out if line is self._out else line[start:stop] if cut else line for line, cut in self._lines], out
+
+
+def _parts(forward: Callable[..., Array], arrays: tuple[Array, ...], out: Array | None) -> Parts | None:
+    """The parts in which to compute; None where numpy is to do it as it is."""
+    for array in arrays:
+        if type(array) is not np.ndarray or (array.dtype not in FLOATS and array.dtype != np.bool_):
+            return None
+        if array.size > 1 and not array.flags.c_contiguous:
+            return None
+    try:
+        shape = np.broadcast_shapes(*(array.shape for array in arrays))
+    except ValueError:
+        return None
+    nbytes = math.prod(shape) * arrays[0].itemsize
+    one_step = isinstance(forward, np.ufunc) or forward in _ONE_STEP
+    if nbytes < large.nbytes:
+        return None
+    if threads.number == 1 and (one_step if out is not None else not reuse.kept.serves(nbytes)):
+        return None  # nothing would be won
+    if out is not None:
+        if out.shape != shape or out.dtype not in FLOATS or not out.flags.c_contiguous or not out.flags.writeable:
+            return None
+        if any(may_share(array, out) and not same_layout(array, out) for array in arrays):
+            return None
+    parts = Parts(arrays, shape, large.long if one_step else large.chunk)
+    return parts if parts.length > parts.step else None
+
+
+def in_chunks(
+    forward: Callable[..., Array], arrays: tuple[Array, ...], arguments: tuple[Any, ...] = (), out: Array | None = None
+) -> Array:
+    """What ``forward(*arrays, *arguments)`` gives or, with ``out``, which is one of ``arrays``, writes there."""
+    parts = _parts(forward, arrays, out)
+    if parts is None:
+        return forward(*arrays, *arguments) if out is None else forward(*arrays, *arguments, out=out)
+    if out is None and forward in _NEED_THEIR_OPERAND:
+        return _made(forward, parts, arguments, copied=True)
+    if out is None:
+        return _made(forward, parts, arguments, copied=False)
+    parts.write_into(out)
+    with np.errstate(all="ignore"):
+        operands, part = parts.at(0)
+        forward(*operands, *arguments, out=part)
+    _shared_out(forward, parts, arguments, copied=False)
+    return out
+
+
+def copied(array: Array) -> Array:
+    """A contiguous copy."""
+    return in_chunks(elementwise.copy, (array,))
+
+
+def rule_in_chunks(rule: Callable[..., Array], arrays: tuple[Array, ...], arguments: tuple[Any, ...] = ()) -> Array:
+    """What ``rule(*arrays, *arguments)``, an expression that computes element by element, gives."""
+    parts = _parts(rule, arrays, None)
+    return rule(*arrays, *arguments) if parts is None else _made(rule, parts, arguments, copied=True)
+
+
+def _made(forward: Callable[..., Array], parts: Parts, arguments: tuple[Any, ...], copied: bool) -> Array:
+    with np.errstate(all="ignore"):
+        first = forward(*parts.at(0)[0], *arguments)
+    out = reuse.empty(parts.shape, first.dtype)
+    parts.write_into(out)
+    np.copyto(parts.at(0)[1], first)
+    _shared_out(forward, parts, arguments, copied)
+    return out
+
+
+def _shared_out(forward: Callable[..., Array], parts: Parts, arguments: tuple[Any, ...], copied: bool) -> None:
+    """Compute all parts but the first. ``copied``: ``forward`` makes its results, which are copied from the cache."""
+
+    def compute(start: int) -> None:
+        operands, out = parts.at(start)
+        if copied:
+            np.copyto(out, forward(*operands, *arguments))
+        else:
+            forward(*operands, *arguments, out=out)
+
+    share_out(compute, range(parts.step, parts.length, parts.step), threads.number)

@@ -1,0 +1,9 @@
+"""Rows of the derivative table as functions: normal, in place and backward, compiled when they are first looked up.
+
+May import: the ground files, ``device``, ``core``, ``kernels``, ``table``, ``creation``, ``saving``.
+"""
+
+from minitensor.operations.compiling import FUNCTIONS, source
+from minitensor.operations.methods import Method, names_in
+
+__all__ = ["FUNCTIONS", "Method", "names_in", "source"]

@@ -1,0 +1,94 @@
+"""The operations of the derivative table as functions and as methods of Tensor, and Python's operators.
+
+``x + y`` makes a new tensor. ``x += y`` does too and gives the name ``x`` to it, as in Paddle: in place are only
+the functions whose name ends in an underscore, and assignment to an index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from minitensor.core.tensor import Tensor
+from minitensor.device.arrays import as_array
+from minitensor.operations.compiling import FUNCTIONS, swapped
+from minitensor.operations.operands import NUMBERS
+from minitensor.table import ROWS
+
+
+def names_in(space: str) -> list[str]:
+    """The operations that are found in a space: ``T`` Tensor's methods, ``m`` minitensor, ``F`` nn.functional."""
+    return [
+        name
+        for row in ROWS.values()
+        if space in row.spaces
+        for each in (row.name, *row.aliases)
+        for name in (each, each + "_")
+        if name in FUNCTIONS
+    ]
+
+
+class Method:
+    """Stands for a method of ``owner`` until it is first looked up; then the function takes its place in the class."""
+
+    __slots__ = ("owner", "functions", "name")
+
+    def __init__(self, owner: type, functions: Mapping[str, Any], name: str) -> None:
+        self.owner, self.functions, self.name = owner, functions, name
+
+    def __get__(self, x: Tensor | None, kind: type) -> Any:
+        function = self.functions[self.name]
+        setattr(self.owner, self.name, function)
+        return function.__get__(x, kind)
+
+
+for _name in names_in("T"):
+    setattr(Tensor, _name, Method(Tensor, FUNCTIONS, _name))
+
+
+def _compared(name: str) -> Any:
+    function, ufunc = FUNCTIONS[name], ROWS[name].forward
+
+    def compare(x: Tensor, y: Any) -> Any:
+        if isinstance(y, NUMBERS):
+            # A number need not fit into the dtype to be compared with its elements.
+            result = ufunc(x._array, y)
+            return Tensor._made(as_array(result), name, (x,))
+        # Python asks the other operand, and falls back to identity for == and !=.
+        return function(x, y) if isinstance(y, (Tensor, np.ndarray, list, tuple)) else NotImplemented
+
+    return compare
+
+
+_OPERATORS = {
+    "__add__": FUNCTIONS["add"],
+    "__sub__": FUNCTIONS["subtract"],
+    "__mul__": FUNCTIONS["multiply"],
+    "__truediv__": FUNCTIONS["divide"],
+    "__pow__": FUNCTIONS["pow"],
+    "__matmul__": FUNCTIONS["matmul"],
+    "__floordiv__": FUNCTIONS["floor_divide"],
+    "__mod__": FUNCTIONS["remainder"],
+    "__radd__": swapped("add"),
+    "__rsub__": swapped("subtract"),
+    "__rmul__": swapped("multiply"),
+    "__rtruediv__": swapped("divide"),
+    "__rpow__": swapped("pow"),
+    "__rmatmul__": swapped("matmul"),
+    "__rfloordiv__": swapped("floor_divide"),
+    "__rmod__": swapped("remainder"),
+    "__neg__": FUNCTIONS["neg"],
+    "__abs__": FUNCTIONS["abs"],
+    "__round__": FUNCTIONS["round"],
+    "__eq__": _compared("equal"),
+    "__ne__": _compared("not_equal"),
+    "__lt__": _compared("less_than"),
+    "__le__": _compared("less_equal"),
+    "__gt__": _compared("greater_than"),
+    "__ge__": _compared("greater_equal"),
+}
+
+for _name, _function in _OPERATORS.items():
+    setattr(Tensor, _name, _function)

@@ -1,0 +1,39 @@
+"""What the names in a rule stand for when it is run on arrays."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import pkgutil
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from minitensor.operations import rules
+from minitensor.table import ROWS
+
+
+def helpers(package: ModuleType, half: str) -> dict[str, Any]:
+    """The public functions of every module of ``package`` whose name begins with ``half``."""
+    found: dict[str, Any] = {}
+    for module in pkgutil.iter_modules(package.__path__):
+        if module.name.startswith(half):
+            found.update(public(importlib.import_module(f"{package.__name__}.{module.name}")))
+    return found
+
+
+def public(module: ModuleType) -> dict[str, Any]:
+    """The functions that a module defines for others."""
+    return {
+        name: value
+        for name, value in vars(module).items()
+        if not name.startswith("_") and getattr(value, "__module__", None) == module.__name__
+    }
+
+
+@functools.cache
+def on_arrays() -> dict[str, Any]:
+    """Operations of the table as their functions on arrays, and the helpers."""
+    operations = {row.name: row.forward for row in ROWS.values() if row.normal}
+    return {**operations, "zeros_like": np.zeros_like, **helpers(rules, "on_arrays")}

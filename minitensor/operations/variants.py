@@ -1,0 +1,63 @@
+"""Optional parameters that turn one operation into another: ``alpha``, ``rounding_mode``, ``dtype``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minitensor.core.tensor import Tensor
+from minitensor.creation.making import to_tensor
+from minitensor.dtypes import dtype_of
+from minitensor.kernels.numbers import number
+from minitensor.operations.operands import cast
+from minitensor.saving.redirecting import redirected
+
+
+def scaled(op: str, y: Any, alpha: Any) -> Any:
+    """``alpha * y``, recorded where ``y`` is a tensor. A number, or a list of them, joins the sum as it would alone."""
+    factor = number(op, "alpha", alpha)
+    if isinstance(y, (list, tuple)):
+        return (factor * np.asarray(y)).tolist()
+    if isinstance(y, np.ndarray):
+        y = to_tensor(y)
+    if isinstance(y, Tensor) and y.dtype != "bool":
+        return y.scale(factor)
+    return factor * (y.item() if isinstance(y, np.generic) else y)
+
+
+def rounded_division(op: str, x: Any, y: Any, mode: Any) -> Any:
+    """The quotient of ``x`` and ``y``, rounded; written into ``x`` where ``op`` ends with an underscore.
+
+    Raises:
+        ValueError: when ``mode`` is neither "floor" nor "trunc".
+    """
+    from minitensor.operations import FUNCTIONS
+
+    if mode not in ("floor", "trunc"):
+        raise ValueError(f"{op}: rounding_mode is None, 'floor' or 'trunc', not {mode!r}")
+    name = {"floor": "floor_divide", "trunc": "trunc_divide"}[mode]
+    return redirected(FUNCTIONS[name + ("_" if op.endswith("_") else "")], x, y)
+
+
+def in_dtype(op: str, x: Any, dtype: Any) -> Any:
+    """``x`` in another dtype, for a result of that dtype; recorded.
+
+    Raises:
+        TypeError: when ``op`` works in place and ``x`` has another dtype: it never changes there.
+    """
+    wanted = dtype_of(dtype)
+    if op.endswith("_"):
+        if isinstance(x, Tensor) and x.dtype != wanted:
+            raise TypeError(
+                f"`{op}` can not give a result of dtype {wanted.name}: x has dtype {x.dtype.name}, and the dtype never "
+                f"changes in place. Nothing was written. Use the normal operation `{op[:-1]}`."
+            )
+        return x
+    x = x if isinstance(x, Tensor) else to_tensor(x)
+    return x if x.dtype == wanted else cast(x, wanted.numpy)
+
+
+def no_activation(op: str, act: Any) -> ValueError:
+    """Paddle's ``act`` names an activation to apply to the result; here that is a call of its own."""
+    return ValueError(f"{op}: act must be None, not {act!r}; apply the activation to the result")

@@ -1,7 +1,0 @@
-"""What gradient rules are made of.
-
-A rule is one line, as ``g * cos(x)``. It is run on arrays by ``backward()``, and on tensors by
-``grad(..., create_graph=True)``, where the operations in it are recorded in their turn. So every name in a rule stands
-for two functions: an operation of the table is its function on arrays and the operation itself; the few helpers are
-written twice, in :mod:`minitensor.rules.on_arrays` and :mod:`minitensor.rules.on_tensors`.
-"""

@@ -1,0 +1,246 @@
+"""Cells: which elements of a storage an array reaches, or an index picks.
+
+A set of cells is told as shortly as it can be: as a stretch, as a regular grid in one (rows, a column, a diagonal, a
+block), or by notes: runs, single positions, or one bit for each cell of the stretch, whichever takes the fewest bytes.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from minitensor.core.regions import Layout, address, memory_of, overlaps_itself, span
+from minitensor.device.arrays import host_array, like, share_memory
+
+
+class Cells:
+    """Some cells of memory, which is divided into cells of ``itemsize`` bytes and counted from address 0.
+
+    Attributes:
+        itemsize: the bytes of one cell.
+        begin: the first of them, and
+        extent: how many lie from there to the last.
+        layout: how they lie in this stretch, in the order of an array's elements; None when all of it is meant.
+        positions: in place of a layout, the cells that are meant, rising and counted from ``begin``.
+        lengths: how many cells are meant from each position on; None for one.
+        bits: in place of a layout, whether each cell of the stretch is meant, packed.
+    """
+
+    __slots__ = ("itemsize", "begin", "extent", "layout", "positions", "lengths", "bits")
+
+    def __init__(
+        self,
+        itemsize: int,
+        begin: int,
+        extent: int,
+        layout: Layout | None = None,
+        positions: np.ndarray | None = None,
+        lengths: np.ndarray | None = None,
+        bits: np.ndarray | None = None,
+    ) -> None:
+        self.itemsize, self.begin, self.extent, self.layout = itemsize, begin, extent, layout
+        self.positions, self.lengths, self.bits = positions, lengths, bits
+
+    @classmethod
+    def of(cls, array: np.ndarray) -> Cells:
+        """The cells of ``array``."""
+        size = array.itemsize
+        if array.flags.c_contiguous:
+            return cls(size, address(array) // size, array.size)
+        lowest, extent = span(array)
+        strides = tuple(stride // size for stride in array.strides)
+        return cls(size, lowest // size, extent, Layout((address(array) - lowest) // size, array.shape, strides))
+
+    @classmethod
+    def reached(cls, array: np.ndarray) -> Cells:
+        """The cells of ``array`` in any order: a stretch more often than not."""
+        cells = cls.of(array)
+        if cells.layout is None or cells.extent != array.size or overlaps_itself(array):
+            return cells
+        return cls(cells.itemsize, cells.begin, cells.extent)
+
+    @classmethod
+    def picked(cls, array: np.ndarray, index: Any) -> Cells:
+        """The cells of ``array[index]`` for an advanced index, rising. However large ``array`` is, few cost little."""
+        size = array.itemsize
+        index = _on_host(index)
+        if array.size <= 4096:
+            at = cls.of(array).numbers().reshape(array.shape)[index]
+        else:
+            at = np.broadcast_to(address(array) // size, array.shape)[index]
+            for axis, (n, stride) in enumerate(zip(array.shape, array.strides, strict=True)):
+                at = at + np.broadcast_to(_along(axis, array.ndim, n, stride // size), array.shape)[index]
+        at = np.unique(at)
+        if at.size == 0:
+            return cls(size, 0, 0)
+        begin = int(at[0])
+        return cls(size, begin, int(at[-1]) - begin + 1, positions=at - begin)
+
+    @classmethod
+    def at(cls, numbers: np.ndarray, itemsize: int) -> Cells:
+        """The cells of these numbers, each given once, rising."""
+        if numbers.size == 0:
+            return cls(itemsize, 0, 0)
+        begin = int(numbers[0])
+        extent = int(numbers[-1]) - begin + 1
+        if numbers.size == extent:
+            return cls(itemsize, begin, extent)
+        numbers = numbers - begin
+        grid = _grid(numbers)
+        if grid is not None:
+            return cls(itemsize, begin, extent, grid)
+        note = np.min_scalar_type(extent)
+        starts = np.flatnonzero(np.diff(numbers, prepend=-2) != 1)
+        sizes = numbers.size * note.itemsize, 2 * starts.size * note.itemsize, (extent + 7) // 8
+        if sizes[0] == min(sizes):
+            return cls(itemsize, begin, extent, positions=numbers.astype(note))
+        if sizes[1] == min(sizes):
+            lengths = np.diff(starts, append=numbers.size).astype(note)
+            return cls(itemsize, begin, extent, positions=numbers[starts].astype(note), lengths=lengths)
+        marks = np.zeros(extent, np.bool_)
+        marks[numbers] = True
+        return cls(itemsize, begin, extent, bits=np.packbits(marks))
+
+    @classmethod
+    def pieces(cls, numbers: np.ndarray, itemsize: int) -> list[Cells]:
+        """The same as :meth:`at`, but as a few stretches where that saves notes."""
+        cells = cls.at(numbers, itemsize)
+        if not cells.notes:
+            return [cells]
+        starts = np.flatnonzero(np.diff(numbers, prepend=-2) != 1)
+        if starts.size > 8:
+            return [cells]
+        return [cls(itemsize, int(run[0]), run.size) for run in np.split(numbers, starts[1:])]
+
+    @property
+    def count(self) -> int:
+        """How many cells there are; of an array, how many elements."""
+        if self.layout is not None:
+            return math.prod(self.layout.shape)
+        if self.is_stretch:
+            return self.extent
+        if self.lengths is not None:
+            return int(self.lengths.sum(dtype=np.int64))
+        return self.positions.size if self.positions is not None else self.numbers().size
+
+    @property
+    def end(self) -> int:
+        """The cell after the last."""
+        return self.begin + self.extent
+
+    @property
+    def lowest(self) -> int:
+        """The address (bytes) of the first."""
+        return self.begin * self.itemsize
+
+    @property
+    def is_stretch(self) -> bool:
+        """Whether all cells from the first to the last are meant, in this order."""
+        return self.layout is None and self.positions is None and self.bits is None
+
+    @property
+    def notes(self) -> list[np.ndarray]:
+        """The arrays that tell which cells are meant, where neither a stretch nor a grid does."""
+        return [note for note in (self.positions, self.lengths, self.bits) if note is not None]
+
+    def numbers(self) -> np.ndarray:
+        """The number of every cell, in the order of the elements, one-dimensional."""
+        if self.layout is not None:
+            at = np.full(self.layout.shape, self.begin + self.layout.offset)
+            for axis, (n, stride) in enumerate(zip(self.layout.shape, self.layout.strides, strict=True)):
+                at += _along(axis, at.ndim, n, stride)
+            return at.ravel()
+        if self.bits is not None:
+            return np.flatnonzero(np.unpackbits(self.bits, count=self.extent)) + self.begin
+        if self.positions is None:
+            return np.arange(self.begin, self.end)
+        at = self.positions.astype(np.int64) + self.begin
+        if self.lengths is not None:
+            lengths = self.lengths.astype(np.int64)
+            at = np.repeat(at - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
+        return at
+
+    def mark(self, marks: np.ndarray, begin: int, value: bool) -> None:
+        """Set these cells in ``marks``, one entry for each cell of a stretch that begins at ``begin``."""
+        shift = self.begin - begin
+        if shift >= marks.size or shift + self.extent <= 0:
+            return
+        if self.is_stretch:
+            marks[max(shift, 0) : shift + self.extent] = value
+        elif self.layout is not None and shift >= 0 and shift + self.extent <= marks.size:
+            self.layout.of(marks[shift : shift + self.extent])[...] = value
+        else:
+            at = self.numbers() - begin
+            marks[at[(at >= 0) & (at < marks.size)]] = value
+
+    def marked(self, begin: int, end: int) -> np.ndarray:
+        """For each cell from ``begin`` to before ``end``, whether it is one of these."""
+        marks = np.zeros(max(end - begin, 0), np.bool_)
+        self.mark(marks, begin, True)
+        return marks
+
+    def meets(self, other: Cells) -> bool:
+        """Whether the two have a cell in common."""
+        begin, end = max(self.begin, other.begin), min(self.end, other.end)
+        if begin >= end:
+            return False
+        if self.is_stretch and other.is_stretch:
+            return True
+        return bool((self.marked(begin, end) & other.marked(begin, end)).any())
+
+    def copied(self, buffer: np.ndarray) -> np.ndarray:
+        """What these cells of a storage's ``buffer`` hold, in the order of :meth:`numbers`, as an array of its own."""
+        begin = self.begin - span(buffer)[0] // self.itemsize
+        stretch = memory_of(buffer)[begin : begin + self.extent]
+        if self.is_stretch:
+            return stretch.copy()
+        return (
+            self.layout.of(stretch).copy()
+            if self.layout is not None
+            else stretch[like(self.numbers() - self.begin, stretch)]
+        )
+
+
+def _on_host(index: Any) -> Any:
+    """An advanced index whose arrays lie on the host, where cells are told."""
+    if isinstance(index, tuple):
+        return tuple(_on_host(entry) for entry in index)
+    return host_array(index) if hasattr(index, "dtype") else index
+
+
+def _along(axis: int, ndim: int, n: int, stride: int) -> np.ndarray:
+    """Multiples of ``stride`` along one of ``ndim`` dimensions; the others have length 1."""
+    return (np.arange(n) * stride).reshape([n if i == axis else 1 for i in range(ndim)])
+
+
+def _grid(at: np.ndarray) -> Layout | None:
+    """The layout of rising cells, the first of which is 0, that lie in a regular grid; None where they do not."""
+    shape: list[int] = []
+    strides: list[int] = []
+    while at.size > 1:
+        step = at[1] - at[0]
+        breaks = np.flatnonzero(np.diff(at) != step)
+        n = int(breaks[0]) + 1 if breaks.size else at.size
+        if at.size % n or len(shape) == 8:
+            return None
+        rows = at.reshape(-1, n)
+        if (rows - rows[:, :1] != np.arange(n) * step).any():
+            return None
+        shape.insert(0, n)
+        strides.insert(0, int(step))
+        at = rows[:, 0]
+    return Layout(0, tuple(shape), tuple(strides))
+
+
+def touch(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether two arrays on one storage have a cell in common."""
+    if a is b:
+        return a.size > 0
+    if not np.may_share_memory(a, b):
+        return False
+    try:
+        return share_memory(a, b, max_work=10_000)
+    except np.exceptions.TooHardError:
+        return Cells.of(a).meets(Cells.of(b))

@@ -1,0 +1,310 @@
+"""Memory shared with the outside: with numpy, and with every library that speaks DLPack.
+
+Sharing is asked for by name: :func:`from_numpy`, :func:`from_dlpack`, ``x.numpy(share=True)``, ``x.__dlpack__()``. No
+byte is copied then. Everything else (``to_tensor``, ``x.numpy()``, ``np.asarray(x)``) copies.
+
+* Memory that is lent lives, and counts as allocated, as long as anybody outside looks at it.
+* Memory that is borrowed is not counted: another has allocated it, and it is there with or without us. It lives as
+  long as a tensor looks at it.
+* A stretch of memory is one storage. Shared once more, in whole or in part, it gives one more tensor on that storage,
+  so that the version tells of every write that the engine makes. Where this can not be, sharing is refused.
+* What may not be written outside may not be written here, and the other way round.
+* What the outside writes the engine does not see: see :mod:`minitensor.sharing.foreign_writes`.
+"""
+
+from __future__ import annotations
+
+import weakref
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from minitensor.core.regions import address, overlaps_itself
+from minitensor.core.storage import Storage
+from minitensor.core.tensor import Tensor
+from minitensor.device.arrays import gpu_of, host_array
+from minitensor.device.places import place_of
+from minitensor.dtypes import BY_NUMPY, DTYPES
+from minitensor.events import watch
+
+
+class Window:
+    """What numpy takes for the owner of an array's memory: while the array or a view of it lives, so does ``keeps``."""
+
+    __slots__ = ("__array_interface__", "keeps", "__weakref__")
+
+    def __init__(
+        self, at: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype, writeable: bool, keeps: Any
+    ) -> None:
+        self.__array_interface__ = {
+            "version": 3,
+            "typestr": dtype.str,
+            "shape": shape,
+            "strides": strides,
+            "data": (at, not writeable),
+        }
+        self.keeps = keeps
+
+    @classmethod
+    def on(cls, array: np.ndarray, writeable: bool, keeps: Any) -> Window:
+        """A window that shows the elements of ``array``."""
+        return cls(address(array), array.shape, array.strides, array.dtype, writeable, keeps)
+
+
+# ---------- which storages the outside knows ----------
+
+
+class _Shared:
+    """What is known of a storage that is shared, or was.
+
+    Attributes:
+        storage: a weak reference to it.
+        begin, end: the addresses between which its memory lies; equal when it has no byte, or lies on a GPU.
+        for_good: the outside has its address and no window that would tell when it lets go.
+        windows: through which the outside looks at it.
+    """
+
+    __slots__ = ("storage", "begin", "end", "for_good", "windows")
+
+    def __init__(self, storage: Storage) -> None:
+        key = id(storage)
+        self.storage = weakref.ref(storage, lambda _: _forget(key))
+        on_host = gpu_of(storage.buffer) is None
+        self.begin, self.end = np.lib.array_utils.byte_bounds(storage.buffer) if on_host else (0, 0)
+        self.for_good = False
+        self.windows: weakref.WeakSet[Window] = weakref.WeakSet()
+
+
+_by_id: dict[int, _Shared] = {}
+#: Those that have bytes on the host, by address. No two overlap: each is an allocation, or was made to be apart.
+_by_address: list[_Shared] = []
+
+#: Called with a storage when the outside gets to know it.
+when_shared: list[Callable[[Storage], None]] = []
+
+
+def _begin(shared: _Shared) -> int:
+    return shared.begin
+
+
+def entry_of(storage: Storage) -> _Shared:
+    """The entry of ``storage``, which is about to be shared."""
+    shared = _by_id.get(id(storage))
+    if shared is None:
+        shared = _by_id[id(storage)] = _Shared(storage)
+        if shared.begin < shared.end:
+            _by_address.insert(bisect_left(_by_address, shared.begin, key=_begin), shared)
+    return shared
+
+
+def _forget(key: int) -> None:
+    """The storage with this id is freed."""
+    shared = _by_id.pop(key)
+    if shared.begin < shared.end:
+        del _by_address[bisect_left(_by_address, shared.begin, key=_begin)]
+
+
+def _meeting(begin: int, end: int) -> list[_Shared]:
+    """Those that have a byte between two addresses."""
+    first = bisect_right(_by_address, begin, key=_begin)
+    if first and _by_address[first - 1].end > begin:
+        first -= 1
+    return _by_address[first : bisect_left(_by_address, end, key=_begin)]
+
+
+def is_shared(storage: Storage) -> bool:
+    """Whether the outside may read or write ``storage`` now: then nothing else may be put into its memory."""
+    shared = _by_id.get(id(storage))
+    return shared is not None and (shared.for_good or len(shared.windows) > 0)
+
+
+def shared_storages() -> list[Storage]:
+    """The living storages that are shared."""
+    storages = [shared.storage() for shared in _by_id.values()]
+    return [storage for storage in storages if storage is not None and is_shared(storage)]
+
+
+def _tell(storage: Storage) -> None:
+    for listener in when_shared:
+        listener(storage)
+
+
+# ---------- borrowing ----------
+
+
+def from_numpy(array: np.ndarray) -> Tensor:
+    """A tensor that shares the memory of ``array``: a write into one is seen in the other. Nothing is copied.
+
+    The tensor is on the host and wants no gradient. Its shape, strides and dtype are those of the array, which may be a
+    view of any kind; ``np.memmap`` and ``np.matrix`` are taken as the arrays that they are. What is read-only, and what
+    has elements that share memory, gives a tensor that can not be written. The bytes are not counted: they are numpy's.
+
+    Raises:
+        TypeError: for what is no array, means more than its numbers (as masked arrays do), or has a dtype or byte order
+            that tensors do not have.
+        ValueError: where elements do not lie at multiples of their size, or memory is shared already and this goes
+            beyond it, or sees it in another dtype.
+    """
+    return borrowed("from_numpy", plain("from_numpy", array))
+
+
+def plain(op: str, array: Any) -> np.ndarray:
+    """``array`` as a plain array in a dtype of tensors, on the same memory."""
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"{op} shares the memory of a numpy array, not of {type(array).__name__}; to_tensor copies")
+    if isinstance(array, np.ma.MaskedArray):
+        raise TypeError(
+            f"{op}: a masked array has no place for its mask in a tensor; share its .data, without the mask"
+        )
+    if type(array) not in (np.ndarray, np.memmap, np.matrix):
+        raise TypeError(
+            f"{op}: an array of type {type(array).__name__} may mean more than its numbers; share them alone with "
+            f"{op}(np.asarray(array))"
+        )
+    if not array.dtype.isnative:
+        raise TypeError(
+            f"{op}: dtype {array.dtype.str} has the bytes of each number in an order that is not this computer's, and "
+            f"sharing converts nothing; to_tensor copies and converts"
+        )
+    if array.dtype not in BY_NUMPY:
+        raise TypeError(
+            f"{op}: dtype {array.dtype} can not be shared; a tensor holds one of {', '.join(DTYPES)}. Convert a copy, "
+            f"as in to_tensor(array.astype('float32'))"
+        )
+    size = array.itemsize
+    if array.size and (address(array.view(np.ndarray)) % size or any(s % size for s in array.strides)):
+        raise ValueError(
+            f"{op}: the elements do not lie at multiples of their size ({size} bytes), as in a field of a structured "
+            f"array or behind a header of another length; to_tensor copies them"
+        )
+    return array.view(BY_NUMPY[array.dtype].numpy, np.ndarray)
+
+
+def borrowed(op: str, array: np.ndarray) -> Tensor:
+    """A tensor on the memory of ``array``."""
+    storage = _storage_at(op, array)
+    new = storage is None
+    if storage is None:
+        storage = Storage.__new__(Storage)
+        storage.buffer = _around(array)
+        storage.nbytes = 0  # as counted: the memory is another's
+        storage.version = 0
+        storage.savers = None
+        entry_of(storage).for_good = True  # whose memory it is, keeps it
+    writeable = array.flags.writeable and not overlaps_itself(array)
+    tensor = Tensor._alias(np.asarray(Window.on(array, writeable, storage.buffer)), storage)
+    if new:
+        _tell(storage)
+    if watch.listener is not None:
+        if new:
+            watch.listener("alloc", storage)
+        watch.listener("make", tensor, op, ())
+    return tensor
+
+
+def _storage_at(op: str, array: np.ndarray) -> Storage | None:
+    """The storage that the memory of ``array`` belongs to already; None when it is new.
+
+    Raises:
+        ValueError: when part of it does, or all in another dtype: then a version would not tell of every write.
+    """
+    if array.size == 0:
+        return None
+    begin, end = np.lib.array_utils.byte_bounds(array)
+    for shared in _meeting(begin, end):
+        storage = shared.storage()
+        if storage is None:
+            continue
+        if storage.buffer.dtype != array.dtype:
+            raise ValueError(
+                f"{op}: this memory is shared already, with a tensor of dtype {storage.buffer.dtype}, and here it has "
+                f"dtype {array.dtype}; to_tensor copies it"
+            )
+        if begin < shared.begin or shared.end < end:
+            raise ValueError(
+                f"{op}: a part of this memory is shared already. Share all of it first, and then the part; or copy it "
+                f"with to_tensor"
+            )
+        return storage
+    return None
+
+
+def _around(array: np.ndarray) -> np.ndarray:
+    """All memory that belongs with that of ``array``, in one dimension: what its owner has, where that is known.
+
+    Then other parts of it, shared later, are on the same storage.
+    """
+    size = array.itemsize
+    if array.size == 0:
+        return array.view()
+    begin, end = np.lib.array_utils.byte_bounds(array)
+    first, last = _owned(array)
+    if first <= begin and end <= last and not _meeting(first, last):
+        begin -= (begin - first) // size * size
+        end += (last - end) // size * size
+    window = Window(begin, ((end - begin) // size,), (size,), array.dtype, False, array)
+    return np.asarray(window)
+
+
+def _owned(array: np.ndarray) -> tuple[int, int]:
+    """From which address to which the memory goes that the owner of ``array`` has."""
+    owner, base = array, array.base
+    while base is not None:
+        if isinstance(base, np.ndarray):
+            owner, base = base, base.base
+        elif isinstance(base, memoryview):
+            base = base.obj
+        elif isinstance(getattr(base, "base", None), np.ndarray):
+            base = base.base  # a helper of numpy's own
+        else:
+            with suppress(TypeError, ValueError, BufferError):  # what does not say how much it has
+                owner = np.frombuffer(base, np.uint8)  # bytes, a bytearray, a mapped file
+            break
+    return np.lib.array_utils.byte_bounds(owner.view(np.ndarray))
+
+
+# ---------- lending ----------
+
+
+def numpy(x: Tensor, share: bool = False) -> np.ndarray:
+    """The elements as an array: a copy, as Paddle's; or, with ``share=True``, on the memory of the tensor itself.
+
+    Writing into a copy changes no tensor. What is written into shared memory every tensor on it shows, but no version
+    tells: a backward that needs the old values would be wrong (see ``check_foreign_writes``).
+
+    Raises:
+        RuntimeError: to share, when the tensor wants a gradient.
+        TypeError: to share, when it lies on a GPU.
+    """
+    if share is False:
+        return host_array(x._array) if type(x._array) is not np.ndarray else x._array.copy()
+    if share is not True:
+        raise TypeError(f"numpy: share is True or False, not {share!r}")
+    if gpu_of(x._array) is not None:
+        raise TypeError(
+            f"numpy(share=True): this tensor lies on {place_of(gpu_of(x._array))}, and numpy sees the memory of the "
+            f"host only. Use `x.numpy()`, or share the copy that `x.cpu()` makes."
+        )
+    if not x.stop_gradient:
+        raise RuntimeError(
+            "numpy(share=True): this tensor wants a gradient, which would not know of what numpy writes. "
+            "Use `x.detach().numpy(share=True)`, or `x.numpy()` for a copy."
+        )
+    return lent(x)
+
+
+def lent(x: Tensor) -> np.ndarray:
+    """An array on the memory of ``x`` that keeps its storage alive."""
+    storage = x._storage
+    was = is_shared(storage)
+    window = Window.on(x._array, x._array.flags.writeable, storage)
+    entry_of(storage).windows.add(window)
+    if not was:
+        _tell(storage)
+    return np.asarray(window)
+
+
+Tensor.numpy = numpy  # type: ignore[method-assign]

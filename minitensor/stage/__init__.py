@@ -1,0 +1,16 @@
+"""The stage: memory, step by step, as a recording that a page, a notebook or a file shows.
+
+    from minitensor import stage
+    stage.record("x = mt.ones([3])\\nx.add_(1.0)")
+
+* :mod:`~minitensor.stage.recording` runs a program and keeps what each line did to memory;
+* :mod:`~minitensor.stage.wording` says it in sentences;
+* the picture is drawn by one script, ``assets/stage*.js``, in a page and, for what is shown without scripts, in V8;
+* :mod:`~minitensor.stage.figures` are the figures beside it.
+
+May import: the engine, ``explaining``, ``memory``. Nothing in the engine imports this package.
+"""
+
+from minitensor.stage.stages import Stage, compare, record, save, trace
+
+__all__ = ["Stage", "compare", "record", "save", "trace"]

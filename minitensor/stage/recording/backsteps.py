@@ -1,0 +1,128 @@
+"""The steps of backward: where it starts, what each node is given and passes on, what is left at the leaves."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from minitensor.core.history import WRITE, Leaf, Node, peek
+from minitensor.core.tensor import Tensor
+from minitensor.device.arrays import host_array
+from minitensor.saving.saved import FREED
+from minitensor.stage.recording import cells, facts
+from minitensor.stage.recording.entries import NodeEntry, StateEntry
+from minitensor.stage.recording.ledger import Ledger
+from minitensor.stage.wording.words import code
+
+MOST_SUMMED = 64  # elements of a gradient that are added up for showing
+
+
+def started(ledger: Ledger, node: Node, gradient: np.ndarray) -> None:
+    """Backward starts at ``node``."""
+    for value in ledger.values.values():
+        value.arrived = value.state.gradient = None
+    value = ledger.values.get(id(node))
+    text = cells.gradient_text(gradient)
+    if value is not None:
+        _tell(ledger, value.state, text)
+    ledger.facts.append(facts.Started(_named(ledger, value.state) if value is not None else "", text))
+
+
+def entered(ledger: Ledger, node: Node, gradient: np.ndarray) -> NodeEntry | None:
+    """The rules of ``node`` are about to run."""
+    value = ledger.values.get(id(node))
+    text = cells.gradient_text(gradient)
+    if value is not None and value.op == "leaf":
+        value.op = (
+            node.op.name
+        )  # it was one: under ``no_grad`` it got another shape or dtype, and another leaf took over
+    if value is not None and value.drawn:
+        ledger.events.append({"do": "run", "node": value.drawn})
+        if value.state.gradient is None and not value.inner:
+            _tell(ledger, value.state, text)
+    ledger.facts.append(facts.Passed(value, node.op.name, text, []))
+    return value
+
+
+def visited(ledger: Ledger, node: Node, gradient: np.ndarray, sent: list[tuple[Node, np.ndarray]]) -> None:
+    """The rules of ``node``, which is no leaf, have run; ``sent`` is on its way."""
+    passed = next((fact for fact in reversed(ledger.facts) if type(fact) is facts.Passed), None)
+    if passed is None:  # its rules are the reader's own code, which took steps
+        passed = facts.Passed(ledger.values.get(id(node)), node.op.name, "", [])
+        ledger.facts.append(passed)
+    passed.done = True
+    for parent, part in sent:
+        value = ledger.values.get(id(parent))
+        total = _sum(value, part)
+        state = _state_for(ledger, ledger.values.get(id(node)), parent, value)
+        if value is not None and state is not None and _stands_for_its_state(parent, value):
+            _tell(ledger, state, total)
+        label = _named(ledger, state) if state is not None else ""
+        passed.sent.append(facts.Sent(value, label, cells.gradient_text(part), total))
+
+
+def _state_for(ledger: Ledger, by: NodeEntry | None, parent: Node, value: NodeEntry | None) -> StateEntry | None:
+    """Where a gradient for ``parent`` is shown: at the state that was read, or at what became of it.
+
+    A write under ``no_grad`` gives a leaf another state and leaves its node the same.
+    """
+    read = by.reads.get(id(parent)) if by is not None else None
+    if read is not None and not read.dropped:
+        return read
+    if value is None or not value.state.dropped:
+        return None if value is None else value.state
+    states = value.state.family.states
+    return states[max(states)] if states else value.state
+
+
+def left(ledger: Ledger, node: Node) -> None:
+    """What ``node`` saved has been let go, unless the graph is retained."""
+    value = ledger.values.get(id(node))
+    if value is None:
+        return
+    value.arrived = None
+    if node.saved is FREED:
+        ledger.release(value)
+
+
+def collected(ledger: Ledger, node: Node, gradient: Tensor) -> None:
+    """A leaf holds its gradient."""
+    value = ledger.values.get(id(node))
+    text = cells.gradient_text(gradient._array)
+    entry = ledger.meet(gradient, "grad")
+    if value is not None:
+        value.arrived = None
+    ledger.facts.append(facts.Collected(_leaf_name(ledger, node), text, entry.storage))
+
+
+def _leaf_name(ledger: Ledger, node: Node) -> str:
+    holders = (entry for entry in ledger.tensors.values() if entry.names and not entry.look["stop_gradient"])
+    return next((entry.names[0] for entry in holders if peek(entry.ref()) is node), "")
+
+
+def _tell(ledger: Ledger, state: StateEntry, text: str) -> None:
+    state.gradient = text
+    if not state.dropped:
+        ledger.events.append({"do": "grad", "state": state.id, "text": text})
+
+
+def _named(ledger: Ledger, state: StateEntry) -> str:
+    """A state as a sentence names it; with its storage when another one has the same name."""
+    others = ledger.labels[state.label] > (not state.dropped)
+    return code(state.label) + (f" (storage {state.family.storage.id})" if others else "")
+
+
+def _stands_for_its_state(node: Node, value: NodeEntry) -> bool:
+    """Whether a gradient for ``node`` is one for all of its family's memory, not for what one view sees of it."""
+    if value.inner:
+        return False  # it is that of all results, laid end to end
+    return bool(value.drawn and not value.partial) or value.stands or type(node) is Leaf or node.op is WRITE
+
+
+def _sum(value: NodeEntry | None, part: np.ndarray) -> str:
+    """The text of the gradient that has arrived at a node so far, this part included."""
+    if value is None or part.size > MOST_SUMMED:
+        return cells.gradient_text(part)
+    part = host_array(part)
+    total = part if value.arrived is None else np.array(value.arrived) + part
+    value.arrived = total.tolist()
+    return cells.gradient_text(total)

@@ -1,0 +1,162 @@
+"""Cells of a storage as a picture shows them: which of them, and each as a short text.
+
+Nothing here looks at more cells than are shown, so a storage of a gigabyte costs no more than one of a kilobyte.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from minitensor.core.regions import address
+from minitensor.device.arrays import host_array, restrided
+from minitensor.saving.patches import Patch
+
+SMALL = 64  # a storage of so many cells is shown whole
+RUNS = 4  # of a larger one: the two ends of so many runs of each tensor and write, beside the first and last cell
+MOST_RANGES = 12  # a write of more runs is told as one, from its first cell to its last
+
+Run = tuple[int, int]
+"""The first and the last cell of neighbours, both included."""
+
+
+def text_of(number: object) -> str:
+    """A number in at most about 8 characters: ``1``, ``2.5``, ``0.841``, ``1.2e-5``, ``nan``, ``True``."""
+    if isinstance(number, (bool, int)):
+        return str(number)
+    value = float(number)  # type: ignore[arg-type]
+    if not math.isfinite(value):
+        return str(value)
+    if value == int(value) and abs(value) < 1e6:
+        return str(int(value))  # -0 is told as 0
+    digits = 4 if 100 <= abs(value) < 1e5 else 3
+    mantissa, _, exponent = f"{value:.{digits}g}".partition("e")
+    return mantissa + (f"e{int(exponent)}" if exponent else "")
+
+
+def gradient_text(numbers: np.ndarray) -> str:
+    """An array as one line of about 24 characters: ``[2, 4, 6]``, ``[1, 1, ..., 1]``, ``[[1, 2], [3, 4]]``."""
+    if numbers.ndim == 0:
+        return text_of(numbers.item())
+    if numbers.size <= 8:
+        whole = _nested(numbers.tolist())
+        if len(whole) <= 24:
+            return whole
+    if numbers.size <= 3:
+        return f"[{', '.join(_element(numbers, i) for i in range(numbers.size))}]"
+    first, second, last = (_element(numbers, i) for i in (0, 1, numbers.size - 1))
+    return f"[{first}, {second}, ..., {last}]"
+
+
+def _element(numbers: Any, i: int) -> str:
+    """The element at flat position ``i``, read without an allocation where the numbers lie."""
+    return text_of(numbers[tuple(slice(k, k + 1) for k in np.unravel_index(i, numbers.shape))].item())
+
+
+def _nested(numbers: object) -> str:
+    if isinstance(numbers, list):
+        return f"[{', '.join(_nested(n) for n in numbers)}]"
+    return text_of(numbers)
+
+
+def read(buffer: np.ndarray, indexes: Iterable[int]) -> dict[str, str]:
+    """The texts of some cells of a storage, by index."""
+    flat = restrided(buffer, (buffer.size,), (buffer.itemsize,))
+    return {str(i): text_of(host_array(flat[i : i + 1]).item()) for i in indexes}
+
+
+def layout(array: np.ndarray, buffer: np.ndarray) -> tuple[list[int], list[int], int]:
+    """Shape, strides and offset (elements) of an array that lies in ``buffer``."""
+    size = array.itemsize
+    offset = (address(array) - address(buffer)) // size if array.size else 0
+    return list(array.shape), [stride // size for stride in array.strides], offset
+
+
+def runs_of(shape: Sequence[int], strides: Sequence[int], offset: int, most: int) -> tuple[list[Run], int]:
+    """The first ``most`` runs of neighbouring cells that a layout reads, in reading order, and how many there are.
+
+    Rows that follow one another without a gap are one run.
+    """
+    if 0 in shape:
+        return [], 0
+    dims = [(n, s) for n, s in zip(shape, strides, strict=True) if n > 1]
+    width = 1
+    while dims and dims[-1][1] == width:
+        width *= dims.pop()[0]
+    total = math.prod(n for n, _ in dims)
+    runs = []
+    for count in range(min(total, most)):
+        at, rest = offset, count
+        for n, stride in reversed(dims):
+            at += rest % n * stride
+            rest //= n
+        runs.append((at, at + width - 1))
+    return runs, total
+
+
+def reach(shape: Sequence[int], strides: Sequence[int], offset: int) -> Run:
+    """The lowest and the highest cell that a layout reads."""
+    steps = [(n - 1) * s for n, s in zip(shape, strides, strict=True)]
+    return offset + sum(s for s in steps if s < 0), offset + sum(s for s in steps if s > 0)
+
+
+def holds(shape: Sequence[int], strides: Sequence[int], offset: int, cell: int) -> bool:
+    """Whether a layout reads ``cell``."""
+    if 0 in shape:
+        return False
+    dims = sorted(((n, s) for n, s in zip(shape, strides, strict=True) if n > 1 and s), key=lambda d: abs(d[1]))
+    spans = [0]  # how far the dimensions below each one lead
+    low = 0
+    for n, s in dims:
+        low += min(0, (n - 1) * s)
+        spans.append(spans[-1] + (n - 1) * abs(s))
+    rest = [cell - offset - low]  # as if every stride led upward
+    for (n, s), span in zip(reversed(dims), reversed(spans[:-1]), strict=True):
+        step = abs(s)
+        rest = [
+            each - k * step
+            for each in rest
+            for k in range(max(0, -((span - each) // step)), min(n - 1, each // step) + 1)
+        ]
+    return 0 in rest
+
+
+def patched(patch: Patch, buffer: np.ndarray) -> list[Run]:
+    """The runs of cells of ``buffer`` that ``patch`` preserves; of many, one from the first cell to the last."""
+    at, start = patch.cells, address(buffer) // buffer.itemsize
+    whole = [(at.begin - start, at.end - 1 - start)]
+    if at.is_stretch:
+        return whole
+    if at.layout is not None:
+        runs, total = runs_of(at.layout.shape, at.layout.strides, whole[0][0] + at.layout.offset, SMALL)
+        runs = merged(runs) if total <= SMALL else whole
+    else:
+        runs = merged((i, i) for i in (at.numbers() - start).tolist()) if at.count <= SMALL else whole
+    return runs if len(runs) <= MOST_RANGES else whole
+
+
+def meets(look: dict[str, Any], runs: Iterable[Run]) -> bool:
+    """Whether a layout reads one of the cells of ``runs``; of a layout of many runs, whether it reaches past one."""
+    own, total = runs_of(look["shape"], look["strides"], look["offset"], SMALL)
+    if total > SMALL:
+        own = [reach(look["shape"], look["strides"], look["offset"])]
+    return any(a <= d and c <= b for a, b in own for c, d in runs)
+
+
+def ends(runs: Iterable[Run]) -> set[int]:
+    """The first and last cells of the first few runs."""
+    return {cell for run in list(runs)[:RUNS] for cell in run}
+
+
+def merged(runs: Iterable[Run]) -> list[Run]:
+    """The same cells as rising runs with gaps between them."""
+    found: list[Run] = []
+    for first, last in sorted(runs):
+        if found and first <= found[-1][1] + 1:
+            found[-1] = found[-1][0], max(last, found[-1][1])
+        else:
+            found.append((first, last))
+    return found

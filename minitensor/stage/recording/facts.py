@@ -1,0 +1,217 @@
+"""What happened in one step, in the order in which it happened: what the sentences are written from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from minitensor.stage.recording.entries import NodeEntry, SaveEntry, StorageEntry, TensorEntry
+    from minitensor.stage.recording.hooks import Statement
+    from minitensor.stage.recording.ledger import Ledger
+    from minitensor.stage.recording.memory import Cover
+
+
+@dataclass(eq=False)
+class Allocated:
+    """A storage came to be."""
+
+    storage: StorageEntry
+
+
+@dataclass(eq=False)
+class StorageFreed:
+    """A storage went."""
+
+    storage: StorageEntry
+
+
+@dataclass(eq=False)
+class TensorFreed:
+    """A tensor went."""
+
+    tensor: TensorEntry
+
+
+@dataclass(eq=False)
+class Made:
+    """A normal operation made a tensor on a new storage."""
+
+    op: str
+    tensor: TensorEntry
+    inputs: list[TensorEntry]
+    node: NodeEntry | None = None
+
+
+@dataclass(eq=False)
+class Viewed:
+    """A view made a tensor on an old storage."""
+
+    op: str
+    tensor: TensorEntry
+    base: TensorEntry | None
+    same_family: bool
+    node: NodeEntry | None = None  # of a layer written by hand, which gives its result a history
+
+
+@dataclass(eq=False)
+class Preserved:
+    """Just before a write, bytes that savers still need were copied, or had been before.
+
+    A saver that was recorded before the first step is told by the name of its operation.
+    """
+
+    savers: list[NodeEntry | str] = field(default_factory=list)  # for whom bytes were copied
+    idle: list[NodeEntry | str] = field(default_factory=list)  # for whom that was done before
+    nbytes: int = 0  # copied now
+    storages: list[StorageEntry] = field(default_factory=list)  # of the copies
+
+
+@dataclass(eq=False)
+class Wrote:
+    """An in-place operation wrote."""
+
+    op: str
+    tensor: TensorEntry
+    storage: StorageEntry
+    before: int  # version
+    cover: Cover
+    victims: list[SaveEntry]  # what became stale
+    preserved: Preserved | None  # under "copy_on_write", when the write covers what somebody saved
+    spared: list[SaveEntry]  # under "copy_on_write": saved before, right still, in cells that the write left alone
+    wanted_gradient: bool  # before the write
+    node: NodeEntry | None = None
+    own: list[StorageEntry] = field(default_factory=list)  # what the operation kept of its input: a copy, or marks
+    recording: bool = True  # whether gradients were recorded
+    reads: list[TensorEntry] = field(default_factory=list)  # other tensors that it read
+
+
+@dataclass(eq=False)
+class Relaid:
+    """An in-place operation changed shape and strides only."""
+
+    op: str
+    tensor: TensorEntry
+    old: dict[str, Any]
+
+
+@dataclass(eq=False)
+class Moved:
+    """A tensor went to another storage."""
+
+    op: str  # empty when no operation told of it
+    tensor: TensorEntry
+    old: dict[str, Any]  # how it looked
+    left: StorageEntry
+
+
+@dataclass(eq=False)
+class Unversioned:
+    """Memory was written and no version tells."""
+
+    op: str  # empty when numpy or another library did it
+    tensor: TensorEntry | None  # through which it was written; None when numpy or another library did it
+    storage: StorageEntry
+    cover: Cover
+    used: list[SaveEntry]  # what was saved of these cells and is held to be right still
+    checked: bool  # whether backward will find out: ``check_foreign_writes`` noted all of them
+
+
+@dataclass(eq=False)
+class Refused:
+    """The engine refused an operation, or a saved tensor, and raises."""
+
+    reason: str  # the function in ``errors`` that made the error
+
+
+@dataclass(eq=False)
+class Named:
+    """A name was bound to a tensor."""
+
+    name: str
+    tensor: TensorEntry
+    before: TensorEntry | None  # what the name stood for
+
+
+@dataclass(eq=False)
+class Unnamed:
+    """A name went."""
+
+    name: str
+    tensor: TensorEntry
+
+
+@dataclass(eq=False)
+class Started:
+    """Backward starts."""
+
+    label: str  # of the state it starts at, as a sentence names it; empty when the trace does not know it
+    gradient: str
+
+
+@dataclass(eq=False)
+class Sent:
+    """A gradient that a node passed on."""
+
+    to: NodeEntry | None
+    label: str  # of the state it is for, as a sentence names it; empty for a value that the trace does not know
+    text: str
+    total: str  # the sum of what has arrived there so far
+
+
+@dataclass(eq=False)
+class Passed:
+    """Backward passed through a node."""
+
+    node: NodeEntry | None
+    op: str
+    gradient: str  # what came in; empty when an earlier step told it
+    sent: list[Sent]
+    done: bool = False  # whether its rules have run
+
+
+@dataclass(eq=False)
+class Collected:
+    """A gradient was left at a leaf."""
+
+    leaf: str  # its name; empty when it has none
+    gradient: str
+    storage: StorageEntry
+
+
+@dataclass(eq=False)
+class Called:
+    """A function of the notebook was entered."""
+
+    function: str  # with its class: ``Net.forward``
+
+
+@dataclass(eq=False)
+class Returned:
+    """A function of the notebook came back to this statement."""
+
+    function: str  # with its class
+    may_go_on: bool = False  # a generator, which may only wait
+
+
+@dataclass
+class Done:
+    """A step that is over."""
+
+    statement: Statement
+    line: int
+    phase: str
+    partly: bool  # the statement goes on
+    facts: list[Any]
+    printed: bool
+    error: BaseException | None
+    node: NodeEntry | None
+    told: str  # the sentence of the step before
+    ledger: Ledger
+    events: list[dict[str, Any]]
+    unreserved: int = 0  # bytes that the GPU's allocator gave back
+    reserved: int = 0  # bytes that it holds
+
+    def all(self, *kinds: type) -> list[Any]:
+        """The facts of some kinds, in order."""
+        return [fact for fact in self.facts if isinstance(fact, kinds)]

@@ -1,0 +1,127 @@
+"""The recorder, fourth part: follows the program from statement to statement, and cuts its steps there.
+
+A step ends where the next statement of the same function begins, where a function is called or comes back, and where
+an error is raised. Each error is told once, in the step that raised it. Where the program is, its hooks tell
+(``hooks``); where no hook is reached, at the end of a ``with`` say, the frame that called the engine tells.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import FrameType
+
+from minitensor.stage.recording import facts
+from minitensor.stage.recording.hooks import Statement
+from minitensor.stage.recording.steps import Open, Steps
+
+
+class Following(Steps):
+    """Steps that begin and end as the program runs on."""
+
+    #: Id of the error last told.
+    reported: int | None = None
+
+    # ---------- statements ----------
+
+    def begin_statement(self, statement: Statement) -> None:
+        """A statement of the top level is about to run."""
+        self.reported = None
+        self.stack[0].passes.clear()
+        self._begin(statement)
+
+    def end_statement(self, error: BaseException | None = None) -> None:
+        """It has run, or raised ``error``."""
+        if not self.active:
+            return
+        if error is not None:
+            if id(error) != self.reported:
+                self._finish(error=error)
+                self.reported = id(error)
+            del self.stack[1:]
+        self._back_to(0)
+        self._finish()
+
+    def hooked(self, index: int, moment: str) -> None:
+        """A hook was reached: the statement before it in the same frame is done."""
+        statement = self.statements.get(index)
+        if statement is None:
+            return
+        try:
+            self._reached(index, statement, moment, sys._getframe(2))
+        except Exception as failure:
+            self._give_up(failure)
+
+    def _reached(self, index: int, statement: Statement, moment: str, frame: FrameType) -> None:
+        error = sys.exc_info()[1]
+        if id(error) != self.reported:
+            self.reported = None  # the error last told is over; another one may get its id
+        if moment == "enter":
+            self._enter(statement, frame)
+        elif moment == "caught":
+            if error is not None and self.reported is None:
+                self._finish(error=error)
+                self.reported = id(error)
+                self._come_to(frame, silently=True)
+        else:
+            self._come_to(frame)
+            self._finish(frame)
+            passes = self.stack[-1].passes
+            if moment == "turn":
+                passes[index] = passes.get(index, 0) + 1
+                return
+            if moment == "before":
+                passes.pop(index, None)
+            self._begin(statement)
+
+    def _locate(self, frame: FrameType | None) -> None:
+        """Find the statement that the engine works for."""
+        while frame is not None and id(frame.f_code) not in self._codes:
+            frame = frame.f_back
+        if frame is None or self._depth(frame) is None:
+            return
+        self._come_to(frame)
+        line, of = frame.f_lineno, self._codes[id(frame.f_code)]
+        now = self.open.statement if self.open else None
+        if now is None or now.line <= line <= now.end:
+            return
+        head = of.statements.get(of.heads.get(line, -1))
+        if head is not None and head is not now:
+            self._finish(frame)
+            self._begin(head)
+
+    # ---------- functions ----------
+
+    def _enter(self, statement: Statement, frame: FrameType) -> None:
+        """A function of the notebook begins."""
+        caller = frame.f_back
+        while caller is not None and id(caller.f_code) not in self._codes:
+            caller = caller.f_back
+        if caller is not None:
+            self._come_to(caller)
+        self._show_source(statement)
+        of_class = f"{statement.function}." if statement.function and statement.kind == "method" else ""
+        self._push(frame, of_class)
+        if self.open is None and self.stack[-2].statement is not None:
+            self.open = Open(self.stack[-2].statement, goes_on=True)
+        self.ledger.facts.append(facts.Called(self.stack[-1].full_name))
+        self._finish(frame, partly=True)
+
+    def _come_to(self, frame: FrameType, silently: bool = False) -> None:
+        """``frame`` runs: what was called from it has come back."""
+        depth = self._depth(frame)
+        if depth is None:
+            self._push(frame)
+            return
+        self._back_to(depth, silently)
+
+    def _back_to(self, depth: int, silently: bool = False) -> None:
+        """What stands above ``depth`` on the stack is done."""
+        if depth == len(self.stack) - 1:
+            return
+        returned = facts.Returned(self.stack[depth + 1].full_name, self.stack[depth + 1].is_generator)
+        if not silently:
+            self._finish(partly=True, came_back=True)
+        del self.stack[depth + 1 :]
+        if not silently and self.stack[depth].statement is not None:
+            self._resume(Open(self.stack[depth].statement, goes_on=True))
+            self.ledger.facts.append(returned)

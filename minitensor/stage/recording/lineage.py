@@ -1,0 +1,294 @@
+"""The books of a recording, fourth part: the history of memory states, and the operations between them.
+
+A family of views has one row of memory states. An operation's node is drawn between the states that it read and the
+state that it made. Nodes that only show a family's value another way (views, parts of a view's memory) are not drawn:
+they stand for the state they show.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minitensor.core.history import READ, RELAID, WRITE, Leaf, Node, peek
+from minitensor.core.storage import Storage
+from minitensor.core.tensor import Tensor
+from minitensor.operations.operands import CONSTANT
+from minitensor.saving.saved import FREED
+from minitensor.stage.recording import facts
+from minitensor.stage.recording.entries import Family, NodeEntry, StateEntry, TensorEntry
+from minitensor.stage.recording.savings import Savings
+
+
+class Lineage(Savings):
+    """Memory, who looks at it, what is saved of it, and where its numbers came from."""
+
+    #: The line that called the operation of a node. The recorder's business while it listens.
+    line_of_call: Callable[[Node], int]
+
+    # ---------- the node of a tensor's value ----------
+
+    def _see_all(self, inputs: tuple[Any, ...]) -> list[TensorEntry]:
+        return [self.see(x) for x in inputs if is_shown(x)]
+
+    def see(self, x: Tensor) -> TensorEntry:
+        """Note the tensor and the node of its value."""
+        entry = self.meet(x)
+        self._follow_family(x, entry)
+        node = peek(x)
+        if node is None:
+            return entry
+        if id(node) in self.values:
+            state = self._state(entry)
+            if type(node) is Leaf:
+                self._stands_at(self.values[id(node)], state)
+            return entry
+        pending, entry.pending = entry.pending, None
+        op, reads = pending or (None, {})
+        if not is_operation(node):
+            op = None
+        elif op is None and not self._is_look_at_family(node, entry):
+            op = node.op.name  # a layer written by hand made this value
+            call = self._call_of(node, entry)
+            if call is not None:
+                self._result_of(call, node, entry)
+                return entry
+            reads = self._reads_of(node)
+        value = self._value(node, entry, op, reads, line=None if pending else self.line_of_call(node))
+        if op is not None:
+            self._tell_maker(entry, value)
+        return entry
+
+    def _result_of(self, call: NodeEntry, node: Node, entry: TensorEntry) -> None:
+        """``node`` is one of several results of a layer's call. The call itself is drawn as what made the first."""
+        first = call.state is self._state(entry)
+        value = self._value(node, entry, None if first else node.op.name, call.reads, line=call.line)
+        value.stands = True
+
+    def _stands_at(self, value: NodeEntry, state: StateEntry) -> None:
+        """The value of a leaf is this state now: it was written without a history, or taken to another storage."""
+        if value.state is not state:
+            value.state.holders -= 1
+            self.touched |= {value.state.family: None, state.family: None}
+            value.state = state
+            state.holders += 1
+
+    def _tell_maker(self, entry: TensorEntry, value: NodeEntry) -> None:
+        """The node of the operation that made a tensor is known now."""
+        for fact in reversed(self.facts):
+            if type(fact) in (facts.Made, facts.Viewed) and fact.tensor is entry:
+                fact.node = value
+                break
+
+    def _call_of(self, node: Node, entry: TensorEntry) -> NodeEntry | None:
+        """The call of a layer with several outputs, when ``node`` is the value of one of them.
+
+        It is no tensor's own value, and is drawn as what made the first of them.
+        """
+        call = node.inputs[0] if len(node.inputs) == 1 else None
+        if call is None or not is_operation(call):
+            return None
+        known = self.values.get(id(call))
+        if known is None:
+            known = self._value(call, entry, call.op.name, self._reads_of(call), line=self.line_of_call(call))
+            known.inner = True
+            self._tell_maker(entry, known)
+        return known if known.inner else None
+
+    def _follow_family(self, x: Tensor, entry: TensorEntry) -> None:
+        """Note that a tensor has founded a family, left one or joined another."""
+        history, family = x._history, entry.family
+        if family.history == (None if history is None else id(history)):
+            return
+        if family.history is None:
+            self._found(family, history)
+        else:
+            self._join(x, entry, self._family(x, entry.storage))
+
+    def _is_look_at_family(self, node: Node, entry: TensorEntry) -> bool:
+        """Whether a node that no operation told of only shows a value of the tensor's own family another way."""
+        parents = [self.values[id(parent)] for parent in node.inputs if id(parent) in self.values]
+        return node.op.onward is not None and any(parent.state.family is entry.family for parent in parents)
+
+    def _reads_of(self, node: Node) -> dict[int, StateEntry]:
+        """The states that the inputs of a node stand for now."""
+        found: dict[int, StateEntry] = {}
+        for parent in node.inputs:
+            value = self.values.get(id(parent)) if parent is not None else None
+            if value is not None:
+                holders = [entry for entry in value.state.family.members.values() if _shows(entry.ref(), parent)]
+                found[id(parent)] = self._state(holders[0]) if holders else value.state
+        return found
+
+    def _state(self, entry: TensorEntry) -> StateEntry:
+        """The state of a tensor's family at the storage's version."""
+        family, version = entry.family, entry.storage.version
+        state = family.states.get(version)
+        if state is None:
+            event = {
+                "do": "state",
+                "id": self._new_id("m"),
+                "label": "",
+                "storage": entry.storage.id,
+                "version": version,
+                "names": [],
+            }
+            before = self._before(entry)
+            if before is not None:
+                event["after"] = before.id
+            state = family.states[version] = StateEntry(event["id"], family, version, event, step=self.step)
+            event["label"] = f"{family.label}@{version}" if family.label else f"{entry.op or 'tensor'}@{version}"
+            self.states[state.id] = state
+            self.labels[event["label"]] += 1
+            self.touched[family] = None
+            self.events.append(event)
+        return state
+
+    def _before(self, entry: TensorEntry) -> StateEntry | None:
+        """The state whose history a tensor has, when its memory was written since and no history tells."""
+        x = entry.ref()
+        node = peek(x) if x is not None else None
+        value = self.values.get(id(node)) if node is not None else None
+        if value is None or value.state.dropped or value.state.family is not entry.family:
+            return None
+        return value.state
+
+    def _states_of(self, inputs: tuple[Any, ...], besides: Tensor | None = None) -> dict[int, StateEntry]:
+        """The states that an operation read, of those inputs that want a gradient, by the id of their nodes."""
+        found: dict[int, StateEntry] = {}
+        for x in inputs:
+            node = peek(x) if is_shown(x) and x is not besides else None
+            if node is None:
+                continue
+            entry = self.meet(x)
+            family, version = entry.family, entry.storage.version
+            if besides is not None and x._storage is besides._storage:
+                state = family.states.get(version - 1)  # what it read was there before the write
+            else:
+                state = self._state(entry)
+            if state is not None:
+                found[id(node)] = state
+        return found
+
+    def _value(
+        self,
+        node: Node,
+        entry: TensorEntry,
+        op: str | None,
+        reads: dict[int, StateEntry],
+        state: StateEntry | None = None,
+        line: int | None = None,
+    ) -> NodeEntry:
+        """A node seen for the first time: the value of ``entry`` now. Drawn when ``op`` made it."""
+        state = state or self._state(entry)
+        name, line = node.op.name, self.line if line is None else line
+        value = NodeEntry(state, name, line, None, reads=reads, of=entry)
+        state.holders += 1
+        for each in reads.values():
+            each.holders += 1
+        key = id(node)
+        me = weakref.ref(self)
+        value.ref = weakref.ref(node, lambda _: _node_gone(me, key))
+        self.values[key] = value
+        if op is None:
+            return value
+        value.drawn = self._new_id("n")
+        ins = list(dict.fromkeys(each.id for each in reads.values()))
+        self.events.append({"do": "node", "id": value.drawn, "op": op, "line": line, "ins": ins, "out": state.id})
+        if op != name:
+            value.op = op  # `cast_` is recorded as the cast that it is
+        if node.saved is FREED or not node.saved:
+            return value
+        for position, (what, saved) in enumerate(zip(node.op.saved_names, node.saved, strict=False)):
+            if type(saved) is tuple and len(saved) == 3 and isinstance(saved[1], Storage) and saved[1] is not CONSTANT:
+                self._save(value, position, what, saved)
+            elif what == "index":
+                for index in node.saved[1]:
+                    self._storage(index).event["label"] = f"index of {op}"
+        return value
+
+    # ---------- the end of a step ----------
+
+    def tidy(self) -> None:
+        """Tell what the history let go and who stands at which state."""
+        for save in self._unlabelled:
+            save.event["what"] = save.label
+        self._unlabelled.clear()
+        self._drop()
+        for family in self.touched:
+            self._tell_names(family)
+            if not (family.members or family.states) and self._histories.get(family.history) is family:
+                del self._histories[family.history]
+        self.touched.clear()
+
+    def _tell_names(self, family: Family) -> None:
+        members = [entry for entry in family.members.values() if not entry.look["stop_gradient"]]
+        names = [name for entry in members for name in entry.names or [entry.held] if name]
+        if not family.states:
+            return
+        newest = max(family.states)
+        for version, state in family.states.items():
+            standing = names if version == newest else []
+            if state.names != standing and not state.dropped:
+                state.names = standing
+                if state.step == self.step:
+                    state.event["names"] = list(standing)
+                else:
+                    self.events.append({"do": "names", "state": state.id, "names": list(standing)})
+        told = names, [state.id for state in family.states.values() if not state.dropped]
+        if len(members) > 1 and len(names) > 1 and told != family.told:
+            family.told = told
+            self.events.append({"do": "family", "id": family.id, "names": names, "states": told[1]})
+
+    def _drop(self) -> None:
+        """Drop the nodes that are gone, and the states that nobody stands at, made or reads any more."""
+        nodes = [value.drawn for value in self._dying if value.drawn]
+        asked = dict.fromkeys(state for family in self.touched for state in family.states.values())
+        for value in self._dying:
+            for save in value.saves:
+                save.released = True
+            for state in (value.state, *value.reads.values()):
+                state.holders -= 1
+                asked[state] = None
+        self._dying.clear()
+        states = []
+        for state in asked:
+            if not (state.dropped or state.holders or self._is_stood_at(state)):
+                state.dropped = True
+                del self.states[state.id]
+                self.labels[state.label] -= 1
+                state.family.states.pop(state.version, None)
+                self.touched[state.family] = None
+                states.append(state.id)
+        if nodes or states:
+            self.events.append({"do": "drop", "nodes": nodes, "states": states})
+
+    def _is_stood_at(self, state: StateEntry) -> bool:
+        """Whether a tensor that wants a gradient shows these numbers."""
+        family = state.family
+        if state.version != family.storage.version:
+            return False
+        return any(not entry.look["stop_gradient"] for entry in family.members.values())
+
+
+def _node_gone(books: weakref.ref[Lineage], key: int) -> None:
+    alive = books()
+    if alive is not None:
+        alive.node_gone(key)  # told at the end of the step: it needs no step of its own
+
+
+def _shows(x: Tensor | None, node: Node) -> bool:
+    return x is not None and peek(x) is node
+
+
+def is_operation(node: Node) -> bool:
+    """Whether a node is what an operation made: no leaf, and no other look at a family's value."""
+    return node.op not in (READ, WRITE, RELAID) and type(node) is not Leaf
+
+
+def is_shown(x: Any) -> bool:
+    """Whether a value is a tensor, and not a Python number that an operation took for one."""
+    return isinstance(x, Tensor) and x._storage is not CONSTANT and not isinstance(x._array, np.generic)

@@ -1,0 +1,235 @@
+"""The books of a recording, second part: who looks at a storage, that is tensors, and numpy arrays on shared memory.
+
+Tensors are read without their properties, which may bring a view's history up to date.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from minitensor.core.history import Leaf, peek
+from minitensor.core.tensor import Tensor
+from minitensor.stage.recording import cells, facts, outside
+from minitensor.stage.recording.entries import Family, StorageEntry, TensorEntry
+from minitensor.stage.recording.holders import SOMETHING, holder_of
+from minitensor.stage.recording.memory import Memory, dtype_name
+
+MOST_ASKED = 20  # times that the heap is searched for holders
+
+
+class Lookers(Memory):
+    """Memory, and who looks at it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tensors: dict[int, TensorEntry] = {}
+        self.arrays: dict[int, TensorEntry] = {}  # numpy's, on memory that is shared
+        self._asked = 0
+        self.touched: dict[Family, None] = {}  # whose members or states have changed in this step
+        self.labels: Counter[str] = Counter()  # of memory states
+        self._histories: dict[int, Family] = {}  # by id of the engine's History
+
+    # ---------- tensors ----------
+
+    def meet(self, x: Tensor, op: str = "", family: Family | None = None) -> TensorEntry:
+        """The entry of a tensor. One that has gone to another storage since is told to have moved."""
+        entry = self.tensors.get(id(x))
+        if entry is not None:
+            if self.storages.get(id(x._storage)) is not entry.storage:
+                self._move(x, entry)
+            elif x._storage.version != entry.storage.version:
+                self.wrote_unheard(x, entry)
+            return entry
+        storage = self._storage(x._storage)
+        storage.seen_by_tensor = True
+        if family is None:
+            family = self._family(x, storage)
+        key = id(x)
+        # The callback outlives neither: it holds an id and a weak reference to the books.
+        me = weakref.ref(self)
+        ref = weakref.ref(x, lambda _: _looker_gone(me, key, "tensors"))
+        entry = TensorEntry(self._new_id("t"), ref, family, self._look(x, storage), op, run=self.run)
+        self.tensors[key] = entry
+        family.members[key] = storage.lookers[key] = entry
+        self.touched[family] = None
+        entry.event = event = {"do": "tensor", "id": entry.id, "storage": storage.id, **entry.look}
+        # Met only now on an old storage: a view is new, anything else was there before.
+        was_there = storage.root.step < 0 <= self.step and not op
+        (self.before if was_there else self.events).append(event)
+        entry.step = -1 if was_there else self.step
+        self._show_ends(storage, x._storage.buffer, entry.look)
+        if x._storage.version != storage.version:
+            self.wrote_unheard(x, entry)
+        return entry
+
+    def wrote_unheard(self, x: Tensor, entry: TensorEntry) -> None:
+        """The version moved and no write was told, as when an optimizer updates the averages that it keeps."""
+        raise NotImplementedError
+
+    def _family(self, x: Tensor, storage: StorageEntry) -> Family:
+        history = x._history
+        if history is not None:
+            family = self._histories.get(id(history))
+            if family is not None and any(_belongs(entry.ref(), history) for entry in family.members.values()):
+                return family
+        family = Family(self._new_id("f"), storage)
+        storage.families.append(family)
+        self.touched[family] = None
+        if history is not None:
+            self._found(family, history)
+        return family
+
+    def _found(self, family: Family, history: Any) -> None:
+        family.history = id(history)
+        self._histories[family.history] = family
+
+    def _join(self, x: Tensor, entry: TensorEntry, family: Family) -> None:
+        """The tensor leaves its family for another one."""
+        key = id(x)
+        entry.family.members.pop(key, None)
+        entry.storage.lookers.pop(key, None)
+        self.touched |= {entry.family: None, family: None}
+        entry.family = family
+        family.members[key] = family.storage.lookers[key] = entry
+        if entry.names:
+            self.name_family(entry)
+
+    def name_family(self, entry: TensorEntry) -> None:
+        """A tensor got its first name: states without a name of their own are called by it."""
+        family = entry.family
+        if not family.label:
+            family.label = entry.names[0].split(" in ")[0]
+            for version, state in family.states.items():
+                if state.step == self.step or entry.look["leaf"]:
+                    self.labels[state.label] -= 1
+                    state.event["label"] = label = f"{family.label}@{version}"
+                    self.labels[label] += 1
+
+    def _move(self, x: Tensor, entry: TensorEntry) -> None:
+        """The tensor looks at another storage than before."""
+        old, left = dict(entry.look), entry.storage
+        storage = self._storage(x._storage)
+        storage.seen_by_tensor = True
+        if storage.version != x._storage.version:  # a new one, whose version was raised after it was told of
+            storage.version = storage.event["version"] = x._storage.version
+        self._join(x, entry, self._family(x, storage))
+        entry.look = look = self._look(x, storage)
+        event = {"do": "retensor", "id": entry.id, "storage": storage.id}
+        event |= {key: value for key, value in look.items() if value != old.get(key)}
+        # What it left may be freed already: it is gone from there first.
+        freed_since = left.root.freed and self.events[-1]["do"] == "free"
+        self.events.insert(len(self.events) - freed_since, event)
+        self._show_ends(storage, x._storage.buffer, look)
+        if left.root is not storage.root:
+            self.facts.append(facts.Moved("", entry, old, left.root))
+
+    def _look(self, x: Tensor, storage: StorageEntry) -> dict[str, Any]:
+        array = x._array
+        shape, strides, offset = cells.layout(array, x._storage.buffer)
+        node = peek(x)
+        own = {} if storage.over is None else {"version": x._storage.version}
+        return {
+            **own,
+            "shape": shape,
+            "strides": strides,
+            "offset": offset,
+            "dtype": dtype_name(array),
+            "stop_gradient": node is None,
+            "leaf": node is None or (type(node) is Leaf and _shows_all_of_it(x)),
+        }
+
+    def _refresh(self, x: Tensor, entry: TensorEntry) -> None:
+        """Tell of a tensor's shape, strides and wish for a gradient when they have changed."""
+        look = self._look(x, entry.storage)
+        changed = {key: value for key, value in look.items() if value != entry.look.get(key)}
+        if not changed:
+            return
+        entry.look = look
+        self.touched[entry.family] = None
+        if entry.step == self.step:
+            entry.event.update(changed)
+        else:
+            self.events.append({"do": "retensor", "id": entry.id, **changed})
+        self._show_ends(entry.storage, x._storage.buffer, look)
+
+    # ---------- arrays of numpy ----------
+
+    def meet_array(self, array: np.ndarray) -> TensorEntry | None:
+        """The entry of a numpy array on the memory of a storage; None for an array that shares nothing with one."""
+        storage = outside.storage_behind(array)
+        if storage is None or storage.buffer.itemsize != array.itemsize:
+            return None
+        kept = self._storage(storage)
+        key = id(array)
+        entry = self.arrays.get(key)
+        if entry is not None and entry.storage is kept:
+            return entry
+        shape, strides, offset = cells.layout(array, storage.buffer)
+        look = {"shape": shape, "strides": strides, "offset": offset, "dtype": dtype_name(array)}
+        look |= {"stop_gradient": True, "leaf": True}
+        me = weakref.ref(self)
+        ref = weakref.ref(array, lambda _: _looker_gone(me, key, "arrays"))
+        entry = TensorEntry(self._new_id("t"), ref, Family("", kept), look, run=self.run)
+        self.arrays[key] = kept.lookers[key] = entry
+        entry.event = {"do": "tensor", "id": entry.id, "storage": kept.id, **look, "outside": "numpy"}
+        (self.before if kept.step < 0 and self.step < 0 else self.events).append(entry.event)
+        self._show_ends(kept, storage.buffer, look)
+        return entry
+
+    def lookers_of(self, storage: StorageEntry) -> list[TensorEntry]:
+        """Tensors and arrays on the memory of ``storage``, also those that count versions of their own."""
+        counters = [each for each in self.storages.values() if each.over is storage]
+        return [entry for each in (storage, *counters) for entry in each.lookers.values()]
+
+    def holder_of(self, entry: TensorEntry) -> str:
+        """Who holds a tensor without a name, in words. Asked of the whole heap, and so not often."""
+        value = entry.ref()
+        if value is None or self._asked >= MOST_ASKED:
+            return SOMETHING
+        self._asked += 1
+        return holder_of(value)
+
+    # ---------- gone ----------
+
+    def looker_gone(self, key: int, kind: str) -> None:
+        """A tensor or an array (as ``kind`` says) is freed."""
+        entry = getattr(self, kind).pop(key, None)
+        if entry is not None:
+            self._let_go(key, entry)
+
+    def _let_go(self, key: int, entry: TensorEntry) -> None:
+        entry.freed = True
+        entry.family.members.pop(key, None)
+        if not entry.is_array:
+            self.touched[entry.family] = None
+        entry.storage.lookers.pop(key, None)
+        self._freed("tensors", entry.id)
+        self.facts.append(facts.TensorFreed(entry))
+
+    def free(self, storage: Any) -> None:
+        """A storage is on its way out. An array of numpy that had lent it goes on without the trace."""
+        entry = self.storages.get(id(storage))
+        for key, looker in list(entry.lookers.items()) if entry is not None else ():
+            if looker.is_array and self.arrays.pop(key, None) is not None:
+                self._let_go(key, looker)
+        super().free(storage)
+
+
+def _looker_gone(books: weakref.ref[Lookers], key: int, kind: str) -> None:
+    alive = books()
+    if alive is not None:
+        alive.gone(lambda: alive.looker_gone(key, kind))
+
+
+def _belongs(x: Tensor | None, history: Any) -> bool:
+    return x is not None and x._history is history
+
+
+def _shows_all_of_it(x: Tensor) -> bool:
+    """Whether ``peek(x)`` is the value of ``x`` itself and not of a family that it is a view in."""
+    history = x._history
+    return history is None or x._seen == history.epoch or x._array is history.founder

@@ -1,0 +1,230 @@
+"""Which names of a program stand for which tensors, read after every statement.
+
+A name is a variable of the notebook that the program mentions, or what it leads to (``reaching``); a local variable of
+a function of the notebook; the gradient of a named tensor; or what only the running line holds. A name may stand for a
+numpy array, too, where that shares the memory of a tensor.
+"""
+
+from __future__ import annotations
+
+import ast
+from types import CodeType, FrameType
+from typing import Any
+
+import numpy as np
+
+from minitensor.core.history import Leaf, peek
+from minitensor.core.tensor import Tensor
+from minitensor.stage.recording import facts
+from minitensor.stage.recording.entries import TensorEntry
+from minitensor.stage.recording.ledger import Ledger
+from minitensor.stage.recording.reaching import local_variables, reached
+
+
+class Names:
+    """The names of one program."""
+
+    def __init__(self, namespace: dict[str, Any], ledger: Ledger, ignore: frozenset[str]) -> None:
+        self.namespace = namespace
+        self.ledger = ledger
+        self.ignore = ignore
+        self.bound: dict[str, tuple[TensorEntry, str]] = {}
+        self.shared = ""  # what names shared when there were last two of them: "", "storage" or "tensor"
+        self.named_any = False  # whether a name ever stood for a tensor
+        self._global: dict[str, tuple[TensorEntry, str]] = {}
+        self._program: list[str] = []
+        self._overwritten: dict[str, int] = {}  # name that is assigned before it is read -> id of its old value
+
+    def read_program(self, tree: ast.Module) -> None:
+        """Which names the program mentions, and which of them it reads before it assigns them."""
+        assigned: set[str] = set()
+        read: set[str] = set()
+        for node in tree.body:
+            loaded, stored = _loads_and_stores(node)
+            read |= loaded - assigned
+            assigned |= stored
+        known = _global_names(compile(tree, "program", "exec", dont_inherit=True))
+        self._program = [name for name in _in_order(tree) if name in known and name not in self.ignore]
+        self._overwritten = {name: id(self.namespace[name]) for name in assigned - read if name in self.namespace}
+
+    def expect_output(self) -> None:
+        """The next statement's value becomes the notebook's output, which IPython calls ``_``."""
+        if "_" not in self._program and "_" not in self.ignore:
+            self._program.append("_")
+            self._overwritten["_"] = id(self.namespace.get("_"))
+
+    # ---------- after a statement ----------
+
+    def scan(
+        self,
+        stack: list[Any],
+        frame: FrameType | None = None,
+        running: dict[int, str] | None = None,
+        only_locals: bool = False,
+    ) -> None:
+        """Tell the ledger which names have come, moved and gone.
+
+        Args:
+            stack: the activations; ``frame`` is the frame of the last, when it can be read.
+            running: the lines that are not done yet, by number of execution: what they alone hold is called so.
+            only_locals: leave the names of the top level as they were.
+        """
+        found: dict[str, tuple[TensorEntry, str]] = {}
+        if only_locals:
+            found = {name: entry for name, entry in self._global.items() if not entry[0].freed}
+        else:
+            for name in self._program:
+                if name in self.namespace:
+                    self._look_at(found, name)
+            self._global = dict(found)
+        if frame is not None and len(stack) > 1:
+            stack[-1].names = self._locals_of(frame)
+        for depth, activation in enumerate(stack):
+            again = sum(other.function == activation.function for other in stack[:depth])
+            place = f"{activation.function} ({again + 1})" if again else activation.function
+            for name, entry in activation.names.items():
+                if not entry.freed and name not in self.ignore:
+                    found[f"{name} in {place}"] = entry, "name"
+        self._look_at_gradients(found)
+        if running:
+            self._look_at_lines(found, running)
+        self._tell(found)
+
+    def _look_at(self, found: dict[str, tuple[TensorEntry, str]], name: str) -> None:
+        value = self.namespace[name]
+        if self._overwritten.get(name) == id(value):
+            return
+        self._overwritten.pop(name, None)
+        for path, tensor in reached(name, value, self._called):
+            entry = self._met(tensor) if path not in self.ignore else None
+            if entry is not None:
+                found[path] = entry, "name"
+
+    def _met(self, value: Any) -> TensorEntry | None:
+        return self.ledger.meet_array(value) if isinstance(value, np.ndarray) else self.ledger.meet(value)
+
+    def _called(self, x: Tensor) -> str:
+        entry = self.ledger.tensors.get(id(x))
+        return entry.names[0] if entry is not None and entry.names else ""
+
+    def _locals_of(self, frame: FrameType) -> dict[str, TensorEntry]:
+        """The local variables that are tensors, or lists, tuples and dicts of them."""
+        found = {}
+        for name, value in local_variables(frame).items():
+            if isinstance(value, (Tensor, np.ndarray, list, tuple, dict)):
+                for path, tensor in reached(name, value, self._called):
+                    entry = self._met(tensor)
+                    if entry is not None:
+                        found[path] = entry
+        return found
+
+    def _look_at_gradients(self, found: dict[str, tuple[TensorEntry, str]]) -> None:
+        seen = set()
+        for name, (entry, _) in list(found.items()):
+            tensor = entry.ref()
+            if tensor is None or entry in seen or entry.is_array:
+                continue
+            seen.add(entry)
+            gradient = _gradient_of(tensor)
+            if gradient is not None:
+                found[f"{name}.grad"] = self.ledger.meet(gradient), "grad"
+
+    def _look_at_lines(self, found: dict[str, tuple[TensorEntry, str]], running: dict[int, str]) -> None:
+        named = {entry for entry, _ in found.values()}
+        counts: dict[str, int] = {}
+        for entry in self.ledger.tensors.values():
+            if entry in named or entry.was_named or entry.run not in running:
+                continue
+            line = running[entry.run]
+            counts[line] = number = counts.get(line, 0) + 1
+            found[line if number == 1 else f"{line}, {number}"] = entry, "line"
+
+    def _tell(self, found: dict[str, tuple[TensorEntry, str]]) -> None:
+        ledger = self.ledger
+        for name, (entry, kind) in list(self.bound.items()):
+            if name in found and found[name][0] is entry:
+                continue
+            ledger.touched[entry.family] = None
+            if kind == "line":
+                entry.held = ""
+            else:
+                entry.names.remove(name)
+                entry.last_name = name
+            if name not in found:
+                ledger.events.append({"do": "unname", "name": name})
+                if kind == "name" and not (entry.is_array and entry.ref() is not None and entry.freed):
+                    ledger.facts.append(facts.Unnamed(name, entry))
+        for name, (entry, kind) in found.items():
+            before = self.bound.get(name, (None, ""))[0]
+            if before is entry:
+                continue
+            ledger.touched[entry.family] = None
+            if kind == "line":
+                entry.held = name
+            else:
+                entry.names.append(name)
+            ledger.events.append({"do": "name", "name": name, "tensor": entry.id, "kind": kind})
+            if kind == "name":
+                entry.was_named = True
+                ledger.facts.append(facts.Named(name, entry, before))
+                ledger.name_family(entry)
+            elif kind == "grad":
+                entry.was_named = True
+        self.bound = found
+        self._note_sharing()
+
+    def _note_sharing(self) -> None:
+        plain = [entry for entry, kind in self.bound.values() if kind == "name"]
+        self.named_any = self.named_any or bool(plain)
+        if len(plain) < 2:
+            return
+        if len(set(plain)) < len(plain):
+            self.shared = "tensor"
+        else:
+            self.shared = "storage" if len({entry.storage.root for entry in plain}) < len(plain) else ""
+
+    def verdict(self, failed: bool) -> str | None:
+        """How the run ended, in a few words."""
+        if failed:
+            return "refused"
+        gradients = [name for name, (_, kind) in self.bound.items() if kind == "grad"]
+        if gradients:
+            return None
+        if not self.named_any:
+            return None
+        return f"shares the {self.shared}" if self.shared else "shares nothing"
+
+
+def _gradient_of(x: Tensor) -> Tensor | None:
+    node = peek(x)
+    if type(node) is Leaf:
+        return node.saved if isinstance(node.saved, Tensor) else None
+    box = getattr(getattr(x, "_extra", None), "box", None)
+    return box.gradient if box is not None and isinstance(box.gradient, Tensor) else None
+
+
+def _global_names(code: CodeType) -> set[str]:
+    """The names that a program and the functions in it do not keep as local variables."""
+    nested = [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+    return set(code.co_names).union(*map(_global_names, nested))
+
+
+def _in_order(tree: ast.Module) -> list[str]:
+    """Every name that a program mentions, in the order of the text."""
+    mentioned = [(node.lineno, node.col_offset, node.id) for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    mentioned += [
+        (node.lineno, node.col_offset, name)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ExceptHandler) and (name := node.name)
+    ]
+    return list(dict.fromkeys(name for _, _, name in sorted(mentioned)))
+
+
+def _loads_and_stores(statement: ast.stmt) -> tuple[set[str], set[str]]:
+    loaded, stored = set(), set()
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Name):
+            (stored if isinstance(node.ctx, ast.Store) else loaded).add(node.id)
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            loaded.add(node.target.id)
+    return loaded, stored

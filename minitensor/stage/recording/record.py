@@ -1,0 +1,201 @@
+"""Runs a program statement by statement and writes down what it does to memory.
+
+* Values, versions, lifetimes, bytes and errors are those of an unwatched run.
+* After a limited number of steps the program runs on at full speed, and the trace says so.
+* The result is a variant of a trace (``trace.schema.json``): plain data, without a reference to the program's
+  objects.
+"""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import contextlib
+import inspect
+import linecache
+import sys
+import types
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from types import CodeType, FunctionType
+from typing import Any
+
+from minitensor.core.tensor import Tensor
+from minitensor.modes import set_inplace_policy
+from minitensor.stage.recording import hooks
+from minitensor.stage.recording.recorder import Recorder
+
+LIMIT = 500  # steps
+
+#: Raise what goes wrong in the recorder itself, for tests. A reader's program runs on without it.
+STRICT = False
+
+_FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
+
+
+@dataclass
+class Recording:
+    """What a run gave: a variant of a trace, the error that ended it, and the device whose memory it shows."""
+
+    variant: dict[str, Any]
+    error: BaseException | None
+    device: str
+
+
+def run(
+    source: str,
+    namespace: dict[str, Any],
+    *,
+    file: str,
+    id_: str = "only",
+    label: str = "",
+    policy: str | None = None,
+    ignore: frozenset[str] = frozenset(),
+    limit: int = LIMIT,
+    flags: int = 0,
+    show_last: bool = False,
+    functions: Sequence[Any] = (),
+) -> Recording:
+    """Run ``source`` in ``namespace``, statement by statement, as IPython runs a cell.
+
+    Args:
+        file: the name under which tracebacks find the source; registered with ``linecache``.
+        policy: the in-place policy during the run; None leaves it.
+        ignore: names that the trace leaves out.
+        limit: steps to record.
+        functions: values whose Python functions are stepped through, too, wherever they were defined.
+        show_last: hand the value of a last expression to ``sys.displayhook``, as a notebook does.
+
+    Raises:
+        SyntaxError: when the source is not a program. Errors of the program are in the result.
+    """
+    _register(file, source)
+    tree = compile(source, file, "exec", ast.PyCF_ONLY_AST | flags, dont_inherit=True)
+    recorder = Recorder(source, file, namespace, ignore, limit)
+    recorder.names.read_program(tree)
+    without_hooks = compile(tree, file, "exec", flags, dont_inherit=True)
+    recorder.asked = {each.__code__.co_filename for value in functions for each in hooks.functions_of(value)}
+    with (
+        set_inplace_policy(policy) if policy else contextlib.nullcontext(),
+        _with_hooks(recorder, _functions_used(tree, namespace, functions)),
+    ):
+        recorder.begin()
+        try:
+            with _printing_to(recorder):
+                done = _run_all(recorder, tree, namespace, file, flags, show_last)
+        finally:
+            recorder.stop()
+            hooks.take_away(recorder.hooked_functions, without_hooks)
+    if recorder.failure is not None and STRICT:
+        raise recorder.failure
+    recorder.failure = None  # its traceback holds the program's frames
+    # No name of this function may hold the error: its traceback leads back here, and the circle would keep tensors.
+    variant = recorder.variant(id_, label, recorder.names.verdict(bool(done)))
+    return Recording(variant, done.pop() if done else None, recorder.ledger.meters.device)
+
+
+def _run_all(
+    recorder: Recorder, tree: ast.Module, namespace: dict[str, Any], file: str, flags: int, show_last: bool
+) -> list[BaseException]:
+    """Run the statements; the error that ended the run, if one did, is the only entry of the result."""
+    for node in tree.body:
+        last = show_last and node is tree.body[-1] and isinstance(node, ast.Expr)
+        index, hooked = recorder.hooks.top(node)
+        whole: Any = ast.Interactive(hooked) if last else ast.Module(hooked, tree.type_ignores)
+        if last:
+            recorder.names.expect_output()
+        code = compile(whole, file, "single" if last else "exec", flags, dont_inherit=True)
+        flags |= code.co_flags & _FUTURE
+        recorder.know(code, recorder.hooks)
+        recorder.begin_statement(recorder.statements[index])
+        try:
+            exec(code, namespace)
+        except BaseException as error:  # KeyboardInterrupt and SystemExit, too, belong to the program
+            recorder.end_statement(error)
+            # The frames of this module are no part of the program's traceback.
+            return [error.with_traceback(error.__traceback__.tb_next if error.__traceback__ else None)]
+        recorder.end_statement()
+    return []
+
+
+def _register(file: str, source: str) -> None:
+    linecache.cache[file] = (len(source), None, source.splitlines(True), file)
+
+
+def _functions_used(tree: ast.Module, namespace: dict[str, Any], also: Sequence[Any]) -> list[FunctionType]:
+    """The functions of the notebook that a program can reach by name, and those asked for."""
+    asked = [inspect.unwrap(function) for value in also for function in hooks.functions_of(value)]
+    found = {id(function): function for function in asked if isinstance(function, FunctionType)}
+    wanted = [node.id for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    seen: set[str] = set()
+    while wanted:
+        name = wanted.pop()
+        if name in seen or name not in namespace:
+            continue
+        seen.add(name)
+        value = namespace[name]
+        if isinstance(value, (Tensor, types.ModuleType)):
+            continue
+        for function in hooks.functions_of(value):
+            function = inspect.unwrap(function)
+            if isinstance(function, FunctionType) and function.__globals__ is namespace:
+                found[id(function)] = function
+                wanted += function.__code__.co_names
+    return list(found.values())
+
+
+@contextlib.contextmanager
+def _with_hooks(recorder: Recorder, functions: list[FunctionType]) -> Iterator[None]:
+    """Give functions defined earlier hooks for the time of the recording, and take all hooks away at its end."""
+    plain: list[tuple[FunctionType, CodeType]] = []
+    for function in functions:
+        found = hooks.hooked_twin(function.__code__)
+        if found is not None:
+            twin, of = found
+            recorder.know(twin, of)
+            recorder.statements.update(of.statements)
+            plain.append((function, function.__code__))
+            function.__code__ = twin
+    try:
+        yield
+    finally:
+        for function, code in plain:
+            function.__code__ = code
+
+
+# ---------- what the program prints ----------
+
+
+class _Printed:
+    """Stands in for stdout: what the program prints goes to the step, and after the last step to the reader."""
+
+    def __init__(self, recorder: Recorder, stdout: Any) -> None:
+        self._recorder, self._stdout = recorder, stdout
+
+    def write(self, text: str) -> int:
+        return len(text) if self._recorder.write(text) else self._stdout.write(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stdout, name)
+
+
+@contextlib.contextmanager
+def _printing_to(recorder: Recorder) -> Iterator[None]:
+    """Prints go to the recorder; what a notebook displays goes where it always goes."""
+    stdout, show = sys.stdout, sys.displayhook
+    printed = _Printed(recorder, stdout)
+
+    def displayhook(value: Any) -> None:
+        now, sys.stdout = sys.stdout, stdout
+        try:
+            show(value)
+        finally:
+            sys.stdout = now
+
+    sys.stdout, sys.displayhook = printed, displayhook
+    try:
+        yield
+    finally:
+        # A program may have set its own.
+        sys.stdout = stdout if sys.stdout is printed else sys.stdout
+        sys.displayhook = show if sys.displayhook is displayhook else sys.displayhook

@@ -1,0 +1,140 @@
+"""Listens to a running program and cuts what it hears into steps: the recorder whole.
+
+It hears the program's hooks (``hooks``) and the engine's events. It follows the program's statements and functions
+(``following``). A step ends, too, where backward goes on to the next node. From ``begin`` to ``stop`` it listens, and
+it leaves no listener behind.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from minitensor.core.history import Leaf, Node
+from minitensor.core.storage import Storage
+from minitensor.events import Hearing
+from minitensor.stage.recording import backsteps, facts, hooks
+from minitensor.stage.recording.following import Following
+from minitensor.stage.recording.steps import Open
+
+
+class _Ear(Hearing):
+    """Hears the engine for a recorder. Other listeners may open and close meanwhile, in any order."""
+
+    def __init__(self, tell: Callable[..., None]) -> None:
+        self.tell = tell
+
+    def hear(self, kind: str, *arguments: Any) -> None:
+        """What has happened."""
+        self.tell(kind, *arguments)
+
+
+def _to_nobody(kind: str, *arguments: Any) -> None:
+    """In place of a recorder that has stopped."""
+
+
+class Recorder(Following):
+    """Listens to the hooks of a program and to the engine, and cuts what they tell into steps."""
+
+    def __init__(self, source: str, file: str, namespace: dict[str, Any], ignore: frozenset[str], limit: int) -> None:
+        super().__init__(source, file, namespace, ignore, limit)
+        self._ear = _Ear(self.heard)
+        self._hooks_before: Any = None
+
+    # ---------- beginning and end ----------
+
+    def begin(self) -> None:
+        """Note what is there, and listen."""
+        self.names.scan(self.stack)
+        self.ledger.gone, self.ledger.line_of_call = self.gone, self.line_of_call
+        self.ledger.begin()
+        self.active = True
+        self._hooks_before = hooks.listener
+        self.reserved_before = self.ledger.meters.reading()["reserved"]
+        self.ledger.meters.begin()  # only now: what is freed from here on is heard of
+        self._ear.open()
+        hooks.listener = self.hooked
+
+    def stop(self) -> None:
+        """Listen no more."""
+        self.ledger.stop()
+        self._ear.close()
+        self._ear.tell = _to_nobody  # a listener above may lead here still
+        if hooks.listener == self.hooked:
+            hooks.listener = self._hooks_before
+        super().stop()
+
+    # ---------- the engine ----------
+
+    def heard(self, kind: str, *arguments: Any) -> None:
+        """The engine tells what has happened."""
+        if not self.active:
+            return
+        try:
+            if kind != "flight" or self.flight:
+                # The first gradient is told of just before backward's own first step, to which it belongs.
+                self.ledger.meters.heard(self.ledger.bytes_of_others_freed)
+            if kind == "free" and not self.ledger.knows(arguments[0]):
+                self.ledger.free(arguments[0])  # the collector may find what was there before, at any time
+                return
+            # A step that ends where this storage is freed ends before.
+            self.leaving = arguments[0].nbytes if kind == "free" and type(arguments[0]) is Storage else 0
+            self._locate(sys._getframe(1))
+            self.leaving = 0
+            self._note(kind, *arguments)
+        except Exception as failure:
+            self._give_up(failure)
+
+    def gone(self, tell: Callable[[], None]) -> None:
+        """The interpreter frees a tensor or a node."""
+        try:
+            self._locate(sys._getframe(1))
+            tell()
+        except Exception as failure:
+            self._give_up(failure)
+
+    def _note(self, kind: str, *arguments: Any) -> None:
+        ledger = self.ledger
+        if kind == "alloc":
+            ledger.alloc(*arguments)
+        elif kind == "free":
+            ledger.free(*arguments)
+        elif kind == "make":
+            ledger.made(*arguments)
+        elif kind == "view":
+            ledger.viewed(*arguments)
+        elif kind == "taken":
+            ledger.taken(*arguments)
+        elif kind == "write":
+            ledger.wrote(*arguments)
+        elif kind == "meta":
+            ledger.relaid(*arguments)
+        elif kind in ("refused", "stale"):
+            ledger.facts.append(facts.Refused(arguments[1]))
+        elif kind == "flight":
+            self.flight += arguments[0]
+        elif kind in ("start", "enter", "visit", "left", "leaf"):
+            self._backward(kind, *arguments)
+
+    def _backward(self, kind: str, node: Node, *arguments: Any) -> None:
+        ledger = self.ledger
+        if kind == "leaf":
+            backsteps.collected(ledger, node, arguments[0])
+            return
+        if type(node) is Leaf:
+            return
+        if kind == "visit":
+            backsteps.visited(ledger, node, *arguments)
+            return
+        statement = self.open.statement if self.open else self.stack[-1].statement
+        if kind == "left":
+            backsteps.left(ledger, node)
+        self._finish(partly=True)
+        if not self.active or statement is None or self._is_full():
+            return
+        self.open = Open(statement, "backward", goes_on=True)
+        if kind == "start":
+            backsteps.started(ledger, node, arguments[0])
+        elif kind == "enter":
+            self.open.node = backsteps.entered(ledger, node, arguments[0])

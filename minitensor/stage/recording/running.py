@@ -1,0 +1,69 @@
+"""The recorder, second part: which functions of the notebook run, and where each of them is.
+
+* Calls stand on a stack, the top level of the program first. A frame is known by its id, never held.
+* Of each: the statement it is at, the number of that statement's execution, and the passes of its loops.
+"""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass, field
+from types import CodeType, FrameType
+from typing import Any
+
+from minitensor.stage.recording.hooks import Statement
+from minitensor.stage.recording.lines import Lines
+
+
+@dataclass
+class Activation:
+    """The top level of the program, or a function of the notebook that is running."""
+
+    function: str
+    frame: int  # id; 0 for the top level
+    code: CodeType | None = None  # that it runs: a later frame may get the id of one that is gone
+    statement: Statement | None = None
+    run: int = 0  # number of the statement's execution
+    passes: dict[int, int] = field(default_factory=dict)  # of its loops, by the hook of their heads
+    names: dict[str, Any] = field(default_factory=dict)  # local name -> TensorEntry
+    full_name: str = ""  # with the class that the function is a method of
+    is_generator: bool = False
+
+
+class Running(Lines):
+    """The stack of what runs, told in lines of the trace."""
+
+    def __init__(self, source: str, file: str) -> None:
+        super().__init__(source, file)
+        self.stack = [Activation("", 0)]
+
+    def _push(self, frame: FrameType, of_class: str = "") -> None:
+        """``frame`` begins, or goes on as a generator does."""
+        code = frame.f_code
+        generates = bool(code.co_flags & inspect.CO_GENERATOR)
+        self.stack.append(
+            Activation(code.co_name, id(frame), code, full_name=of_class + code.co_name, is_generator=generates)
+        )
+
+    def _depth(self, frame: FrameType) -> int | None:
+        """Where ``frame`` stands on the stack; None when it is not there."""
+        if not frame.f_code.co_flags & inspect.CO_OPTIMIZED:
+            return 0
+        for depth in range(len(self.stack) - 1, 0, -1):
+            if self.stack[depth].frame == id(frame) and self.stack[depth].code is frame.f_code:
+                return depth
+        return None
+
+    def _passes(self) -> list[list[int]]:
+        """The loops that the program is in, as lines of their heads, and the pass of each."""
+        return [
+            [self.line_of(self.statements[loop]), activation.passes[loop]]
+            for activation in self.stack
+            for loop in (activation.statement.loops if activation.statement is not None else ())
+            if loop in activation.passes
+        ]
+
+    def _running(self, last_too: bool) -> dict[int, str]:
+        """Where each statement that is not done stands, by the number of its execution."""
+        stack = self.stack if last_too else self.stack[:-1]
+        return {each.run: f"line {self.line_of(each.statement)}" for each in stack if each.statement is not None}

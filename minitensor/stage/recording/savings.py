@@ -1,0 +1,195 @@
+"""The books of a recording, third part: what nodes saved for backward, and what writes make of it.
+
+Whether a saved tensor is right still is asked of the engine, never worked out a second time.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from minitensor.core.history import Node
+from minitensor.core.storage import Storage
+from minitensor.saving.patches import Patch
+from minitensor.saving.saved import FREED, Lost, Preserved, Saved, is_right, version_saved
+from minitensor.stage.recording import cells, facts
+from minitensor.stage.recording.entries import NodeEntry, SaveEntry, StateEntry, StorageEntry
+from minitensor.stage.recording.lookers import Lookers
+from minitensor.table import ROWS
+
+
+class Savings(Lookers):
+    """Memory, who looks at it, and what is saved of it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.values: dict[int, NodeEntry] = {}  # by id of the node
+        self.states: dict[str, StateEntry] = {}
+        self._dying: list[NodeEntry] = []
+        self._unlabelled: list[SaveEntry] = []
+        self._preserved: facts.Preserved | None = None  # of the write that goes on
+        self._at_risk: set[SaveEntry] = set()  # by that write
+
+    # ---------- saving ----------
+
+    def _save(self, value: NodeEntry, position: int, what: str, saved: Saved) -> None:
+        array, storage, _ = saved
+        version = version_saved(saved)
+        kept = self._storage(storage)
+        shape, strides, offset = cells.layout(array, storage.buffer)
+        read = [state for state in (*value.reads.values(), value.state) if state.family.storage is kept]
+        others = [family.states[version] for family in kept.families if version in family.states]
+        at = next((state for state in read + others if state.version == version), None)
+        looking = next((entry for entry in kept.lookers.values() if not entry.is_array), None)
+        save = SaveEntry(self._new_id("s"), what, kept, version, value, at, looking, position)
+        value.saves.append(save)
+        kept.saves.append(save)
+        save.event = event = {
+            "do": "save",
+            "id": save.id,
+            "node": value.drawn,
+            "what": what,
+            "state": at.id if at is not None else None,
+            "storage": kept.id,
+            "shape": shape,
+            "strides": strides,
+            "offset": offset,
+            "version": version,
+        }
+        if not kept.seen_by_tensor:
+            event["copy"] = True
+        elif at is None:
+            self._unlabelled.append(save)  # named at the end of the step, when its tensor may have a name
+        self.events.append(event)
+        self._show_ends(kept, storage.buffer, event)
+        row = ROWS.get(value.op.removesuffix("_"))
+        if not kept.seen_by_tensor and row is not None and what in row.marks:
+            event["marks"] = True
+            kept.event["values"] = {i: f"{int(bits):08b}" for i, bits in kept.event["values"].items()}
+
+    def _label_own(self, fact: facts.Wrote, old: StateEntry | None) -> None:
+        """Say what the operation kept of the input that it was about to overwrite, and which numbers those were."""
+        entry = fact.tensor
+        of = old.label if old is not None else f"{entry.name or entry.op}@{fact.before}"
+        for save in fact.node.saves:
+            event = save.event
+            if not event.get("copy"):
+                continue
+            if save.storage not in fact.own:
+                fact.own.append(save.storage)
+            save.storage.label(f"1-bit marks of {of}" if event.get("marks") else f"copy of {of}")
+            if old is not None:
+                event["state"] = old.id
+
+    def node_gone(self, key: int) -> None:
+        value = self.values.pop(key, None)
+        if value is not None:
+            value.dead = True
+            self._dying.append(value)
+
+    def release(self, value: NodeEntry) -> None:
+        """Backward is done with what a node saved."""
+        ids = [save.id for save in value.saves if not save.released]
+        for save in value.saves:
+            save.released = True
+        if ids:
+            self.events.append({"do": "release", "ids": ids})
+
+    # ---------- a write takes what was saved ----------
+
+    def taken(self, storage: Storage, savers: list[tuple[Node, int]], patch: Patch | None) -> None:
+        """The write that goes on takes bytes that ``savers`` saved, as pairs of a node and a position.
+
+        ``patch`` preserves them. It is None where earlier ones do, and where nothing is preserved: then they are lost.
+        More than one call may come for one write.
+        """
+        known = [(node, position, self._saved_by(node, position)) for node, position in savers]
+        kept = [(node, position, save) for node, position, save in known if type(node.saved[position][2]) is not Lost]
+        if not kept:
+            return
+        if self._preserved is None:
+            self._preserved = facts.Preserved()
+        fact = self._preserved
+        called = [save.node if save is not None else node.op.name for node, _, save in kept]
+        (fact.savers if patch is not None else fact.idle).extend(called)
+        if patch is not None:
+            fact.nbytes += patch.nbytes
+            copy, *notes = map(self._storage, patch.storages)
+            fact.storages += [each for each in (copy, *notes) if each not in fact.storages]
+            label = next((save.label for _, _, save in kept if save is not None), "")
+            if label and "label" not in copy.event:
+                copy.label(f"part of {label}")
+            for each in notes:
+                each.label(f"where storage {copy.id} belongs")
+        for node, position, save in kept:
+            if save is not None:
+                self._at_risk.add(save)
+                self._preserve(save, node.saved[position], storage)
+
+    def _preserve(self, save: SaveEntry, saved: Saved, storage: Storage) -> None:
+        """Tell where the bytes of a saved tensor are now: all of them in a copy, or some in one copy or several."""
+        array, now, version = saved
+        if type(version) is not Preserved:
+            copy = self._storage(now)
+            if copy is not save.storage:
+                copy.label(f"copy of {save.label}")
+                save.storage, save.copies = copy, [copy]
+                copy.saves.append(save)
+                self._tell_copy(save, copy, array, now, [])
+            return
+        copies = []
+        for patch in version.patches:
+            copy = self._storage(patch.storages[0])
+            copies.append(copy)
+            if copy in save.copies:
+                continue
+            if "label" not in copy.event:  # several copies were joined
+                copy.label(f"part of {save.label}")
+            self._tell_copy(save, copy, patch.values, patch.storages[0], cells.patched(patch, storage.buffer))
+        save.copies = copies
+
+    def _tell_copy(
+        self, save: SaveEntry, copy: StorageEntry, array: np.ndarray, storage: Storage, ranges: list[cells.Run]
+    ) -> None:
+        shape, strides, offset = cells.layout(array, storage.buffer)
+        event = {
+            "do": "preserve",
+            "id": save.id,
+            "storage": copy.id,
+            "shape": shape,
+            "strides": strides,
+            "offset": offset,
+        }
+        if ranges:
+            event["ranges"] = [list(run) for run in ranges]
+        self.events.append(event)
+        self._show_ends(copy, storage.buffer, event)
+
+    def _saved_by(self, node: Node, position: int) -> SaveEntry | None:
+        value = self.values.get(id(node))
+        return next((save for save in value.saves if save.position == position), None) if value is not None else None
+
+    def _judge_saved(self, storage: StorageEntry, preserves: bool) -> tuple[list[SaveEntry], list[SaveEntry]]:
+        """After a write to ``storage``: which saved tensors it made stale, and which it left alone."""
+        stale: list[SaveEntry] = []
+        spared: list[SaveEntry] = []
+        storage.saves = [save for save in storage.saves if save.storage is storage and not save.released]
+        for save in storage.saves:
+            node = save.node.ref() if save.node.ref is not None else None
+            if node is None or node.saved is FREED:
+                continue
+            saved = node.saved[save.position]
+            if is_right(saved):
+                apart = type(saved[2]) is Preserved and saved[2].left == 0  # nothing of it is there any more
+                if preserves and save not in self._at_risk and not apart:
+                    spared.append(save)
+                continue
+            now = "lost" if type(saved[2]) is Lost else "moved"
+            if now != save.stale:
+                save.stale = now
+                stale.append(save)
+        self._at_risk = set()
+        for kind in ("lost", "moved"):
+            ids = [save.id for save in stale if save.stale == kind]
+            if ids:
+                self.events.append({"do": "stale", "ids": ids, "lost": kind == "lost"})
+        return stale, spared

@@ -1,0 +1,209 @@
+"""The recorder, third part: the step that is going on, what it becomes when it is over, and the trace of all of them.
+
+* A step in which nothing happened is left out, unless it is a statement that a reader would miss.
+* After a limited number of steps no further one is shown, and the trace says so.
+* A mistake of the recorder's own ends the recording, never the program, and the trace says so, too.
+* What is allocated, and the peak, count the storages that the trace shows and no other of the process.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+from minitensor.core.history import Node
+from minitensor.device.counters import cpu_meter
+from minitensor.stage.recording import facts, names
+from minitensor.stage.recording.hooks import Statement
+from minitensor.stage.recording.ledger import Ledger
+from minitensor.stage.recording.running import Running
+from minitensor.stage.wording import sentences
+
+MOST_TEXT = 2000  # characters of printed text shown with one step
+
+
+@dataclass
+class Open:
+    """The step that is going on."""
+
+    statement: Statement
+    phase: str = "forward"
+    goes_on: bool = False  # not the first step of its statement
+    node: Any = None  # the NodeEntry that backward passes through
+
+
+class Steps(Running):
+    """The steps of a trace, one of which may be open."""
+
+    def __init__(self, source: str, file: str, namespace: dict[str, Any], ignore: frozenset[str], limit: int) -> None:
+        super().__init__(source, file)
+        self.limit = limit
+        self.ledger = Ledger()
+        self.names = names.Names(namespace, self.ledger, ignore)
+        self.steps: list[dict[str, Any]] = []
+        self._on_gpu: list[dict[str, int]] = []  # what the GPU's meter said at the end of each step
+        self.reserved_before = 0
+        self.truncated: str | None = None
+        self.open: Open | None = None
+        self.flight = self.told_flight = 0
+        self.leaving = 0  # bytes of a storage that is being freed
+        self.text: list[str] = []
+        self.runs = 0
+        self.active = False
+        self.failure: Exception | None = None  # what went wrong in here
+
+    # ---------- the open step ----------
+
+    def _begin(self, statement: Statement) -> None:
+        """The first step of a statement begins."""
+        if not self.active:
+            return
+        if self._is_full():
+            return
+        self.runs += 1
+        self.stack[-1].statement, self.stack[-1].run = statement, self.runs
+        self._resume(Open(statement))
+
+    def _resume(self, step: Open) -> None:
+        """``step`` goes on, or begins."""
+        self.open = step
+        self.ledger.line, self.ledger.run = self.line_of(step.statement), self.stack[-1].run
+
+    def line_of_call(self, node: Node) -> int:
+        """The line of the trace that called the operation of a node, whichever line runs now."""
+        number = node.place.line if id(node.code) in self._codes else 0
+        if node.code.co_filename == self.hooks.file and number:
+            return number
+        return self._shown.get((node.code.co_filename, number), self.ledger.line)
+
+    def write(self, text: str) -> bool:
+        """The program prints. False when that is not shown any more."""
+        if not self.active:
+            return False
+        self.text.append(text)
+        return True
+
+    # ---------- a step that is over ----------
+
+    def _finish(
+        self,
+        frame: FrameType | None = None,
+        error: BaseException | None = None,
+        partly: bool = False,
+        came_back: bool = False,
+    ) -> None:
+        """The open step is over.
+
+        Args:
+            frame: where its function runs, when its local variables can be read.
+            partly: its statement goes on.
+            came_back: it was in a function that is done by now; what the caller has named since is not its doing.
+        """
+        step, self.open = self.open, None
+        if step is None or not self.active:
+            return
+        ledger = self.ledger
+        ledger.look()
+        line = self.line_of(step.statement)
+        running = self._running(partly or error is not None)
+        self.names.scan(self.stack, frame, running, only_locals=came_back)
+        ledger.tidy()
+        # Where a line goes on into backward, its first gradient belongs to backward's own first step.
+        early = self.flight - self.told_flight if step.phase == "forward" and partly else 0
+        alone = step.goes_on and partly and not (ledger.events or ledger.facts or self.text)
+        if self.flight - early != self.told_flight and not alone:
+            ledger.events.append({"do": "flight", "bytes": self.flight})
+            self.told_flight = self.flight
+        events, happened = ledger.close_step()
+        text = "".join(self.text)
+        self.text.clear()
+        if error is not None:
+            raised: dict[str, Any] = {"do": "raise", "text": f"{type(error).__name__}: {error}"}
+            if step.node is not None and step.node.drawn and not step.node.dead:
+                raised["node"] = step.node.drawn
+            events.append(raised)
+        if not (events or text) and (step.goes_on or partly or step.statement.is_quiet):
+            return
+        of_gpu = self.ledger.meters.reading()
+        reserved = self._on_gpu[-1]["reserved"] if self._on_gpu else self.reserved_before
+        phase = "backward" if any(type(fact) is facts.Passed for fact in happened) else step.phase
+        done = facts.Done(
+            statement=step.statement,
+            line=line,
+            phase=phase,
+            partly=partly,
+            facts=happened,
+            printed=bool(text),
+            error=error,
+            node=step.node,
+            told=self.steps[-1]["say"] if self.steps else "",
+            ledger=ledger,
+            events=events,
+            unreserved=max(0, reserved - of_gpu["reserved"]),
+            reserved=of_gpu["reserved"],
+        )
+        entry = {
+            "line": line,
+            "end": line + step.statement.end - step.statement.line,
+            "phase": phase,
+            "say": sentences.say(done),
+            "allocated": cpu_meter.allocated - early + ledger.bytes_of_others_freed + self.leaving,
+            "peak": self.ledger.meters.peak,
+            "events": events,
+        }
+        passes = self._passes()
+        if passes:
+            entry["passes"] = passes
+        self._on_gpu.append(of_gpu)
+        if text:
+            entry["out"] = text
+        self.steps.append(entry)
+
+    # ---------- the end ----------
+
+    def _is_full(self) -> bool:
+        """Whether no further step may be shown; then the recording ends."""
+        if len(self.steps) < self.limit:
+            return False
+        self.truncated = (
+            f"Only the first {self.limit} steps are shown. The program ran on to its end without being recorded."
+        )
+        self.stop()
+        return True
+
+    def _give_up(self, failure: Exception) -> None:
+        """The recorder has made a mistake: the recording ends."""
+        self.failure = failure
+        self.truncated = (
+            f"The recording stopped after this step: the recorder failed ({type(failure).__name__}: {failure}). "
+            f"The program ran on."
+        )
+        self.stop()
+
+    def stop(self) -> None:
+        """Show no further step."""
+        self.active = False
+        self.open = None
+
+    def variant(self, id_: str, label: str, verdict: str | None) -> dict[str, Any]:
+        """The finished trace of this run."""
+        others = self.ledger.meters.start - self.ledger.bytes_before
+        for step, on_gpu in zip(self.steps, self._on_gpu, strict=True):
+            step["allocated"] = max(0, step["allocated"] - others)
+            step["peak"] = max(0, step["peak"] - others)
+            if self.ledger.meters.used:
+                step.update(on_gpu)
+            if len(step.get("out", "")) > MOST_TEXT:
+                left = len(step["out"]) - MOST_TEXT
+                step["out"] = step["out"][:MOST_TEXT] + f"\n... and {left} characters more\n"
+        steps = self.steps or [
+            {"line": 1, "end": 1, "phase": "forward", "say": sentences.NOTHING, "allocated": 0, "peak": 0, "events": []}
+        ]
+        for event in (*self.ledger.before, *(event for step in steps for event in step["events"])):
+            if event.get("device") == self.ledger.meters.device:
+                del event["device"]  # told once, for the whole trace
+        variant: dict[str, Any] = {"id": id_, "label": label, "code": self.code}
+        if self.ledger.before:
+            variant["before"] = self.ledger.before
+        return {**variant, "verdict": verdict, "truncated": self.truncated, "steps": steps}

@@ -1,0 +1,104 @@
+"""Sentences about errors: what was asked for and why it is refused. Rules: see ``sentences``."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from minitensor.stage.recording.entries import TensorEntry
+from minitensor.stage.recording.facts import Done, Refused, Wrote
+from minitensor.stage.wording.words import code, count_of, fitting, node_text
+from minitensor.stage.wording.writes import as_written, distinct
+
+_METHOD = re.compile(r"^([A-Za-z_][\w.\[\]']*)\.\w+\(")
+_ITEM = re.compile(r"^([A-Za-z_]\w*)\s*\[.*=")
+
+
+def say_error(done: Done) -> str:
+    error = done.error
+    text, kind = str(error), type(error).__name__
+    line = f"Line {done.line}"
+    found = _METHOD.match(done.statement.text) or _ITEM.match(done.statement.text)
+    op = re.search(r"`(\w+)`", text)
+    target = found.group(1) if found else ""
+    asked = _named(done, target) or _named(done, f"{target} in {done.statement.function}")
+    subject = code(as_written(done, op.group(1), asked)) if op and op.group(1) != "setitem" else line
+    unchanged = "Nothing is written." if not done.all(Wrote) else ""
+    node, reason = done.node, _reason(done)
+    if node is not None and reason == "stale":
+        stale = next((save for save in node.saves if save.stale), None)
+        if stale is not None:
+            return fitting(
+                f"{node_text(node)} asks for {code(stale.name)} at version {stale.version} and finds version "
+                f"{stale.storage.version}, so {code('backward')} raises.",
+                "None of its bytes were overwritten: only the version moved." if stale.stale == "moved" else "",
+            )
+    if reason == "stale":
+        return f"{code('backward')} asks for a saved tensor that was overwritten since it was saved, so it raises."
+    if node is not None and "an earlier backward" in text and "freed" in text:
+        return f"{node_text(node)} has let go of what it saved, for an earlier backward used it. So this one raises."
+    if node is not None and "behind the engine's back" in text:
+        return f"{node_text(node)} saved numbers that were written from outside since, so {code('backward')} raises."
+    if reason in ("leaf_written", "leaf_relaid"):
+        verb = "write" if reason == "leaf_written" else "change the shape of"
+        what = _protected(done, target)
+        return fitting(f"{subject} asks to {verb} {what} while gradients are recorded, and is refused.", unchanged)
+    if reason == "needs_own_input":
+        return fitting(
+            f'{subject} is refused under the policy "2.5": its backward needs the input that it would overwrite.',
+            unchanged,
+        )
+    if reason in ("overlapping_target", "overlapping_family"):
+        return fitting(f"{subject} asks to write {_overlapping(done, target)}, and is refused.", unchanged)
+    if reason == "read_only_target":
+        return fitting(
+            f"{subject} asks to write {_name(target)}, whose memory is read-only, and is refused.", unchanged
+        )
+    if reason == "result_does_not_fit":
+        return fitting(
+            f"{subject} has a result that the dtype of {_name(target)} can not hold, and a dtype never changes in "
+            f"place: it is refused.",
+            unchanged,
+        )
+    if reason == "explain_in_place" and "is different from that of inplace tensor" in text:
+        return fitting(
+            f"{subject} would need a larger result than its target, and a shape never grows in place: it is refused.",
+            unchanged,
+        )
+    return fitting(f"{line} raises {code(kind)}.", "" if done.events[:-1] else "Memory stays as it is.")
+
+
+def _reason(done: Done) -> str:
+    """Why the engine refused: the name of the function that made the error."""
+    refused = done.all(Refused)
+    return refused[-1].reason if refused else ""
+
+
+def _name(target: str) -> str:
+    return code(target) if target else "its target"
+
+
+def _overlapping(done: Done, target: str) -> str:
+    """A tensor whose elements share cells."""
+    entry = _named(done, target) or _named(done, f"{target} in {done.statement.function}")
+    if entry is None:
+        return "a tensor whose elements share cells"
+    size, few = math.prod(entry.look["shape"]), distinct(entry)
+    if few == size:
+        return f"{code(target)}, on memory whose cells other elements share"
+    return f"{code(target)}, whose {size:,} elements lie in {count_of(few, 'cell')}"
+
+
+def _protected(done: Done, name: str) -> str:
+    """The leaf that a refused operation asked for, by way of ``name``."""
+    entry = _named(done, name) or _named(done, f"{name} in {done.statement.function}")
+    if entry is None:
+        return "a leaf"
+    if entry.look["leaf"]:
+        return f"the leaf {code(name)}"
+    leaf = next((each for each in entry.family.members.values() if each.look["leaf"] and each.names), None)
+    return f"{f'the leaf {code(leaf.names[0])}' if leaf else 'a leaf'} through its view {code(name)}"
+
+
+def _named(done: Done, name: str) -> TensorEntry | None:
+    return next((entry for entry in done.ledger.tensors.values() if name in entry.names), None)

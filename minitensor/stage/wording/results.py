@@ -1,0 +1,139 @@
+"""Sentences about what one operation gives: a tensor on a new storage, one on an old storage, or another layout.
+
+Rules: see ``sentences``. A tensor that goes to another storage is told by ``sharing``, a write by ``writes``.
+"""
+
+from __future__ import annotations
+
+import math
+
+from minitensor.stage.recording.entries import NodeEntry
+from minitensor.stage.recording.facts import Done, Made, Named, Relaid, Viewed
+from minitensor.stage.wording.naming import called, kept, moved, name_of
+from minitensor.stage.wording.sharing import say_borrowed
+from minitensor.stage.wording.words import both, bytes_text, code, count_of, fitting
+from minitensor.stage.wording.writes import distinct, kept_for_backward
+
+MOST_CODE = 28  # characters of the reader's own code quoted in a sentence
+
+
+def say_made(done: Done, fact: Made) -> str:
+    """A tensor on a new storage, or on memory that is borrowed."""
+    tensor, storage = fact.tensor, fact.tensor.storage
+    numbers = count_of(storage.length, "number")
+    if storage.is_borrowed:
+        return say_borrowed(done, fact, _subject(done, fact.op))
+    if not fact.inputs:
+        if not tensor.look["stop_gradient"]:
+            return fitting(
+                f"Line {done.line} makes a leaf: {called(done, tensor)} wants a gradient, and storage {storage.id} "
+                f"holds its {numbers}, {bytes_text(storage.nbytes)}.",
+                moved(done),
+            )
+        first = (
+            f"Line {done.line} makes storage {storage.id}, {numbers} in {bytes_text(storage.nbytes)}, "
+            f"and a tensor of shape {tensor.look['shape']} that looks at it."
+        )
+        if tensor.freed:
+            return fitting(first, "Nothing names the tensor, so both are freed at once.")
+        named = f"{code(tensor.names[0])} is a name for that tensor." if tensor.names else ""
+        return fitting(first, moved(done) or named)
+    subject = _subject(done, fact.op)
+    if fact.op == "clone":
+        first = f"{subject} copies {numbers} into a new storage {storage.id}, {bytes_text(storage.nbytes)}."
+    elif fact.op in ("reshape", "flatten"):
+        first = (
+            f"{code(fact.op)} can not show these cells in shape {tensor.look['shape']} without moving them, "
+            f"so it copies them to storage {storage.id}, {bytes_text(storage.nbytes)}."
+        )
+    else:
+        new = f"the tensor {called(done, tensor)}" if tensor.names and not moved(done) else "a new tensor"
+        first = f"{subject} makes storage {storage.id}, {bytes_text(storage.nbytes)}, and {new}."
+    if done.partly and tensor.held:
+        return fitting(f"{first[:-1]}, held by the running line.", _saved(fact.node, fact.op))
+    if tensor.freed:
+        return fitting(first, "Nothing names it, so it is freed at once." if storage.freed else kept(done, storage))
+    to, saves = moved(done), _saved(fact.node, fact.op)
+    if tensor.names == ["_"]:
+        first = f"{subject} makes storage {storage.id}, {bytes_text(storage.nbytes)}, and a new tensor."
+        return fitting(first, f"The notebook keeps it as its output, {code('_')}.", saves)
+    if to or saves:
+        return fitting(first, to, saves)
+    return fitting(first, _share_nothing(done, fact))
+
+
+def _share_nothing(done: Done, fact: Made) -> str:
+    names = [name_of(done, entry) for entry in fact.inputs if entry.names]
+    if not names or not fact.tensor.names:
+        return ""
+    return f"{both([*map(code, dict.fromkeys(names)), code(name_of(done, fact.tensor))])} share nothing."
+
+
+def _saved(node: NodeEntry | None, op: str) -> str:
+    """What an operation keeps for backward."""
+    if node is not None and not node.saves:
+        return f"{code(op)} saves nothing for backward."
+    return kept_for_backward(node, op)
+
+
+def say_viewed(done: Done, fact: Viewed) -> str:
+    """A tensor on a storage that was there already."""
+    tensor, storage, base = fact.tensor, fact.tensor.storage, fact.base
+    size, cells = math.prod(tensor.look["shape"]), distinct(tensor)
+    whole = size == cells == storage.length
+    name = called(done, tensor)
+    if fact.op == "detach":
+        on = f"{code('detach')} makes a second tensor on storage {storage.id}, one that wants no gradient."
+        if base is not None and not base.look["stop_gradient"]:
+            return fitting(on, f"A write through {name} will change {called(done, base)}, and no history will tell.")
+        return fitting(on, "No number is copied.")
+    if fact.op == "data":
+        return fitting(
+            f"{code('data')} makes a second tensor on storage {storage.id}, with a count of versions of its own.",
+            f"What is written through {name} neither version nor history will tell.",
+        )
+    subject = _subject(done, fact.op) if fact.op in ("getitem", "slice", "select") else code(fact.op)
+    if done.statement.kind == "for":
+        subject = f"The loop in line {done.line}"
+    if whole:
+        first = f"{subject} makes a second tensor on storage {storage.id}: no number is copied, no byte is added."
+        if tensor.names and base is not None and base.names:
+            first = f"{first[:-1]}. {called(done, base)} and {name} look at the same cells."
+    elif cells < size:
+        few = count_of(cells, "cell")
+        first = f"{subject} makes a tensor whose {size:,} elements look at {few} of storage {storage.id}."
+    else:
+        first = f"{subject} makes a tensor on {size:,} of the {storage.length:,} cells of storage {storage.id}."
+        if done.statement.kind == "for" and tensor.names:
+            first = f"{first[:-1]}: {code(tensor.names[0])} for this round."
+    if base is not None and not base.look["stop_gradient"]:
+        if fact.same_family:
+            shared = both([called(done, base), name])
+            return fitting(first, f"{shared} share one history from now on." if tensor.names and base.names else "")
+        return fitting(first, f"Under {code('no_grad')} {name} wants no gradient and stays out of the history.")
+    return fitting(first, moved(done) if whole else "No byte is added.")
+
+
+def say_relaid(done: Done, fact: Relaid) -> str:
+    """A tensor that has another shape, or other strides, on the same storage."""
+    tensor, old = fact.tensor, fact.old
+    new = tensor.look
+    change = f"the shape of {called(done, tensor)} from {old['shape']} to {new['shape']}"
+    if old["shape"] == new["shape"] and old["strides"] == new["strides"]:
+        return f"{code(fact.op)} leaves shape and strides of {called(done, tensor)} as they were, and writes nothing."
+    if old["shape"] == new["shape"]:
+        change = f"the strides of {called(done, tensor)} from {old['strides']} to {new['strides']}"
+    names = [named.name for named in done.all(Named) if named.tensor is tensor]
+    return fitting(
+        f"{code(fact.op)} changes {change}.",
+        f"{code(names[-1])} is a second name for the same tensor." if names else "",
+        f"It writes nothing: storage {tensor.storage.id} stays at version {tensor.storage.version}.",
+    )
+
+
+def _subject(done: Done, op: str) -> str:
+    """What makes something: the reader's own expression when it is short, else the operation."""
+    text = done.statement.text
+    if not done.partly and text and len(text) <= MOST_CODE and "`" not in text and done.statement.kind != "return":
+        return code(text)
+    return code(op)

@@ -1,0 +1,93 @@
+"""Sentences about several operations in one line, and a few words on each of them. Rules: see ``sentences``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minitensor.stage.recording.facts import Done, Made, Moved, Unversioned, Viewed, Wrote
+from minitensor.stage.wording.naming import called, kept, moved
+from minitensor.stage.wording.savers import preserved_text, stale_text
+from minitensor.stage.wording.sharing import brief_moved, brief_unversioned
+from minitensor.stage.wording.words import both, bytes_text, code, count_of, fitting
+from minitensor.stage.wording.writes import cells_text
+
+
+def say_several(done: Done, ops: list[Any]) -> str:
+    """All operations of a line: each of a few, the sums of many."""
+    if all(isinstance(fact, Viewed) for fact in ops) and len({(fact.op, fact.tensor.storage.id) for fact in ops}) == 1:
+        return _views(done, ops)
+    writes = [fact for fact in ops if isinstance(fact, Wrote)]
+    made = [fact for fact in ops if isinstance(fact, Made)]
+    if len(writes) == len(ops) > 1 and len({fact.op for fact in ops}) == 1:
+        first = f"Line {done.line}: {code(ops[0].op)} writes {_written_names(done, writes)}, each one version on."
+    elif len(ops) <= 3:
+        first = f"Line {done.line}: {'; then '.join(brief(done, fact) for fact in ops)}."
+    else:
+        runs = f"Line {done.line} runs {len(ops)} operations"
+        parts = []
+        if made:
+            total = bytes_text(sum(fact.tensor.storage.nbytes for fact in made))
+            parts.append(f"{count_of(len(made), 'new storage')}, {total}")
+        if writes:
+            parts.append(count_of(len(writes), "write"))
+        first = f"{runs}: {both(parts)}." if parts else f"{runs}; no byte is added."
+    temporary = [fact.tensor.storage for fact in made if fact.tensor.freed]
+    gone = [storage for storage in temporary if storage.freed]
+    lost = _lost(made, writes)
+    taken = next((text for fact in writes if (text := stale_text(fact) or preserved_text(fact))), "")
+    again = ""
+    if gone:
+        numbers = both([f"storage {storage.id}" for storage in gone[:2]]) if len(gone) < 3 else f"{len(gone)} of them"
+        again = f"{numbers[0].upper()}{numbers[1:]} {'is' if len(gone) == 1 else 'are'} freed again: nothing needs it."
+        again = again if len(gone) == 1 else again.replace("needs it", "needs them")
+    staying = [storage for storage in temporary if not storage.freed]
+    last = ops[-1].tensor
+    held = kept(done, staying[0]) if staying and not (last.names and last.storage is staying[0]) else ""
+    result = f"{called(done, last)} names the last result." if last.names and not isinstance(ops[-1], Wrote) else ""
+    return fitting(first, taken, moved(done) or result, again, lost, held)
+
+
+def _views(done: Done, ops: list[Viewed]) -> str:
+    """One operation that gives several views."""
+    names = [code(fact.tensor.names[0]) for fact in ops if fact.tensor.names]
+    which = f", {both(names[:3])}" if names and len(names) == len(ops) <= 3 else ""
+    first = f"{code(ops[0].op)} makes {len(ops)} tensors on storage {ops[0].tensor.storage.id}{which}"
+    base = next((code(fact.base.names[0]) for fact in ops if fact.base is not None and fact.base.names), "")
+    if ops[0].same_family and names and base and not ops[0].tensor.look["stop_gradient"]:
+        return fitting(f"{first}: no number is copied.", f"{both([base, *names[:3]])} share one history from now on.")
+    return f"{first}: no number is copied."
+
+
+def _written_names(done: Done, writes: list[Wrote]) -> str:
+    """``4 storages: those of `net.weight`, `net.bias` and 2 more``."""
+    storages = list({fact.storage.id: fact for fact in writes}.values())
+    names = [code(fact.tensor.names[0]) for fact in storages if fact.tensor.names]
+    if not names:
+        return f"{len(storages)} storages"
+    more = [f"{len(storages) - 2} more"] if len(storages) > 2 else []
+    return f"{len(storages)} storages, of {both(names[:2] + more)}"
+
+
+def _lost(made: list[Made], writes: list[Wrote]) -> str:
+    """A copy was written and is gone: what it was taken of is as before."""
+    for fact in made:
+        if fact.op == "getitem" and fact.tensor.freed and any(wrote.tensor is fact.tensor for wrote in writes):
+            names = [entry.names[0] for entry in fact.inputs if entry.names]
+            return f"{code(names[0])} keeps its numbers." if names else ""
+    return ""
+
+
+def brief(done: Done, fact: Any) -> str:
+    """One operation of several: a part of a sentence."""
+    if isinstance(fact, Made):
+        return f"{code(fact.op)} makes storage {fact.tensor.storage.id}, {bytes_text(fact.tensor.storage.nbytes)}"
+    if isinstance(fact, Viewed):
+        return f"{code(fact.op)} makes a view on storage {fact.tensor.storage.id}"
+    if isinstance(fact, Wrote):
+        cells = cells_text(fact.storage, fact.cover)
+        return f"{code(fact.op)} writes {cells} of storage {fact.storage.id}, version {fact.before + 1}"
+    if isinstance(fact, Moved):
+        return brief_moved(done, fact)
+    if isinstance(fact, Unversioned):
+        return brief_unversioned(done, fact)
+    return f"{code(fact.op)} changes the shape of {called(done, fact.tensor)}"

@@ -1,0 +1,107 @@
+"""Sentences about memory that is shared with the outside, and tensors that change storage. Rules: see ``sentences``."""
+
+from __future__ import annotations
+
+from minitensor.stage.recording.entries import StorageEntry
+from minitensor.stage.recording.facts import Done, Made, Moved, Unversioned
+from minitensor.stage.wording.naming import called, kept
+from minitensor.stage.wording.savers import named_savers
+from minitensor.stage.wording.words import bytes_text, code, count_of, fitting
+from minitensor.stage.wording.writes import cells_text, who_sees
+
+
+def say_borrowed(done: Done, fact: Made, subject: str) -> str:
+    """A tensor on memory that somebody else has allocated."""
+    tensor, storage = fact.tensor, fact.tensor.storage
+    numbers = count_of(storage.length, "number")
+    what = f"the tensor {called(done, tensor)}" if tensor.names else "a tensor"
+    owners = [entry.names[0] for entry in storage.lookers.values() if entry.is_array and entry.names]
+    whose = f"of {code(owners[0])}" if owners else "of another owner"
+    first = f"{subject} makes {what} on the {numbers} {whose}: nothing is copied."
+    size = bytes_text(storage.nbytes)
+    return fitting(
+        first,
+        (
+            f"Storage {storage.id} is borrowed memory: {size} that minitensor has not allocated.",
+            f"The {size} of storage {storage.id} are borrowed.",
+        ),
+    )
+
+
+def say_unversioned(done: Done, fact: Unversioned) -> str:
+    """Memory was written and the version stays."""
+    storage = fact.storage
+    what = f"{cells_text(storage, fact.cover)} of storage {storage.id}"
+    if fact.tensor is None:
+        first = f"Line {done.line} writes {what} from outside, and no version tells: it stays {storage.version}."
+    else:
+        first = (
+            f"{code(fact.op)} writes {what} through {called(done, fact.tensor)}, which counts versions of its own: "
+            f"storage {storage.id} stays at version {storage.version}."
+        )
+    return fitting(first, *_used(fact), who_sees(done, storage, fact.cover, fact.tensor))
+
+
+def _used(fact: Unversioned) -> list[tuple[str, ...]]:
+    if not fact.used:
+        return []
+    who, one = named_savers(save.node for save in fact.used)
+    them, ones = ("it", "one") if fact.cover.count == 1 else ("them", "ones")
+    if fact.checked:
+        return [
+            (
+                f"{who} saved {them}, and the check will find it: {code('backward')} will be refused.",
+                f"The check will find it: {code('backward')} will be refused.",
+            )
+        ]
+    return [
+        (
+            f"{who} saved {them}: {code('backward')} will use the new {ones} and not notice.",
+            f"{code('backward')} through {who} will not notice.",
+            f"{code('backward')} will not notice.",
+        )
+    ]
+
+
+def say_moved(done: Done, fact: Moved) -> str:
+    """A tensor went to another storage."""
+    tensor, storage = fact.tensor, fact.tensor.storage.root
+    name, size = called(done, tensor), bytes_text(storage.nbytes)
+    left = _left(done, fact.left)
+    if fact.op == "cast_":
+        first = (
+            f"{code('cast_')} gives {name} its numbers as {tensor.look['dtype']} in a new storage {storage.id}, "
+            f"{size}, at version {storage.version}."
+        )
+        return fitting(first, left)
+    if fact.op == "resize_":
+        first = (
+            f"{code('resize_')} needs {storage.length:,} cells for {name}, so it copies the numbers to a new storage "
+            f"{storage.id}, {size}, at version {storage.version}."
+        )
+        return fitting(first, left)
+    if storage.length == 0:
+        return fitting(f"{code('set_')} leaves {name} empty, on a storage of 0 bytes.", left)
+    others = [entry.names[0] for entry in storage.lookers.values() if entry is not tensor and entry.names]
+    where = f"the storage of {code(others[0])}, storage {storage.id}" if others else f"storage {storage.id}"
+    subject = code(fact.op) if fact.op else f"Line {done.line}"
+    return fitting(f"{subject} lets {name} look at {where}: nothing is copied.", left)
+
+
+def _left(done: Done, storage: StorageEntry) -> str:
+    """What became of the storage that a tensor left."""
+    if storage.freed:
+        return f"Storage {storage.id} is freed: {bytes_text(storage.counted)}."
+    return kept(done, storage)
+
+
+def brief_moved(done: Done, fact: Moved) -> str:
+    """The same as a part of a longer sentence."""
+    storage = fact.tensor.storage.root
+    return f"{code(fact.op or 'it')} moves {called(done, fact.tensor)} to storage {storage.id}"
+
+
+def brief_unversioned(done: Done, fact: Unversioned) -> str:
+    """The same as a part of a longer sentence."""
+    who = code(fact.op) if fact.op else "numpy"
+    return f"{who} writes {cells_text(fact.storage, fact.cover)} of storage {fact.storage.id}, version unchanged"

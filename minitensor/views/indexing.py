@@ -1,0 +1,322 @@
+"""``x[index]`` and ``x[index] = value``.
+
+A basic index (integers, slices, None, ...) gives a view. An advanced one (lists, arrays, bool masks) gives a copy.
+Assigning writes in place either way, and is recorded.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+from minitensor.core.errors import devices_differ, freed, leaf_written, not_writeable, on_several_devices
+from minitensor.core.history import (
+    WRITE,
+    Node,
+    Operation,
+    current,
+    family_of,
+    follow_retaining,
+    is_protected,
+    new_node,
+    repeated,
+    set_node,
+)
+from minitensor.core.regions import region_of, writeable
+from minitensor.core.storage import log_write, new_storage
+from minitensor.core.tensor import Tensor
+from minitensor.creation.making import to_tensor
+from minitensor.creation.moving import moved, placed_on
+from minitensor.device.arrays import add_at, as_array, gpu_of, host_array, like, may_share
+from minitensor.device.places import place_of
+from minitensor.dtypes import FLOATS
+from minitensor.events import watch
+from minitensor.kernels.indexed import assign, turns_that_stay
+from minitensor.kernels.numbers import overwrite, stored_array
+from minitensor.modes import modes
+from minitensor.operations.operands import as_operands_in_place, cast, check_target, storable_number
+from minitensor.saving.saved import FREED, after_write, before_write
+from minitensor.views.parts import INDEX, Pick
+from minitensor.views.viewing import view_of
+
+
+def _plain(index: Any, array: np.ndarray) -> tuple[Any, bool]:
+    """The index for numpy, and whether it is advanced. Tensors and lists become arrays that nobody else holds.
+
+    On a GPU they are arrays of the device of ``array``, which is indexed.
+    """
+    entries = []
+    advanced = False
+    for entry in index if isinstance(index, tuple) else (index,):
+        if isinstance(entry, Tensor):
+            if gpu_of(entry._array) is not gpu_of(array):
+                raise TypeError(
+                    f"an index lies on {entry.place} and the tensor on {place_of(gpu_of(array))}. Move it with "
+                    f"`index.cuda()` or `index.cpu()`."
+                )
+            entry = host_array(entry._array)
+            if entry.ndim == 0 and entry.dtype.kind == "i":
+                entry = int(entry)
+        if isinstance(entry, (list, np.ndarray)):
+            entry = _index_array(entry)
+            if entry.size == 0:
+                entry = entry.astype(np.int64)
+        if isinstance(entry, slice):
+            entry = slice(*(None if n is None else _whole(n) for n in (entry.start, entry.stop, entry.step)))
+        elif isinstance(entry, (np.ndarray, bool, np.bool_)):
+            advanced = True
+            if isinstance(entry, np.ndarray) and entry.dtype.kind not in "biu":
+                raise TypeError(f"an index array holds integers or bools, not {entry.dtype.name}")
+        elif entry is not None and entry is not Ellipsis:
+            entry = _whole(entry)
+        entries.append(entry)
+    if advanced and type(array) is not np.ndarray:
+        _check_on_host(tuple(entries), array.shape)
+        entries = [like(entry, array) if isinstance(entry, np.ndarray) else entry for entry in entries]
+    return tuple(entries), advanced
+
+
+def _check_on_host(index: tuple[Any, ...], shape: tuple[int, ...]) -> None:
+    """Raise IndexError where ``index`` reaches outside of ``shape``: a device would not say so."""
+    try:
+        np.broadcast_to(np.False_, shape)[index]
+    except IndexError as error:
+        raise IndexError(f"{str(error).splitlines()[0]}; the tensor has shape {list(shape)}") from None
+
+
+def _index_array(entry: Any) -> np.ndarray:
+    try:
+        return np.array(entry)
+    except ValueError:
+        raise IndexError(f"the lists of an index must be equally long; {entry!r} is ragged") from None
+
+
+def _whole(entry: Any) -> int:
+    try:
+        number = entry.__index__()
+    except (AttributeError, TypeError):
+        raise TypeError(
+            f"an index is an integer, a slice, None, ..., or an array or list of integers or bools, not {entry!r}"
+        ) from None
+    # numpy takes no larger ones; no dimension is that long, so the answer is the same.
+    return max(-sys.maxsize, min(number, sys.maxsize))
+
+
+def _picked(x: Tensor, pick: Any) -> np.ndarray:
+    try:
+        return pick(x._array)
+    except IndexError as error:
+        raise IndexError(f"{str(error).splitlines()[0]}; the tensor has shape {x.shape}") from None
+    except ValueError as error:  # a slice with step 0
+        raise ValueError(f"{error}; the tensor has shape {x.shape}") from None
+
+
+def getitem(x: Tensor, index: Any) -> Tensor:
+    """``x[index]``: a view for a basic index, a copy for an advanced one."""
+    plain, advanced = _plain(index, x._array)
+    if not advanced:
+        pick = Pick(plain)
+        return view_of(x, _picked(x, pick), INDEX, (pick,))
+    taken = _picked(x, lambda array: array[plain])
+    out = Tensor._made(as_array(taken).copy(), "getitem", (x,))
+    node = x._current()
+    if modes.grad and node is not None:
+        out._node = new_node(GATHER, (node,), _held(plain), out._array.shape)
+    return out
+
+
+def _held(plain: tuple[Any, ...]) -> tuple[Any, ...]:
+    """An index that a node keeps, with the storages that count its arrays."""
+    return plain, [new_storage(entry) for entry in plain if hasattr(entry, "dtype")]
+
+
+def _gather_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
+    if node.saved is FREED:
+        raise freed(node)
+    whole = np.zeros(node.inputs[0].shape, g.dtype, like=g)  # type: ignore[union-attr]
+    add_at(whole, node.saved[0], g)  # an element taken twice gets both gradients
+    return (whole,)
+
+
+def _gather_onward(node: Node, _: int, u: np.ndarray) -> np.ndarray:
+    if node.saved is FREED:
+        raise freed(node)
+    return u[node.saved[0]]
+
+
+GATHER = Operation("getitem", _gather_backward, ("index",), _gather_onward)
+
+
+# ---------- writing ----------
+
+
+def _set_at_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray | None, np.ndarray | None]:
+    if node.saved is FREED:
+        raise freed(node)
+    plain = node.saved[0]
+    old, value = node.inputs
+    taken = rest = None
+    if value is not None:
+        # Where an index names a cell twice, the last write is the one that stayed.
+        turns, stays = turns_that_stay(g, plain)
+        taken = np.where(stays == turns, g[plain], 0)
+    if old is not None:
+        rest = g.copy()
+        rest[plain] = 0
+    return rest, taken
+
+
+def _set_at_onward(node: Node, i: int, u: np.ndarray) -> np.ndarray:
+    if node.saved is FREED:
+        raise freed(node)
+    plain = node.saved[0]
+    made = u.copy() if i == 0 else np.zeros(node.shape, u.dtype, like=u)
+    if i == 0:
+        made[plain] = 0
+    else:
+        assign(made, plain, repeated(u, made[plain].shape))
+    return made
+
+
+#: Told in memory, as every write through a part is.
+SET_PART = Operation("setitem", WRITE.backward, onward=WRITE.onward, owned=WRITE.owned)
+SET_AT = Operation("setitem", _set_at_backward, ("index",), _set_at_onward)
+
+
+def setitem(x: Tensor, index: Any, value: Any) -> None:
+    """``x[index] = value``: write into the storage of ``x``. Floats are truncated where it holds integers."""
+    store_at(x, index, value, "setitem")
+
+
+def copy_(x: Tensor, other: Any) -> Tensor:
+    """Overwrite ``x`` with the numbers of ``other``, broadcast to its shape. A gradient flows to ``other``.
+
+    What lies on another device is copied from there.
+    """
+    if isinstance(other, Tensor) and isinstance(x, Tensor):
+        other = moved(other, gpu_of(x._array))
+    store_at(x, (), other, "copy_")
+    return x
+
+
+def store_at(x: Tensor, index: Any, value: Any, op: str) -> None:
+    plain, advanced = _plain(index, x._array)
+    pick = Pick(plain) if not advanced else (lambda array: array[plain])
+    target = _picked(x, pick)
+    _, y = as_operands_in_place(op, 0, x, storable_number(op, value, x._array.dtype))
+    both = x._array, y._array
+    if not (type(both[0]) is type(both[1]) is np.ndarray) and on_several_devices(both):
+        raise devices_differ(op, both)
+    _check_fits(op, x, target, y)
+    xn = yn = None
+    if modes.grad and x._array.dtype in FLOATS:
+        xn, yn = x._current(), y._current()
+        if xn is not None or yn is not None:
+            if x._history is not None or xn is not None:
+                check_target(x, op)
+            if yn is not None and y._array.dtype is not x._array.dtype:
+                y = cast(y, x._array.dtype)
+                yn = y._node
+    numbers = stored_array(op, y._array, x._array.dtype)
+    while numbers.ndim > target.ndim:  # leading dimensions of length 1, as numpy drops them
+        numbers = numbers[0]
+    if advanced and may_share(numbers, x._array):
+        numbers = numbers.copy()
+    storage = x._storage
+    plan = None
+    if storage.savers is not None:
+        plan = before_write(storage, x._array, index=plain) if advanced else before_write(storage, target)
+    try:
+        if advanced:
+            assign(x._array, plain, numbers)
+        else:
+            overwrite(target, numbers)
+    except KeyboardInterrupt:
+        storage.version += 1  # nobody knows what has been written
+        raise
+    place = log_write(storage, op)
+    if plan is not None:
+        after_write(plan, storage, op, *place)
+    if xn is not None or yn is not None:
+        if advanced:
+            set_node(x, new_node(SET_AT, (xn, yn), _held(plain), x._array.shape, place))
+        else:
+            set_part(x, target, yn, place)
+    if watch.listener is not None:
+        watch.listener("write", x, op, (x, y), plain if advanced else target)
+
+
+def set_part(x: Tensor, target: np.ndarray, yn: Node | None, place: tuple[CodeType, int] | None = None) -> None:
+    """The family of ``x`` moves on: the cells of ``target`` now hold the value of ``yn``, or a constant."""
+    history = family_of(x)
+    region = region_of(target, history.founder)
+    history.node = new_node(SET_PART, (history.node, yn), (region,), history.founder.shape, place)
+    history.epoch += 1
+    current(x)
+    if history.retaining is not None:
+        follow_retaining(x)
+
+
+def _check_fits(op: str, x: Tensor, target: np.ndarray, y: Tensor) -> None:
+    if not writeable(x._array):
+        raise not_writeable(op, x._array)
+    have = y._array.shape
+    while len(have) > target.ndim and have[0] == 1:
+        have = have[1:]
+    try:
+        fits = np.broadcast_shapes(have, target.shape) == target.shape
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ValueError(
+            f"{op}: a value of shape {y.shape} does not fit into the {list(target.shape)} that the index picks "
+            f"from a tensor of shape {x.shape}"
+        )
+
+
+def set_value(x: Tensor, value: Any) -> None:
+    """Load ``value`` (same shape) into ``x``: Paddle's way to load weights. Allowed on a leaf; it counts as a write.
+
+    A leaf stays one. For any other tensor the value is a constant: what it held before gets gradient 0.
+    """
+    if isinstance(value, (Tensor, np.ndarray)):
+        given = value if isinstance(value, Tensor) else to_tensor(value)
+    else:
+        given = to_tensor(value, x.dtype)
+    if given._array.shape != x._array.shape:
+        raise ValueError(f"set_value: the tensor has shape {x.shape} and the value {given.shape}; they must be equal")
+    if given._array.dtype != x._array.dtype:
+        raise TypeError(
+            f"set_value: the tensor has dtype {x.dtype.name} and the value {given.dtype.name}; they must be equal"
+        )
+    if not writeable(x._array):
+        raise not_writeable("set_value", x._array)
+    recorded = modes.grad and not x.stop_gradient
+    if recorded and is_protected(x):
+        if not x.is_leaf:
+            raise leaf_written(x.name, "set_value", is_view=True)
+        recorded = False
+    storage = x._storage
+    numbers = given._array if gpu_of(given._array) is gpu_of(x._array) else placed_on(gpu_of(x._array), given._array)
+    plan = None if storage.savers is None else before_write(storage, x._array)
+    try:
+        overwrite(x._array, numbers)
+    except KeyboardInterrupt:
+        storage.version += 1  # nobody knows what has been written
+        raise
+    place = log_write(storage, "set_value")
+    if plan is not None:
+        after_write(plan, storage, "set_value", *place)
+    if recorded:
+        set_part(x, x._array, None)
+    if watch.listener is not None:
+        watch.listener("write", x, "set_value", (x, given), None)
+
+
+Tensor.__getitem__ = getitem  # type: ignore[attr-defined]
+Tensor.__setitem__ = setitem  # type: ignore[attr-defined]
+Tensor.copy_ = copy_  # type: ignore[attr-defined]
+Tensor.set_value = set_value  # type: ignore[attr-defined]

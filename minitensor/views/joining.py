@@ -1,0 +1,194 @@
+"""Operations on several tensors, and those that copy here although they are views elsewhere.
+
+``split``, ``chunk``, ``expand`` and ``broadcast_to`` copy, as Paddle's do; under PyTorch's names they are views.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from minitensor.core.errors import devices_differ
+from minitensor.core.history import Node, Operation, new_node, repeated
+from minitensor.core.tensor import Tensor
+from minitensor.creation.making import as_shape
+from minitensor.device.arrays import gpu_of
+from minitensor.dtypes import dtype_of
+from minitensor.modes import modes
+from minitensor.operations.operands import cast, meet
+from minitensor.views.parts import Pick, part_backward, part_onward
+from minitensor.views.viewing import as_axis, need_tensor, whole
+
+
+def _recorded(out: Tensor, op: Operation, inputs: Sequence[Tensor], saved: tuple[Any, ...]) -> Tensor:
+    if modes.grad:
+        nodes = tuple(x._current() for x in inputs)
+        if any(node is not None for node in nodes):
+            out._node = new_node(op, nodes, saved, out._array.shape)
+    return out
+
+
+def _tensors(op: str, x: Any) -> tuple[Tensor, ...]:
+    if not isinstance(x, (list, tuple)) or not x:
+        raise TypeError(f"{op} takes a list of tensors, not {x!r}")
+    for item in x:
+        need_tensor(op, item)
+    if len({gpu_of(item._array) for item in x}) > 1:
+        raise devices_differ(op, tuple(item._array for item in x))
+    return meet(*x)
+
+
+# ---------- together ----------
+
+
+def _concat_backward(node: Node, g: np.ndarray) -> list[np.ndarray]:
+    axis, lengths = node.saved
+    return np.split(g, list(accumulate(lengths))[:-1], axis)
+
+
+def _stack_backward(node: Node, g: np.ndarray) -> list[np.ndarray]:
+    (axis,) = node.saved
+    return [g[(slice(None),) * axis + (i, ...)] for i in range(len(node.inputs))]
+
+
+def _concat_onward(node: Node, i: int, u: np.ndarray) -> np.ndarray:
+    axis, lengths = node.saved
+    joined = np.zeros(node.shape, u.dtype, like=u)
+    begin = sum(lengths[:i])
+    joined[(slice(None),) * axis + (slice(begin, begin + lengths[i]),)] = u
+    return joined
+
+
+def _stack_onward(node: Node, i: int, u: np.ndarray) -> np.ndarray:
+    (axis,) = node.saved
+    stacked = np.zeros(node.shape, u.dtype, like=u)
+    stacked[(slice(None),) * axis + (i,)] = u
+    return stacked
+
+
+CONCAT = Operation("concat", _concat_backward, onward=_concat_onward)
+STACK = Operation("stack", _stack_backward, onward=_stack_onward)
+
+
+def concat(x: Sequence[Tensor], axis: int = 0, name: str | None = None) -> Tensor:
+    """The tensors one behind the other along ``axis``, on a new storage."""
+    tensors = _tensors("concat", x)
+    arrays = [t._array for t in tensors]
+    axis = as_axis("concat", axis, arrays[0].ndim)
+    for array in arrays[1:]:
+        rest = [s[:axis] + s[axis + 1 :] for s in (array.shape, arrays[0].shape)]
+        if array.ndim != arrays[0].ndim or rest[0] != rest[1]:
+            shapes = ", ".join(str(t.shape) for t in tensors)
+            raise ValueError(f"concat: shapes {shapes} must agree in every dimension but {axis}")
+    out = Tensor._made(np.concatenate(arrays, axis), "concat", tensors)
+    return _recorded(out, CONCAT, tensors, (axis, [a.shape[axis] for a in arrays]))
+
+
+def stack(x: Sequence[Tensor], axis: int = 0, name: str | None = None) -> Tensor:
+    """The tensors, all of one shape, side by side along a new ``axis``, on a new storage."""
+    tensors = _tensors("stack", x)
+    arrays = [t._array for t in tensors]
+    if any(array.shape != arrays[0].shape for array in arrays):
+        raise ValueError(f"stack: shapes {', '.join(str(t.shape) for t in tensors)} must be equal")
+    axis = as_axis("stack", axis, arrays[0].ndim + 1)
+    return _recorded(Tensor._made(np.stack(arrays, axis), "stack", tensors), STACK, tensors, (axis,))
+
+
+# ---------- apart ----------
+
+
+#: A copy of a part has the gradient that a view of it has.
+SPLIT = Operation("split", part_backward, onward=part_onward)
+
+
+def split(x: Tensor, num_or_sections: Any, axis: int = 0, name: str | None = None) -> list[Tensor]:
+    """Copies of equal parts (a number) or of parts of given lengths (a list with at most one -1) along ``axis``."""
+    need_tensor("split", x)
+    axis = as_axis("split", axis, x._array.ndim)
+    length = x._array.shape[axis]
+    if not isinstance(num_or_sections, (list, tuple)):
+        num_or_sections = whole("split", num_or_sections)
+        if num_or_sections < 1 or length % num_or_sections:
+            raise ValueError(f"split: a dimension of length {length} has no {num_or_sections} equal parts")
+        lengths = [length // int(num_or_sections)] * int(num_or_sections)
+    else:
+        lengths = [whole("split", n) for n in num_or_sections]
+        if lengths.count(-1) == 1:
+            lengths[lengths.index(-1)] = length - (sum(lengths) + 1)
+        if sum(lengths) != length or min(lengths, default=-1) < 0:
+            raise ValueError(f"split: parts of {num_or_sections} do not make up a dimension of length {length}")
+    parts, start = [], 0
+    for n in lengths:
+        pick = Pick((slice(None),) * axis + (slice(start, start + n),))
+        out = Tensor._made(pick(x._array).copy(), "split", (x,))
+        parts.append(_recorded(out, SPLIT, (x,), (pick,)))
+        start += n
+    return parts
+
+
+def chunk(x: Tensor, chunks: int, axis: int = 0, name: str | None = None) -> list[Tensor]:
+    """Copies of ``chunks`` equal parts along ``axis``."""
+    return split(x, chunks, axis)
+
+
+# ---------- wider ----------
+
+
+def _pass_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
+    return (g,)  # summed to the input's shape by the engine
+
+
+def _expand_onward(node: Node, _: int, u: np.ndarray) -> np.ndarray:
+    return repeated(u, node.shape)
+
+
+EXPAND = Operation("expand", _pass_backward, onward=_expand_onward)
+
+
+def expand(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
+    """A copy of ``x`` repeated to ``shape``; -1 keeps a dimension."""
+    need_tensor("expand", x)
+    have = x._array.shape
+    if isinstance(shape, Tensor):
+        shape = shape.tolist()
+    if not isinstance(shape, (list, tuple)):
+        raise TypeError(f"expand: a shape is a list of integers, not {shape!r}")
+    wanted = list(shape)
+    missing = len(wanted) - len(have)
+    wanted = [have[i - missing] if n == -1 and i >= missing else n for i, n in enumerate(wanted)]
+    lengths = as_shape("expand", wanted)
+    try:
+        made = np.broadcast_to(x._array, lengths).copy()
+    except ValueError:
+        raise ValueError(
+            f"expand: a tensor of shape {x.shape} can not be repeated to {list(lengths)}; counted from the last, "
+            f"a dimension must be equal or 1"
+        ) from None
+    return _recorded(Tensor._made(made, "expand", (x,)), EXPAND, (x,), ())
+
+
+def broadcast_to(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
+    """A copy of ``x`` repeated to ``shape``."""
+    return expand(x, shape)
+
+
+# ---------- otherwise ----------
+
+
+def astype(x: Tensor, dtype: Any) -> Tensor:
+    """A copy of ``x`` in another dtype."""
+    need_tensor("astype", x)
+    return cast(x, dtype_of(dtype).numpy)
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "concat": concat, "stack": stack, "split": split, "chunk": chunk, "expand": expand, "broadcast_to": broadcast_to,
+    "cast": astype,
+}  # fmt: skip
+
+for _name in ("split", "chunk", "expand", "broadcast_to", "cast"):
+    setattr(Tensor, _name, FUNCTIONS[_name])
+Tensor.astype = astype  # type: ignore[attr-defined]

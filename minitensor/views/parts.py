@@ -1,0 +1,161 @@
+"""Views that show some of the elements: slice, diagonal, unbind, as_strided; and what ``x[index]`` needs of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from minitensor.core.history import READ, Node, Operation, family_of, reading
+from minitensor.core.regions import Part, address, memory_of, overlaps_itself, span
+from minitensor.core.tensor import Tensor
+from minitensor.creation.making import as_shape
+from minitensor.device.arrays import restrided
+from minitensor.views.viewing import as_axis, need_tensor, view_of, whole
+
+
+def _spread(show: Callable[[np.ndarray], np.ndarray], shape: tuple[int, ...], g: np.ndarray) -> np.ndarray:
+    whole = np.zeros(shape, g.dtype, like=g)
+    show(whole)[...] = g
+    return whole
+
+
+def part_backward(node: Node, g: np.ndarray) -> tuple[Part]:
+    """The gradient of a part for the whole: zero where the part does not look."""
+    (show,) = node.saved
+    return (Part(g, show, partial(_spread, show, node.inputs[0].shape)),)  # type: ignore[union-attr]
+
+
+def part_onward(node: Node, _: int, u: np.ndarray) -> np.ndarray:
+    """The part of ``u``."""
+    (show,) = node.saved
+    return show(u)
+
+
+INDEX, SLICE, DIAGONAL, UNBIND = (
+    Operation(name, part_backward, onward=part_onward) for name in ("getitem", "slice", "diagonal", "unbind")
+)
+
+
+def part(x: Tensor, show: Callable[[np.ndarray], np.ndarray], op: Operation) -> Tensor:
+    """A view of the elements of ``x`` that ``show`` picks from an array."""
+    return view_of(x, show(x._array), op, (show,))
+
+
+class Pick:
+    """Picks ``array[index]`` as a view, also where numpy would give a bare number."""
+
+    __slots__ = ("index",)
+
+    def __init__(self, index: Any) -> None:
+        index = index if isinstance(index, tuple) else (index,)
+        self.index = index if any(i is Ellipsis for i in index) else (*index, Ellipsis)
+
+    def __call__(self, array: np.ndarray) -> np.ndarray:
+        return array[self.index]
+
+
+def slice_(x: Tensor, axes: Any, starts: Any, ends: Any) -> Tensor:
+    """A view of ``x`` from ``starts`` to ``ends`` along ``axes``; bounds past an end stop there."""
+    need_tensor("slice", x)
+    for given in (axes, starts, ends):
+        if not isinstance(given, (list, tuple)):
+            raise TypeError(f"slice: axes, starts and ends are lists of integers, not {given!r}")
+    if not len(axes) == len(starts) == len(ends):
+        raise ValueError(
+            f"slice: axes, starts and ends must be equally long; they have {len(axes)}, {len(starts)}, {len(ends)}"
+        )
+    index = [slice(None)] * x._array.ndim
+    for axis, start, end in zip(axes, starts, ends, strict=True):
+        index[as_axis("slice", axis, x._array.ndim)] = slice(whole("slice", start), whole("slice", end))
+    return part(x, Pick(tuple(index)), SLICE)
+
+
+class _Diagonal:
+    __slots__ = ("arguments",)
+
+    def __init__(self, *arguments: int) -> None:
+        self.arguments = arguments
+
+    def __call__(self, array: np.ndarray) -> np.ndarray:
+        picked = array.diagonal(*self.arguments)
+        # numpy marks it read-only as a courtesy; it is a view like any other.
+        if type(array) is np.ndarray and array.flags.writeable:
+            picked.flags.writeable = True
+        return picked
+
+
+def diagonal(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, name: str | None = None) -> Tensor:
+    """A view of the diagonal of ``x`` in the plane of ``axis1`` and ``axis2``."""
+    need_tensor("diagonal", x)
+    if x._array.ndim < 2:
+        raise ValueError(f"diagonal takes a tensor of at least 2 dimensions; this one has shape {x.shape}")
+    first, second = as_axis("diagonal", axis1, x._array.ndim), as_axis("diagonal", axis2, x._array.ndim)
+    if first == second:
+        raise ValueError(f"diagonal: axis1 and axis2 must differ; both are {first}")
+    return part(x, _Diagonal(whole("diagonal", offset), first, second), DIAGONAL)
+
+
+def unbind(x: Tensor, axis: int = 0) -> list[Tensor]:
+    """One view per position along ``axis``, without that dimension."""
+    need_tensor("unbind", x)
+    axis = as_axis("unbind", axis, x._array.ndim)
+    before = (slice(None),) * axis
+    return [part(x, Pick((*before, i)), UNBIND) for i in range(x._array.shape[axis])]
+
+
+#: Told in memory, as a stale view's reading of its family is.
+AS_STRIDED = Operation("as_strided", READ.backward, onward=READ.onward)
+
+
+def as_strided(x: Tensor, shape: Any, stride: Any, offset: int = 0, name: str | None = None) -> Tensor:
+    """A view of the storage of ``x``, ``offset`` elements from its start, with any shape and strides (in elements).
+
+    Elements may share memory; such a tensor can be read, not written.
+
+    Raises:
+        ValueError: when it would reach outside the memory of the tensor's family.
+    """
+    need_tensor("as_strided", x)
+    if not isinstance(stride, (list, tuple)):
+        raise TypeError(f"as_strided: stride is a list of integers, not {stride!r}")
+    lengths, steps = as_shape("as_strided", shape), tuple(whole("as_strided", s) for s in stride)
+    offset = whole("as_strided", offset)
+    if len(lengths) != len(steps):
+        raise ValueError(f"as_strided: shape {list(lengths)} and stride {list(steps)} must be equally long")
+    size = x._array.itemsize
+    founder = x._array if x._history is None else x._history.founder
+    lowest, extent = span(founder)
+    begin = (lowest - address(x._storage.buffer)) // size
+    reach = [(n - 1) * s for n, s in zip(lengths, steps, strict=True)]
+    first = offset + sum(r for r in reach if r < 0)
+    last = offset + sum(r for r in reach if r > 0)
+    empty = 0 in lengths
+    if offset < 0 or (not empty and not (begin <= first and last < begin + extent)):
+        raise ValueError(
+            f"as_strided: shape {list(lengths)}, stride {list(steps)}, offset {offset} reaches from element {first} to "
+            f"{last} of the storage; the tensor's memory goes from element {begin} to {begin + extent - 1}"
+        )
+    cells = memory_of(founder)
+    array = restrided(cells[0 if empty else offset - begin :], lengths, tuple(s * size for s in steps))
+    if type(array) is np.ndarray and overlaps_itself(array):
+        array.flags.writeable = False
+    history = family_of(x)
+    out = view_of(x, array, AS_STRIDED)
+    if out._node is not None:
+        out._node = reading(history, array, AS_STRIDED)
+    return out
+
+
+#: As functions and as methods.
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "slice": slice_,
+    "diagonal": diagonal,
+    "unbind": unbind,
+    "as_strided": as_strided,
+}
+
+for _name, _function in FUNCTIONS.items():
+    setattr(Tensor, _name, _function)

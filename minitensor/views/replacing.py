@@ -1,0 +1,278 @@
+"""In-place names that change what a tensor is, instead of writing its numbers.
+
+``cast_`` gives a tensor another dtype, ``resize_`` another number of elements, ``set_`` another storage. The tensor
+object stays, so every name of it sees the change; every other tensor keeps what it had: views and detached aliases go
+on looking at the old storage, and what was saved for backward there is still right.
+
+=================  ==============================  ==========================  =====================================
+name               storage                         version                     history
+=================  ==============================  ==========================  =====================================
+``cast_``          a new one; the old stays with   one more than that of the   recorded, also under ``no_grad``; the
+                   its other holders               old                         tensor leaves its family
+``resize_``        shrinking, the same; growing,   stays; or one more          refused where a gradient is wanted
+                   a new one
+``set_``           that of another tensor          that of its new storage     that of a view of the other tensor
+``apply_``         the same: it is written         one more                    refused where a gradient is wanted
+``requires_grad_`` the same                        stays                       begins, or ends
+=================  ==============================  ==========================  =====================================
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minitensor.core.errors import devices_differ, leaf_written, read_only_target
+from minitensor.core.history import Leaf, Node, move_boxes, new_leaf, new_node
+from minitensor.core.regions import read_only, writeable
+from minitensor.core.storage import log_write, new_storage
+from minitensor.core.tensor import Tensor
+from minitensor.creation.making import as_shape
+from minitensor.device.arrays import gpu_of
+from minitensor.dtypes import DType, dtype_of
+from minitensor.events import watch
+from minitensor.modes import modes
+from minitensor.operations.operands import CAST, cast
+from minitensor.views.indexing import store_at
+from minitensor.views.parts import as_strided
+from minitensor.views.viewing import need_tensor
+
+
+def _moved_to(x: Tensor, array: np.ndarray, op: str) -> None:
+    """Let ``x`` look at ``array``, on a storage of its own, one version on. The old storage stays with the others."""
+    storage = new_storage(array)
+    storage.version = x._storage.version
+    x._array, x._storage = array, storage
+    log_write(storage, op)
+
+
+def _refuse_read_only(x: Tensor, op: str) -> None:
+    """Raise RuntimeError where ``x`` lies in read-only memory: in place it would quietly share it no more."""
+    if not writeable(x._array) and read_only(x._array):
+        raise read_only_target(op, x._array.shape)
+
+
+# ---------- cast_ ----------
+
+
+def cast_(x: Tensor, dtype: Any) -> Tensor:
+    """Give ``x`` the numbers that it has in another dtype, on a new storage.
+
+    With the dtype that it has already, nothing happens.
+    No bytes are overwritten: views and aliases keep the old storage, and share nothing with ``x`` any more. Between
+    floating dtypes a gradient passes. A leaf that wants a gradient is refused in grad mode; under ``no_grad`` it stays
+    a leaf, and its gradient goes over to the new dtype.
+
+    Raises:
+        ValueError: for a leaf that wants a gradient, in grad mode.
+        TypeError: when a gradient is wanted and the dtype is not floating.
+    """
+    need_tensor("cast_", x)
+    wanted = dtype_of(dtype)
+    if wanted.numpy == x._array.dtype:
+        return x
+    _refuse_read_only(x, "cast_")
+    node = x._current()
+    if node is not None:
+        if type(node) is Leaf and modes.grad:
+            raise leaf_written(x.name, "cast_", is_view=False)
+        if wanted.numpy.kind != "f":
+            raise TypeError(
+                f"cast_: a tensor of dtype {wanted.name} can not want a gradient, and this one does. Nothing was "
+                f"changed. Use `astype({wanted.name!r})`, which makes a new tensor, or call `detach_()` first."
+            )
+    old = x.dtype
+    _moved_to(x, x._array.astype(wanted.numpy, order="C"), "cast_")
+    x._history = None
+    if type(node) is Leaf:
+        _cast_leaf(x, node, old, wanted)
+    elif node is not None:
+        x._node = new_node(CAST, (node,), (old.numpy,), x._array.shape)
+        move_boxes(node, x._node)
+        extra = getattr(x, "_extra", None)
+        if extra is not None and extra.box is not None and extra.box.gradient is not None:
+            extra.box.gradient = cast(extra.box.gradient, wanted.numpy)
+    if watch.listener is not None:
+        watch.listener("meta", x, "cast_", (x,))
+    return x
+
+
+def _cast_leaf(x: Tensor, leaf: Leaf, old: DType, wanted: DType) -> None:
+    """``x`` stays a leaf. What was computed from the old one sends its gradients on, in the new dtype."""
+    new = new_leaf(x._array.shape)
+    if leaf.saved is not None:
+        new.saved = cast(leaf.saved.detach(), wanted.numpy)
+    new.hooks, leaf.hooks = leaf.hooks, None
+    leaf.__class__ = Node
+    leaf.op, leaf.inputs, leaf.saved = CAST, (new,), (wanted.numpy,)
+    x._node = new
+
+
+# ---------- resize_ ----------
+
+
+def resize_(x: Tensor, shape: Any, fill_zero: bool = False, name: str | None = None) -> Tensor:
+    """Give ``x`` another shape, with more or fewer elements: the first ones stay, in the order in which they are read.
+
+    A contiguous tensor that does not grow looks at the front of its own storage; nothing is written, its views stay its
+    views, the version stays. Otherwise ``x`` gets a new storage, one version on, and its former views keep the old one.
+
+    Args:
+        fill_zero: elements that come to it are 0, whether this is True or False: what memory happens to hold would
+            differ from run to run.
+
+    Raises:
+        RuntimeError: when ``x`` wants a gradient: the elements it loses or gains have none.
+    """
+    need_tensor("resize_", x)
+    if not isinstance(fill_zero, (bool, np.bool_)):
+        raise TypeError(f"resize_: fill_zero is True or False, not {fill_zero!r}")
+    lengths = as_shape("resize_", shape)
+    size = math.prod(lengths)
+    if not x.stop_gradient:
+        raise RuntimeError(
+            f"resize_: this tensor of shape {x.shape} wants a gradient, which the elements that it loses or gains "
+            f"would not have. Nothing was changed. Use `reshape`, an index or `concat`, or call `detach_()` first."
+        )
+    _refuse_read_only(x, "resize_")
+    if x._array.flags.c_contiguous and size <= x._array.size:
+        x._array = x._array.reshape(-1)[:size].reshape(lengths)
+    else:
+        array = np.zeros(lengths, x._array.dtype, like=x._array)
+        kept = min(size, x._array.size)
+        array.reshape(-1)[:kept] = x._array.reshape(-1)[:kept]
+        _moved_to(x, array, "resize_")
+        x._history = None
+    if watch.listener is not None:
+        watch.listener("meta", x, "resize_", (x,))
+    return x
+
+
+# ---------- set_ ----------
+
+
+def set_(
+    x: Tensor,
+    source: Tensor | None = None,
+    shape: Any = None,
+    stride: Any = None,
+    offset: int = 0,
+    name: str | None = None,
+) -> Tensor:
+    """Let ``x`` be what ``source.as_strided(shape, stride, offset)`` would be: another look at its storage.
+
+    Nothing is written. ``x`` leaves its family and joins that of ``source``, dtype and history included; under
+    ``no_grad`` it becomes a detached alias. Its former views keep the old storage. The version is the new storage's.
+
+    Args:
+        source: the tensor to share with; without one, ``x`` becomes empty (shape [0], on a storage of 0 bytes).
+        shape: that of ``source`` by default.
+        stride: in elements; by default that of ``source``, or, with a shape, dense.
+        offset: in elements from the start of the storage; by default where ``source`` begins, unless a shape or stride
+            is given.
+
+    Raises:
+        ValueError: when ``x`` is a leaf that wants a gradient: it would be another value under the same gradient.
+    """
+    need_tensor("set_", x)
+    _refuse_read_only(x, "set_")
+    if type(x._current()) is Leaf:
+        raise ValueError(
+            f"set_: Leaf Var ({x.name}) wants a gradient, and its gradient belongs to the numbers that it has. Nothing "
+            f"was changed. Use `set_value` to load numbers, or set `stop_gradient=True` first."
+        )
+    if source is None:
+        if shape is not None or stride is not None or offset != 0:
+            raise ValueError("set_: shape, stride and offset say how to look at a source; there is none")
+        made = Tensor._made(np.zeros_like(x._array, order="C", shape=(0,)))
+    elif not isinstance(source, Tensor):
+        raise TypeError(f"set_: source is a Tensor or None, not {type(source).__name__}")
+    elif gpu_of(source._array) is not gpu_of(x._array):
+        raise devices_differ("set_", (x._array, source._array))
+    else:
+        made = _looking_at(source, shape, stride, offset)
+    node = x._current()
+    if node is not None:
+        move_boxes(node, made._node)
+    x._array, x._storage, x._node, x._history = made._array, made._storage, made._node, made._history
+    if made._history is not None:
+        x._seen = made._seen
+        if x._node is not None:
+            x._history.note_retaining(x)
+    if watch.listener is not None:
+        watch.listener("meta", x, "set_", (x,))
+    return x
+
+
+def _looking_at(source: Tensor, shape: Any, stride: Any, offset: int) -> Tensor:
+    """A view of ``source``."""
+    lengths = source.shape if shape is None else as_shape("set_", shape)
+    if stride is None:
+        stride = source.strides if shape is None else [math.prod(lengths[i + 1 :]) for i in range(len(lengths))]
+    if shape is None and offset == 0:
+        offset = source.offset
+    return as_strided(source, list(lengths), list(stride), offset)
+
+
+# ---------- apply_, requires_grad_ ----------
+
+
+def apply(x: Tensor, func: Callable[[Tensor], Any]) -> Tensor:
+    """``func(x)``, a tensor in the shape of ``x``.
+
+    Raises:
+        RuntimeError: when ``x`` wants a gradient, in grad mode: what ``func`` does need not be recorded.
+        TypeError, ValueError: when ``func`` returns something else.
+    """
+    return _applied("apply", x, func)
+
+
+def apply_(x: Tensor, func: Callable[[Tensor], Any]) -> Tensor:
+    """Overwrite ``x`` with ``func(x)``, which is given the whole tensor, not its elements. One write.
+
+    Raises:
+        RuntimeError: when ``x`` wants a gradient, in grad mode: what ``func`` does need not be recorded.
+        TypeError, ValueError: when ``func`` returns anything but a tensor in the shape of ``x``.
+    """
+    store_at(x, (), _applied("apply_", x, func), "apply_")
+    return x
+
+
+def _applied(op: str, x: Tensor, func: Callable[[Tensor], Any]) -> Tensor:
+    need_tensor(op, x)
+    if not callable(func):
+        raise TypeError(f"{op}: func is a function of a tensor, not {type(func).__name__}")
+    if modes.grad and not x.stop_gradient:
+        raise RuntimeError(
+            f"{op}: this tensor wants a gradient, and what a function does to it need not be recorded. Nothing was "
+            f"written. Call the function itself, as in `y = func(x)`, or use `{op}` under `no_grad()`."
+        )
+    result = func(x)
+    if not isinstance(result, Tensor):
+        raise TypeError(f"{op}: func returned {type(result).__name__}; it is given the whole tensor and returns one")
+    if result._array.shape != x._array.shape:
+        raise ValueError(f"{op}: func returned a tensor of shape {result.shape}; x has shape {x.shape}")
+    return result
+
+
+def requires_grad_(x: Tensor, requires_grad: bool = True) -> Tensor:
+    """Set ``stop_gradient`` to the opposite of ``requires_grad``, and return ``x``. Nothing is written.
+
+    Raises:
+        TypeError: for anything but True and False; for a tensor that is not floating.
+    """
+    need_tensor("requires_grad_", x)
+    if not isinstance(requires_grad, (bool, np.bool_)):
+        raise TypeError(f"requires_grad_: requires_grad is True or False, not {requires_grad!r}")
+    x.stop_gradient = not requires_grad
+    return x
+
+
+#: Found in ``minitensor`` as well as on tensors.
+FUNCTIONS: dict[str, Callable[..., Any]] = {"cast_": cast_}
+
+for _function in (cast_, resize_, set_, apply, apply_, requires_grad_):
+    setattr(Tensor, _function.__name__, _function)

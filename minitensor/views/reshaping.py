@@ -1,0 +1,279 @@
+"""Views that show the same elements another way, and their in-place twins, which write nothing.
+
+reshape, view, squeeze, unsqueeze, flatten keep the order of the elements; transpose, t and T change it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minitensor.core.history import Node, new_node
+from minitensor.core.tensor import Tensor
+from minitensor.creation.making import as_lengths
+from minitensor.modes import modes
+from minitensor.views.viewing import Relaying, as_axis, need_tensor, refuse_leaf, relaid, view_of
+
+# ---------- the same elements in the same order: reshape, squeeze, unsqueeze, flatten ----------
+
+
+def _reshape_forward(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    return array.reshape(shape)
+
+
+def _reshape_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
+    return (g.reshape(node.inputs[0].shape),)  # type: ignore[union-attr]
+
+
+#: ``flatten`` is recorded as the reshape that it is.
+VIEW, RESHAPE, SQUEEZE, UNSQUEEZE, RESHAPE_, SQUEEZE_, UNSQUEEZE_, FLATTEN_ = (
+    Relaying(name, _reshape_forward, _reshape_backward)
+    for name in ("view", "reshape", "squeeze", "unsqueeze", "reshape_", "squeeze_", "unsqueeze_", "flatten_")
+)
+
+
+def _full_shape(op: str, x: Tensor, shape: Any) -> tuple[int, ...]:
+    """``shape`` with -1 worked out and 0 (Paddle: keep this dimension) filled in."""
+    have = x._array.shape
+    given = as_lengths(op, shape)
+    wanted = list(given)
+    size = x._array.size
+    if size:
+        wanted = [have[i] if n == 0 and i < len(have) else n for i, n in enumerate(wanted)]
+    known = math.prod(n for n in wanted if n != -1)
+    if wanted.count(-1) == 1 and known > 0 and size % known == 0:
+        wanted[wanted.index(-1)] = size // known
+        known = size
+    if known != size or min(wanted, default=0) < 0:
+        raise ValueError(f"{op}: a tensor of shape {list(have)} has {size} elements and can not take the shape {given}")
+    return tuple(wanted)
+
+
+def _same_memory(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | None:
+    """``array`` with another shape, on the same memory; None when that takes a copy."""
+    if array.flags.c_contiguous:
+        return array.reshape(shape)
+    reshaped = array.reshape(shape)
+    return reshaped if np.may_share_memory(reshaped, array) else None
+
+
+def reshape(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
+    """The elements in another shape: a view where the memory allows it, else a copy.
+
+    ``shape`` may hold one -1 (worked out) and, as in Paddle, 0 (keep this dimension).
+    """
+    if type(x) is Tensor and (type(shape) is list or type(shape) is tuple):
+        whole = x._array
+        try:
+            array = whole.reshape(shape)
+        except (ValueError, TypeError):
+            pass  # a length of 0; or _full_shape says what is wrong
+        else:
+            for n in shape:
+                if n < -1:
+                    break  # numpy takes any negative length for -1
+            else:
+                # Where numpy had to copy, the base is that copy.
+                if array.base is whole or array.base is whole.base is not None:
+                    return view_of(x, array, RESHAPE, None)
+    need_tensor("reshape", x)
+    wanted = _full_shape("reshape", x, shape)
+    array = _same_memory(x._array, wanted)
+    if array is not None:
+        return view_of(x, array, RESHAPE, (wanted,))
+    out = Tensor._made(x._array.copy().reshape(wanted), "reshape", (x,))
+    node = x._current()
+    if modes.grad and node is not None:
+        out._node = new_node(RESHAPE, (node,), (wanted,), wanted)
+    return out
+
+
+def view(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
+    """The elements in another shape, always on the same storage.
+
+    Raises:
+        ValueError: where that would take a copy.
+    """
+    need_tensor("view", x)
+    wanted = _full_shape("view", x, shape)
+    array = _same_memory(x._array, wanted)
+    if array is None:
+        raise ValueError(
+            f"The Tensor can not be viewed, please call reshape. Its shape {x.shape} with strides {x.strides} "
+            f"can not be seen as {list(wanted)} without a copy."
+        )
+    return view_of(x, array, VIEW, (wanted,))
+
+
+def reshape_(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
+    """Give ``x`` another shape. Nothing is written.
+
+    Raises:
+        ValueError: where that would take a copy: the storage never changes in place.
+    """
+    need_tensor("reshape_", x)
+    return _relaid_to(x, _full_shape("reshape_", x, shape), RESHAPE_)
+
+
+def _relaid_to(x: Tensor, shape: tuple[int, ...], op: Relaying) -> Tensor:
+    refuse_leaf(x, op)
+    array = _same_memory(x._array, shape)
+    if array is None:
+        raise ValueError(
+            f"{op.name}: a tensor of shape {x.shape} with strides {x.strides} can not take the shape {list(shape)} "
+            f"without a copy, and the storage never changes in place. Use {op.name[:-1]}."
+        )
+    return relaid(x, array, op, (shape,))
+
+
+def _squeezed(op: str, x: Tensor, axis: Any) -> tuple[int, ...]:
+    need_tensor(op, x)
+    shape = x._array.shape
+    if axis is None:
+        return tuple(n for n in shape if n != 1)
+    axes = {as_axis(op, a, len(shape)) for a in (axis if isinstance(axis, (list, tuple)) else [axis])}
+    return tuple(n for i, n in enumerate(shape) if not (i in axes and n == 1))
+
+
+def squeeze(x: Tensor, axis: Any = None, name: str | None = None) -> Tensor:
+    """A view without the dimensions of length 1 (all of them, or those in ``axis``)."""
+    shape = _squeezed("squeeze", x, axis)
+    return view_of(x, x._array.reshape(shape), SQUEEZE, (shape,))
+
+
+def squeeze_(x: Tensor, axis: Any = None, name: str | None = None) -> Tensor:
+    """Drop dimensions of length 1 from ``x``. Nothing is written."""
+    return _relaid_to(x, _squeezed("squeeze_", x, axis), SQUEEZE_)
+
+
+def _unsqueezed(op: str, x: Tensor, axis: Any) -> tuple[int, ...]:
+    need_tensor(op, x)
+    shape = list(x._array.shape)
+    for a in axis if isinstance(axis, (list, tuple)) else [axis]:
+        shape.insert(as_axis(op, a, len(shape) + 1), 1)
+    return tuple(shape)
+
+
+def unsqueeze(x: Tensor, axis: Any, name: str | None = None) -> Tensor:
+    """A view with a dimension of length 1 more, at ``axis``."""
+    shape = _unsqueezed("unsqueeze", x, axis)
+    return view_of(x, x._array.reshape(shape), UNSQUEEZE, (shape,))
+
+
+def unsqueeze_(x: Tensor, axis: Any, name: str | None = None) -> Tensor:
+    """Give ``x`` a dimension of length 1 more, at ``axis``. Nothing is written."""
+    return _relaid_to(x, _unsqueezed("unsqueeze_", x, axis), UNSQUEEZE_)
+
+
+def _flattened(op: str, x: Tensor, start_axis: Any, stop_axis: Any) -> tuple[int, ...]:
+    need_tensor(op, x)
+    shape = x._array.shape
+    if not shape:
+        return (1,)
+    first, last = as_axis(op, start_axis, len(shape)), as_axis(op, stop_axis, len(shape))
+    if first > last:
+        raise ValueError(f"{op}: start_axis {start_axis} comes after stop_axis {stop_axis} in shape {list(shape)}")
+    return (*shape[:first], math.prod(shape[first : last + 1]), *shape[last + 1 :])
+
+
+def flatten(x: Tensor, start_axis: int = 0, stop_axis: int = -1, name: str | None = None) -> Tensor:
+    """The dimensions from ``start_axis`` to ``stop_axis`` as one: a view where the memory allows it, else a copy."""
+    return reshape(x, _flattened("flatten", x, start_axis, stop_axis))
+
+
+def flatten_(x: Tensor, start_axis: int = 0, stop_axis: int = -1, name: str | None = None) -> Tensor:
+    """Make one dimension of those from ``start_axis`` to ``stop_axis``. Nothing is written."""
+    return _relaid_to(x, _flattened("flatten_", x, start_axis, stop_axis), FLATTEN_)
+
+
+# ---------- the same elements in another order: transpose, t, T ----------
+
+
+def _transpose_forward(array: np.ndarray, perm: tuple[int, ...]) -> np.ndarray:
+    return array.transpose(perm)
+
+
+def _transpose_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
+    (perm,) = node.saved
+    back = [0] * len(perm)
+    for i, p in enumerate(perm):
+        back[p] = i
+    return (g.transpose(back),)
+
+
+TRANSPOSE, TRANSPOSE_, T_, T_IN_PLACE = (
+    Relaying(name, _transpose_forward, _transpose_backward) for name in ("transpose", "transpose_", "t", "t_")
+)
+
+
+def _permutation(op: str, x: Tensor, perm: Any) -> tuple[int, ...]:
+    need_tensor(op, x)
+    ndim = x._array.ndim
+    try:
+        axes = tuple(as_axis(op, p, ndim) for p in perm)
+    except TypeError:
+        raise TypeError(f"{op}: perm lists every dimension once, as in [1, 0]; it is {perm!r}") from None
+    if sorted(axes) != list(range(ndim)):
+        raise ValueError(
+            f"{op}: perm must list each of the {ndim} dimensions of shape {x.shape} once; it is {list(perm)}"
+        )
+    return axes
+
+
+def transpose(x: Tensor, perm: Any, name: str | None = None) -> Tensor:
+    """A view whose dimension i is dimension ``perm[i]`` of ``x``. No number moves."""
+    if type(x) is Tensor and type(perm) in (list, tuple):
+        try:
+            return view_of(x, x._array.transpose(perm), TRANSPOSE, (tuple(perm),))
+        except (ValueError, TypeError):
+            pass  # _permutation says what is wrong
+    axes = _permutation("transpose", x, perm)
+    return view_of(x, x._array.transpose(axes), TRANSPOSE, (axes,))
+
+
+def transpose_(x: Tensor, perm: Any, name: str | None = None) -> Tensor:
+    """Reorder the dimensions of ``x`` itself. No number moves; nothing is written."""
+    axes = _permutation("transpose_", x, perm)
+    return relaid(x, x._array.transpose(axes), TRANSPOSE_, (axes,))
+
+
+def _turned(op: str, x: Tensor) -> tuple[int, ...]:
+    need_tensor(op, x)
+    ndim = x._array.ndim
+    if ndim > 2:
+        raise ValueError(f"{op} takes a tensor of at most 2 dimensions; this one has shape {x.shape}. Use transpose.")
+    return tuple(range(ndim))[::-1]
+
+
+def t(input: Tensor, name: str | None = None) -> Tensor:
+    """A view of a matrix with rows and columns exchanged; of a vector or number, the same."""
+    axes = _turned("t", input)
+    return view_of(input, input._array.transpose(axes), T_, (axes,))
+
+
+def t_(input: Tensor, name: str | None = None) -> Tensor:
+    """Exchange rows and columns of the tensor itself. Nothing is written."""
+    axes = _turned("t_", input)
+    return relaid(input, input._array.transpose(axes), T_IN_PLACE, (axes,))
+
+
+def _reversed_dimensions(x: Tensor) -> Tensor:
+    """A view with the dimensions in reverse order."""
+    return transpose(x, tuple(range(x._array.ndim))[::-1])
+
+
+#: As functions; all but T are methods, too.
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    function.__name__: function
+    for function in (
+        *(reshape, view, squeeze, unsqueeze, flatten, transpose, t),
+        *(reshape_, squeeze_, unsqueeze_, flatten_, transpose_, t_),
+    )
+}
+
+for _name, _function in FUNCTIONS.items():
+    setattr(Tensor, _name, _function)
+Tensor.T = property(_reversed_dimensions)  # type: ignore[attr-defined]

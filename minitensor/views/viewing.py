@@ -1,0 +1,124 @@
+"""Views: new tensors on old storages, and their in-place twins, which change shape and strides and write nothing.
+
+A view joins the family of the tensor it is taken of. Taken under ``no_grad`` of a tensor that wants a gradient, it is
+detached. In this vocabulary (Paddle's) ``split``, ``chunk``, ``expand`` and ``broadcast_to`` copy: see
+:mod:`minitensor.views.joining`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minitensor.core.errors import leaf_relaid
+from minitensor.core.history import (
+    History,
+    Leaf,
+    Operation,
+    current,
+    is_protected,
+    move_boxes,
+    new_node,
+    relay_leaf,
+)
+from minitensor.core.tensor import Tensor
+from minitensor.events import watch
+from minitensor.modes import modes
+
+_new: Any = object.__new__
+
+
+def view_of(x: Tensor, array: np.ndarray, op: Operation, saved: tuple[Any, ...] | None = ()) -> Tensor:
+    """A tensor that looks at the storage of ``x`` as ``array`` does, recorded as ``op``.
+
+    ``saved`` is what the operation needs to go back and onward; None stands for the shape of ``array``.
+    """
+    out = _new(Tensor)
+    out._array = array
+    out._storage = x._storage
+    history = x._history
+    node = x._node if history is None or x._seen == history.epoch else current(x)
+    if node is None or modes.grad:
+        if history is None:
+            x._history = history = History(x)
+            x._seen = 0
+        out._history = history
+        out._seen = history.epoch
+        if node is None:
+            out._node = None
+        else:
+            shape = array.shape
+            out._node = new_node(op, (node,), (shape,) if saved is None else saved, shape)
+    else:
+        out._node = out._history = None
+    if watch.listener is not None:
+        watch.listener("view", out, op.name, (x,))
+    return out
+
+
+class Relaying(Operation):
+    """An operation on shape and strides only: ``forward(array, *saved)`` shows the same elements another way."""
+
+    __slots__ = ("forward",)
+
+    def __init__(self, name: str, forward: Callable[..., np.ndarray], backward: Callable[..., Any]) -> None:
+        super().__init__(name, backward, onward=lambda node, _, u: forward(u, *node.saved))
+        self.forward = forward
+
+
+def refuse_leaf(x: Tensor, op: Relaying) -> None:
+    """Raise ValueError where ``op`` would relay a leaf that wants a gradient, or a view of one, in grad mode."""
+    if modes.grad and is_protected(x):
+        raise leaf_relaid(x.name, op.name)
+
+
+def relaid(x: Tensor, array: np.ndarray, op: Relaying, saved: tuple[Any, ...] = ()) -> Tensor:
+    """``x`` itself, now looking at its storage as ``array`` does. Nothing is written; the version stays."""
+    node = x._current()
+    refuse_leaf(x, op)
+    if type(node) is Leaf:
+        relay_leaf(x, array, lambda g: op.forward(g, *saved))
+    else:
+        x._array = array
+        if node is not None:
+            x._node = new_node(op, (node,), saved, array.shape)
+            move_boxes(node, x._node)
+            extra = getattr(x, "_extra", None)
+            box = None if extra is None else extra.box
+            if box is not None and box.gradient is not None:
+                box.gradient = Tensor._made(op.forward(box.gradient._array, *saved).copy())
+    if watch.listener is not None:
+        watch.listener("meta", x, op.name, (x,))
+    return x
+
+
+def need_tensor(op: str, x: Any) -> None:
+    """Raise TypeError unless ``x`` is a tensor."""
+    if not isinstance(x, Tensor):
+        raise TypeError(f"{op}: x must be a Tensor, not {type(x).__name__}")
+
+
+def whole(op: str, number: Any) -> int:
+    """``number`` if it is an integer.
+
+    Raises:
+        TypeError: when it is not; a fraction is never cut off.
+    """
+    try:
+        return number.__index__()
+    except (AttributeError, TypeError):
+        raise TypeError(f"{op}: an integer is needed, not {number!r}") from None
+
+
+def as_axis(op: str, axis: Any, ndim: int) -> int:
+    """``axis`` counted from the front.
+
+    Raises:
+        TypeError, IndexError: when it is no integer, or there is no such dimension.
+    """
+    number = whole(op, axis)
+    if not -ndim <= number < ndim:
+        raise IndexError(f"{op}: axis {number} is out of range for a tensor of {ndim} dimensions")
+    return number % ndim
