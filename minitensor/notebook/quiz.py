@@ -2,6 +2,10 @@
 
 * A question whose answer the engine does not give does not build: the answer is computed in the same cell and
   has to be one of the options, word for word.
+* Every option has its text: of the right one, why it is right; of each other, what is mistaken in it. A reader who
+  chose a wrong one reads that text and may try again before the answer is shown.
+* A question leads on: to a line of a stage of the page, where the guess is proved or broken.
+* Answers stay in the reader's browser, and can be forgotten there.
 * It can be read without JavaScript, answered by keyboard, heard with a screen reader and printed; it asks no
   network and no kernel.
 
@@ -24,19 +28,45 @@ metadata). Its last expression is the call, so one cell asks one question::
     y.add_(mt.ones([3]))
     predict(
         "`y = x`, then `y.add_(mt.ones([3]))`. What does `x` hold?",
-        options=["`[1.0, 1.0, 1.0]`", "`[2.0, 2.0, 2.0]`"],
+        options={
+            "`[1.0, 1.0, 1.0]`": "That would need a copy, and `y = x` copies nothing.",
+            "`[2.0, 2.0, 2.0]`": "`y = x` makes a second name for the same tensor. A write through one is seen through "
+            "the other.",
+        },
         answer=str(x.tolist()),
-        why="`y = x` makes a second name for the same tensor. Writing through one is seen through the other.",
+        stage="Three ways to add one",
+        variant="y.add_(1.0)",
+        line=3,
     )
     ```
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import html
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from minitensor.stage.embed import page_assets, prose
+
+
+@dataclass(frozen=True)
+class Proof:
+    """Where a stage shows the answer: a line, in the stage of that title (or the next on the page) and its variant."""
+
+    line: int
+    stage: str | None = None
+    variant: str | None = None
+
+    def __str__(self) -> str:
+        where = f"the stage \N{LEFT DOUBLE QUOTATION MARK}{self.stage}\N{RIGHT DOUBLE QUOTATION MARK}"
+        variant = f", {self.variant}" if self.variant else ""
+        return f"See line {self.line} of {where if self.stage else 'the next stage'}{variant}."
+
+    def _attributes(self) -> str:
+        named = {"stage": self.stage, "variant": self.variant, "line": str(self.line)}
+        return "".join(f' data-{name}="{html.escape(text)}"' for name, text in named.items() if text)
 
 
 @dataclass(frozen=True)
@@ -44,9 +74,26 @@ class Prediction:
     """A question with its options; what a notebook shows for `predict(...)`."""
 
     question: str
-    options: tuple[str, ...]
+    options: Mapping[str, str]  # option -> what the book says of it
     right: int  # index of the right option
-    why: str
+    proof: Proof | None = None
+
+    @property
+    def answer(self) -> str:
+        return list(self.options)[self.right]
+
+    @property
+    def why(self) -> str:
+        return self.options[self.answer]
+
+    @property
+    def name(self) -> str:
+        """What a reader's answer is kept under: another question, or other options, are not answered by it."""
+        text = "\0".join([self.question, *self.options])
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+    def _wrong(self) -> list[tuple[str, str]]:
+        return [(option, text) for option, text in self.options.items() if option != self.answer]
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
         return {
@@ -56,44 +103,68 @@ class Prediction:
 
     def _as_text(self) -> str:
         options = "\n".join("  ( ) " + option.replace("\n", "\n      ") for option in self.options)
-        return f"Predict: {self.question}\n{options}\n\nAnswer: {self.options[self.right]}\n{self.why}"
+        others = "\n".join(f"Not {option}: {text}" for option, text in self._wrong())
+        proof = f"\n{self.proof}" if self.proof else ""
+        return f"Predict: {self.question}\n{options}\n\nAnswer: {self.answer}\n{self.why}\n{others}{proof}"
 
     def _as_html(self) -> str:
-        """The question and a list, the answer folded away; `quiz.js` makes radio buttons of the list."""
+        """The question and a list, all that is said of the options folded away; `quiz.js` makes a form of it."""
         options = "".join(f"<li>{prose(option)}</li>" for option in self.options)
+        others = "".join(
+            f'<dt>{prose(option)}</dt><dd data-option="{index}">{prose(text)}</dd>'
+            for index, (option, text) in enumerate(self.options.items())
+            if index != self.right
+        )
+        proof = f'<p class="mt-proof"{self.proof._attributes()}>{prose(str(self.proof))}</p>\n' if self.proof else ""
         return (
             # The class keeps a page's MathJax away from dollar signs.
-            f'<predict-first class="mt-note mathjax_ignore" data-right="{self.right}">\n'
+            f'<predict-first class="mt-note mathjax_ignore" data-right="{self.right}" data-name="{self.name}">\n'
             f'<p class="mt-kind">Predict first</p>\n'
             f'<p class="mt-question">{prose(self.question)}</p>\n'
             f'<ul class="mt-options">{options}</ul>\n'
             "<details><summary data-lm-suppress-shortcuts>Answer</summary>\n"
-            f'<p class="mt-answer">{prose(self.options[self.right])}</p>\n'
-            f'<p class="mt-why">{prose(self.why)}</p></details>\n'
+            f'<p class="mt-answer">{prose(self.answer)}</p>\n'
+            f'<p class="mt-why">{prose(self.why)}</p>\n'
+            f'<dl class="mt-others">{others}</dl>\n'
+            f"{proof}</details>\n"
             "</predict-first>"
         )
 
 
-def predict(question: str, options: Sequence[str], answer: str, why: str) -> Prediction:
+def predict(
+    question: str,
+    options: Mapping[str, str],
+    answer: str,
+    *,
+    stage: str | None = None,
+    variant: str | None = None,
+    line: int | None = None,
+) -> Prediction:
     """A question with one right option, for the last line of a cell.
 
-    In `question`, `options` and `why` a pair of backticks marks code, which may run over several lines;
-    nothing else is markup. `options` are two or more different strings, shown in the order given. `answer` is
-    the text of the right option, best computed by the cell itself, as in `str(x.tolist())`; an option that is
-    code as a whole equals the same text without its backticks. `why` is shown with the answer.
+    In `question` and `options` a pair of backticks marks code, which may run over several lines; nothing else is
+    markup. `options` maps two or more options, in the order shown, to what is said of each: why it is right, or
+    what is mistaken in it. `answer` is the text of the right option, best computed by the cell itself, as in
+    `str(x.tolist())`; an option that is code as a whole equals the same text without its backticks.
 
-    Raises TypeError for an answer that is not a string (an index would stay behind when options move),
-    ValueError for an answer that is none of the options, for options that repeat and for an empty text.
+    `line` is the line of a stage that proves or breaks the guess, once it has run. `stage` is that stage's title,
+    by default the next stage on the page; `variant` is the label of one of its programs.
+
+    Raises TypeError for an answer that is not a string (an index would stay behind when options move) and for
+    options without their texts, ValueError for an answer that is none of the options, for options that repeat, for
+    an empty text, and for a stage or a variant without a line.
     """
-    if isinstance(options, str) or not all(isinstance(option, str) for option in options):
-        raise TypeError(f"options has to be a list of strings, not {options!r}")
+    if not isinstance(options, Mapping) or not all(isinstance(text, str) for pair in options.items() for text in pair):
+        raise TypeError(f"options has to map each option to what is said of it, not {options!r}")
     if not isinstance(answer, str):
         raise TypeError(
             f"answer has to be the text of the right option, not {answer!r} ({type(answer).__name__}): "
             f"str() or repr() makes a value the text of an option"
         )
-    if not (question.strip() and why.strip() and all(option.strip() for option in options)):
-        raise ValueError("question, why and every option need a text")
+    if not question.strip():
+        raise ValueError("a question needs a text")
+    if missing := [option for option, text in options.items() if not (option.strip() and text.strip())]:
+        raise ValueError(f"nothing is said of the option {missing[0]!r}: say why it is right, or what is mistaken in it")
     bare = [_without_backticks(option) for option in options]
     if len(bare) < 2 or len(set(bare)) < len(bare):
         raise ValueError(f"options has to hold two or more different strings, not {list(options)!r}")
@@ -102,7 +173,10 @@ def predict(question: str, options: Sequence[str], answer: str, why: str) -> Pre
             f"the answer {answer!r} is none of the options {list(options)!r}: correct the options, or the "
             f"code that gave the answer"
         )
-    return Prediction(question, tuple(options), bare.index(_without_backticks(answer)), why)
+    if line is None and (stage or variant):
+        raise ValueError(f"the line is missing that the reader is to look at in the stage {stage or variant!r}")
+    proof = None if line is None else Proof(line, stage, variant)
+    return Prediction(question, dict(options), bare.index(_without_backticks(answer)), proof)
 
 
 def _without_backticks(text: str) -> str:

@@ -141,13 +141,13 @@ def double(x): return 2 * x
 tests = dict(cases=[(3,)], against=double)"""
 
 PASSING = [
-    "predict('q', ['`6`', '`7`'], answer=str(double(3)), why='w')",
+    "predict('q', {'`6`': 'yes', '`7`': 'no'}, answer=str(double(3)))",
     "def mine(x): ...\ncheck(mine, **tests)",
     "def solution(x): return x + x\nrequire(solution, **tests)",
     "%%expect_error ZeroDivisionError division\n1 / 0",
 ]
 FAILING = [
-    "predict('q', ['`5`', '`7`'], answer=str(double(3)), why='w')",
+    "predict('q', {'`5`': 'no', '`7`': 'no'}, answer=str(double(3)))",
     "require(lambda x: x * x, **tests)",
     "%%expect_error ZeroDivisionError\n1 / 1",
     "%%expect_error ZeroDivisionErrr\n1 / 0",

@@ -16,10 +16,14 @@ ROOT = Path(__file__).parents[2]
 NOTEBOOK = "minitensor.notebook"
 QUESTION = dict(
     question="`y = x`, then `y.add_(1)`. Is $5 < $6 <b>bold</b>?",
-    options=["`[1.0, 1.0]`", "`[2.0, 2.0]`", "two lines\n<script>document.title = 'run'</script>"],
+    options={
+        "`[1.0, 1.0]`": "That takes a copy, and `=` makes none.",
+        "`[2.0, 2.0]`": "One tensor, two names: `x` & `y`.",
+        "two lines\n<script>document.title = 'run'</script>": "Nobody <b>said</b> so.",
+    },
     answer="[2.0, 2.0]",
-    why="One tensor, two names: `x` & `y`.",
 )
+PAIR = {"a": "it is", "b": "it is not"}
 
 
 @pytest.fixture(autouse=True)
@@ -34,32 +38,43 @@ def new_session(monkeypatch):
 
 def test_an_answer_that_is_no_option_is_refused_and_both_are_named():
     with pytest.raises(ValueError) as refusal:
-        predict("q", ["`[1.0]`", "`[2.0]`"], answer=str([3.0]), why="w")
+        predict("q", {"`[1.0]`": "no", "`[2.0]`": "yes"}, answer=str([3.0]))
     assert "'[3.0]'" in str(refusal.value) and "`[1.0]`" in str(refusal.value)
 
 
 def test_an_index_is_refused_as_an_answer():
     with pytest.raises(TypeError, match="not 1 \\(int\\)"):
-        predict("q", ["a", "b"], answer=1, why="w")
+        predict("q", PAIR, answer=1)
 
 
 def test_an_answer_equals_an_option_word_for_word():
-    assert predict("q", ["1.0", "`1`"], answer="1", why="w").right == 1
-    assert predict("q", ["1.0", "`1`"], answer="`1`", why="w").right == 1
+    options = {"1.0": "a float", "`1`": "an integer"}
+    assert predict("q", options, answer="1").right == 1
+    assert predict("q", options, answer="`1`").right == 1
     with pytest.raises(ValueError):
-        predict("q", ["1.0", "`1`"], answer=" 1", why="w")
+        predict("q", options, answer=" 1")
 
 
-@pytest.mark.parametrize("options", [["a"], ["a", "a"], ["a", "`a`"], ["a", " "]])
+@pytest.mark.parametrize("options", [{"a": "w"}, {"a": "w", "`a`": "w"}, {"a": "w", " ": "w"}])
 def test_options_that_repeat_or_are_missing_are_refused(options):
     with pytest.raises(ValueError):
-        predict("q", options, answer="a", why="w")
+        predict("q", options, answer="a")
 
 
-@pytest.mark.parametrize("options", ["ab", [1, 2]])
-def test_options_that_are_no_list_of_strings_are_refused(options):
-    with pytest.raises(TypeError, match="list of strings"):
-        predict("q", options, answer="a", why="w")
+@pytest.mark.parametrize("options", ["ab", ["a", "b"], {1: "w", 2: "w"}, {"a": None, "b": "w"}])
+def test_options_that_are_not_mapped_to_texts_are_refused(options):
+    with pytest.raises(TypeError, match="map each option to what is said of it"):
+        predict("q", options, answer="a")
+
+
+def test_an_option_of_which_nothing_is_said_is_refused_by_name():
+    with pytest.raises(ValueError, match="nothing is said of the option 'b'"):
+        predict("q", {"a": "it is", "b": " "}, answer="a")
+
+
+def test_a_stage_without_a_line_is_refused():
+    with pytest.raises(ValueError, match="the line is missing.*'A stage'"):
+        predict("q", PAIR, answer="a", stage="A stage")
 
 
 # ---------- text ----------
@@ -71,8 +86,20 @@ def test_only_backticks_mean_something():
 
 def test_as_text_it_has_the_question_the_options_the_answer_and_the_reason():
     text = predict(**QUESTION)._repr_mimebundle_()["text/plain"]
-    for part in (QUESTION["question"], "`[1.0, 1.0]`", "Answer: `[2.0, 2.0]`", QUESTION["why"]):
+    for part in (QUESTION["question"], "`[1.0, 1.0]`", "Answer: `[2.0, 2.0]`", *QUESTION["options"].values()):
         assert part in text
+
+
+def test_as_text_it_says_where_a_stage_shows_it():
+    text = predict(**QUESTION, stage="Two names", variant="y = x", line=2)._repr_mimebundle_()["text/plain"]
+    assert text.endswith("See line 2 of the stage “Two names”, y = x.")
+    assert predict(**QUESTION, line=2)._repr_mimebundle_()["text/plain"].endswith("See line 2 of the next stage.")
+
+
+def test_another_question_or_other_options_are_not_answered_by_a_kept_answer():
+    asked = [predict("q", PAIR, "a"), predict("Q", PAIR, "a"), predict("q", {**PAIR, "c": "no"}, "a")]
+    assert len({one.name for one in asked}) == 3
+    assert predict("q", {"a": "said otherwise", "b": "no"}, "a").name == asked[0].name
 
 
 # ---------- assets ----------
@@ -148,6 +175,8 @@ def show(open_page, tmp_path):
     yield show
     for page, note in listening:
         page.remove_listener("request", note)
+        if not page.evaluate("document.scripts.length === 0"):
+            page.evaluate("localStorage.clear()")  # pages go from test to test, and what they kept with them
 
 
 def test_it_is_answered_by_keyboard_alone_and_the_verdict_is_spoken(show):
@@ -157,26 +186,80 @@ def test_it_is_answered_by_keyboard_alone_and_the_verdict_is_spoken(show):
     page.keyboard.press("Space")
     page.keyboard.press("Enter")
     status = first.get_by_role("status")
-    assert status.inner_text() == "Not this one. The answer is [2.0, 2.0]"
-    assert first.get_by_role("radio").nth(1).evaluate("radio => radio.labels[0].textContent") == "[2.0, 2.0]✓ right"
-    assert first.get_by_text("One tensor, two names").is_visible()
+    heard = "Not this one. That takes a copy, and = makes none. Try again, or open the answer."
+    assert status.evaluate("status => status.textContent") == heard
+    assert first.locator(".mt-said", has_text="That takes a copy").is_visible()
+    assert label_of(first, 0) == "[1.0, 1.0]✗ not this one" and label_of(first, 1) == "[2.0, 2.0]"
+    assert not first.get_by_text("One tensor, two names").is_visible()  # the answer waits for another try
     page.keyboard.press("ArrowDown")
     assert status.inner_text() == ""  # a new choice, no verdict yet
-    page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.textContent") == "Check"
-    page.keyboard.press("Space")
-    assert status.inner_text() == "Right." and first.locator(".mt-mark").count() == 1
-    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert status.inner_text() == "Right."
+    assert label_of(first, 0) == "[1.0, 1.0]✗ not this one" and label_of(first, 1) == "[2.0, 2.0]✓ right"
+    assert first.locator(".mt-why", has_text="One tensor, two names").is_visible()
+    first.locator("summary").focus()
     page.keyboard.press("Enter")  # the summary folds the answer away again
-    assert not first.get_by_text("One tensor, two names").is_visible()
+    assert not first.locator(".mt-why").is_visible()
     assert page.locator("predict-first").nth(1).get_by_role("status").inner_text() == ""
     assert [address for address in page.requested if "page.html" not in address] == []
+
+
+def label_of(question, index: int) -> str:
+    return question.get_by_role("radio").nth(index).evaluate("radio => radio.labels[0].textContent")
+
+
+def answer(question, index: int) -> None:
+    question.get_by_role("radio").nth(index).check()
+    question.get_by_role("button", name="Check").click()
+
+
+def test_the_answer_can_be_opened_without_the_right_guess_and_then_every_option_is_explained(show):
+    first = show().locator("predict-first").first
+    answer(first, 2)
+    assert not first.locator(".mt-said", has_text="That takes a copy").is_visible()
+    first.locator("summary").click()
+    first.locator(".mt-said", has_text="That takes a copy").wait_for()
+    assert first.locator(".mt-why").is_visible()
+    assert label_of(first, 1) == "[2.0, 2.0]✓ right"
+
+
+def test_an_answer_is_kept_in_the_browser_until_it_is_forgotten(show):
+    page = show()
+    answer(page.locator("predict-first").first, 0)
+    assert list(page.evaluate("Object.keys(localStorage)")) == ["in-place.answers"]
+    page.reload()
+    first = page.locator("predict-first").first
+    assert label_of(first, 0) == "[1.0, 1.0]✗ not this one" and first.get_by_role("radio").first.is_checked()
+    assert not first.locator(".mt-why").is_visible()
+    first.get_by_role("button", name="Forget it").click()
+    assert first.locator(".mt-mark").count() == 0 and not first.get_by_text("kept in this browser").is_visible()
+    assert page.evaluate("localStorage.length") == 0
+    page.reload()
+    assert page.locator(".mt-mark").count() == 0
+
+
+def test_all_answers_are_forgotten_at_once(show):
+    page = show()
+    answer(page.locator("predict-first").first, 0)
+    page.evaluate("document.querySelectorAll('predict-first')[1].dataset.name = 'another'")
+    answer(page.locator("predict-first").nth(1), 1)
+    page.get_by_role("button", name="Forget all answers").first.click()
+    assert page.locator(".mt-mark").count() == 0 and page.evaluate("localStorage.length") == 0
+
+
+def test_where_the_browser_keeps_nothing_a_question_works_and_says_nothing_of_keeping(show):
+    page = show()
+    page.evaluate("() => { Storage.prototype.setItem = () => { throw new DOMException('full') } }")
+    first = page.locator("predict-first").first
+    answer(first, 1)
+    assert first.get_by_role("status").inner_text() == "Right."
+    assert not first.get_by_text("kept in this browser").is_visible()
 
 
 def test_check_without_a_choice_asks_for_one_and_reveals_nothing(show):
     page = show()
     first = page.locator("predict-first").first
-    first.get_by_role("button").click()
+    first.get_by_role("button", name="Check").click()
     assert first.get_by_role("status").inner_text() == "Choose an answer first."
     assert not first.get_by_text("One tensor, two names").is_visible()
 
@@ -190,8 +273,8 @@ def test_a_screen_reader_hears_a_group_with_the_question_and_its_radio_buttons(s
 
 def test_no_text_becomes_markup(show):
     page = show()
-    page.locator("predict-first").first.get_by_role("radio").nth(0).check()
-    page.locator("predict-first").first.get_by_role("button").click()
+    answer(page.locator("predict-first").first, 2)
+    assert page.locator(".mt-said", has_text="Nobody <b>said</b> so.").first.is_visible()
     assert page.title() == "t"
     assert page.locator("predict-first :is(b, script)").count() == 0
 
@@ -203,6 +286,7 @@ def test_without_javascript_everything_can_be_read(show):
     assert first.locator("form").count() == 0
     first.locator("summary").click()
     assert first.get_by_text("One tensor, two names").is_visible()
+    assert first.get_by_text("That takes a copy").is_visible()
 
 
 def test_in_print_the_options_and_the_answer_stand_there_without_controls(show):
@@ -210,7 +294,8 @@ def test_in_print_the_options_and_the_answer_stand_there_without_controls(show):
     page.emulate_media(media="print")
     first = page.locator("predict-first").first
     assert not first.locator("form").is_visible()
-    for part in (first.locator(".mt-question"), first.locator("li").first, first.get_by_text("One tensor")):
+    said = first.locator(".mt-why"), first.locator("dd", has_text="That takes a copy")
+    for part in (first.locator(".mt-question"), first.locator("li").first, *said):
         assert part.is_visible()
 
 
@@ -221,8 +306,7 @@ def test_a_page_saved_with_its_form_works_again(show):
         first.outerHTML = first.outerHTML;  // what a saved page holds: the form, without its listeners
     }""")
     first = page.locator("predict-first").first
-    first.get_by_role("radio").nth(1).check()
-    first.get_by_role("button").click()
+    answer(first, 1)
     assert first.get_by_role("status").inner_text() == "Right."
 
 
@@ -252,8 +336,8 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_a_phone(show, scheme, answe
 
     page = show(scheme=scheme, width=360, height=700)
     if answered:
-        page.locator("predict-first").first.get_by_role("radio").nth(0).check()
-        page.locator("predict-first").first.get_by_role("button").click()
+        answer(page.locator("predict-first").first, 0)
+        page.locator("predict-first").nth(1).locator("summary").click()
     found = Axe().run(page).response["violations"]
     assert [(violation["id"], violation["nodes"]) for violation in found] == []
     assert page.evaluate("document.documentElement.scrollWidth") <= 360

@@ -126,6 +126,16 @@ function define() {
       if (hits.length) this.go(hits.find(k => k > this.at.step) ?? hits[0]);
     }
 
+    /** Where a question leads: what a line has done, in the variant of that label, ready for the keys. */
+    showLine(line, label) {
+      if (!this.shadowRoot) return;
+      const variant = this.data.variants.findIndex(v => v.label === label);
+      if (variant >= 0 && variant !== this.at.variant) this.choose(variant);
+      const last = this.frames.filter(f => f.line <= line && line <= f.end).at(-1);
+      if (last) this.go(last.step);
+      this.$('.next').focus({ preventScroll: true });
+    }
+
     /** Another variant, at the same moment: the same pass over the same line, where it has one. */
     choose(variant) {
       const step = this.sameMoment(variant);
