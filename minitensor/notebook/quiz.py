@@ -164,7 +164,9 @@ def predict(
     if not question.strip():
         raise ValueError("a question needs a text")
     if missing := [option for option, text in options.items() if not (option.strip() and text.strip())]:
-        raise ValueError(f"nothing is said of the option {missing[0]!r}: say why it is right, or what is mistaken in it")
+        raise ValueError(
+            f"nothing is said of the option {missing[0]!r}: say why it is right, or what is mistaken in it"
+        )
     bare = [_without_backticks(option) for option in options]
     if len(bare) < 2 or len(set(bare)) < len(bare):
         raise ValueError(f"options has to hold two or more different strings, not {list(options)!r}")

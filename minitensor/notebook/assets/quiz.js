@@ -112,7 +112,7 @@
       this.querySelectorAll("form .mt-mark").forEach((mark) => mark.remove());
       this.options.forEach(({ label, said }, index) => {
         const was = tried.includes(index), isRight = index === this.right, told = isRight ? was || shown : was;
-        if (told) label.append(make("span", { className: "mt-mark" }, isRight ? "✓ right" : "✗ not this one"));
+        if (told) label.append(make("span", { className: isRight ? "mt-mark" : "mt-mark mt-miss" }, isRight ? "✓ right" : "✗ not this one"));
         said.hidden = isRight || !(was || shown); // why the right one is right stands in the answer
       });
       this.kept.hidden = !(tried.length || shown) || !(this.dataset.name in stored());
