@@ -21,7 +21,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from minitensor import stage
+from minitensor.stage import stages as stage
 from minitensor.stage.picture import script_source
 
 RESULT = Path(__file__).parents[1] / "_build/bench/stage_page.json"

@@ -2,9 +2,9 @@
 
     %load_ext minitensor.notebook
     from minitensor.notebook import check, predict, require, stage
-    from minitensor.stage.figures import allocator_map, meter, stride_explorer, timeline, what_fits
+    from minitensor.notebook import allocator_map, meter, stride_explorer, timeline, what_fits
 
-Nothing in the engine imports this package, and it needs IPython only when the extension is loaded.
+It needs IPython only when the extension is loaded. May import: everything. Nothing else imports this package.
 """
 
 from __future__ import annotations
@@ -15,11 +15,15 @@ from minitensor import stage
 from minitensor.notebook import explain_html
 from minitensor.notebook.exercise import check, require
 from minitensor.notebook.quiz import predict
+from minitensor.stage.figures import allocator_map, meter, stride_explorer, timeline, what_fits
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-__all__ = ["check", "predict", "require", "stage"]
+__all__ = [
+    *("check", "predict", "require", "stage"),
+    *("allocator_map", "meter", "stride_explorer", "timeline", "what_fits"),
+]
 
 
 def load_ipython_extension(ipython: InteractiveShell) -> None:

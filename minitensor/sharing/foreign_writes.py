@@ -2,7 +2,8 @@
 
 Memory that is shared (:mod:`minitensor.sharing.borrowing`) can be written by numpy or another library, and no version
 tells. A backward that needs the old values would then be wrong, and nobody would know. With
-:class:`check_foreign_writes`, what an operation saves of shared memory is also copied, and backward compares before it uses it: it raises, and names
+:class:`check_foreign_writes`, what an operation saves of shared memory is also copied, and backward compares before it
+uses it: it raises, and names
 the operation that saved and the elements that changed.
 
 A copy, not a checksum: copying costs no more time than reading, misses nothing, and can say what was there. The price

@@ -19,7 +19,7 @@ from minitensor.stage import element, embed, memory_events
 from minitensor.stage.figures import allocator_map, timeline
 from tests.stage import family
 
-FOLDER = Path(memory_events.__file__).parent
+FOLDER = Path(timeline.__file__).parent
 
 
 def event(kind, address, size, **more):

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import pytest
 
 import minitensor as mt
-from minitensor import stage
 from minitensor.device.places import current
 from minitensor.events import listening
+from minitensor.stage import stages as stage
 from minitensor.stage.recording import record
 from minitensor.stage.validation import problems
 from tests.notebook.programs import PROGRAMS

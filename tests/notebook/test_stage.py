@@ -10,10 +10,10 @@ import nbformat
 import pytest
 
 import minitensor as mt
-from minitensor import stage
 from minitensor.device.counters import cpu_meter
 from minitensor.events import watch
 from minitensor.stage import embed, picture
+from minitensor.stage import stages as stage
 from minitensor.stage.recording import hooks
 from minitensor.stage.recording.record import LIMIT
 from minitensor.stage.validation import problems

@@ -8,9 +8,9 @@ import re
 import pytest
 
 import minitensor as mt
-from minitensor import stage
 from minitensor.events import watch
 from minitensor.explaining import Verdict
+from minitensor.stage import stages as stage
 from minitensor.stage.recording import record
 from minitensor.stage.validation import problems
 from tests.notebook.programs import PROGRAMS

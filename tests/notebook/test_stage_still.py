@@ -8,8 +8,8 @@ import re
 
 import pytest
 
-from minitensor import stage
 from minitensor.stage import embed, picture, still
+from minitensor.stage import stages as stage
 from minitensor.stage.validation import problems
 from tests.notebook.stages import HOSTILE, Page, hostile_comparison, hostile_stage
 
