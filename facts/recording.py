@@ -6,12 +6,17 @@ expressions afterwards (also after an error: what a refused operation leaves beh
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
 import importlib
+import io
 import json
 import os
+import re
 import signal
 import sys
+import traceback
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -60,21 +65,27 @@ def write(file: Path, questions: Questions, ask: Ask = ask) -> None:
     file.write_text(json.dumps(dict(sorted(records.items())), indent=1) + "\n", encoding="utf-8")
 
 
+#: The exit status of a process in which the recorder itself failed.
+RECORDER_FAILED = 70
+
+
 def apart(run: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """What `run` answers in a process of its own, so that a program which kills its process is a fact like another.
 
-    The answer of such a program is {"error": "the process died of SIGSEGV"}. Needs `os.fork`.
+    The answer of such a program is {"error": "the process died of SIGSEGV"} or the like. Needs `os.fork`.
     """
     source, sink = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(source)
-        status = 1
+        status = RECORDER_FAILED
         try:
             faulthandler.disable()
             with os.fdopen(sink, "w", encoding="utf-8") as stream:
                 json.dump(run(), stream)
             status = 0
+        except Exception:
+            traceback.print_exc()
         finally:
             os._exit(status)
     os.close(sink)
@@ -83,6 +94,36 @@ def apart(run: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     _, status = os.waitpid(child, 0)
     if os.WIFSIGNALED(status):
         return {"error": f"the process died of {signal.Signals(os.WTERMSIG(status)).name}"}
+    if os.WEXITSTATUS(status) == RECORDER_FAILED:
+        raise RuntimeError("a program could not be recorded; see the traceback above")
     if status:
-        raise RuntimeError("a program could not be recorded; its process ended early (see above)")
+        return {"error": f"the process ended with status {os.WEXITSTATUS(status)}"}
     return json.loads(answer)
+
+
+#: Where a package was installed and where an object happened to lie say nothing about the package.
+PLACES = re.compile(r"/[^\s'\"()]*/site-packages/")
+ADDRESSES = re.compile(r"\b0x[0-9a-f]{6,}\b")
+
+
+def told(text: str) -> str:
+    """The text without the places of this computer."""
+    return ADDRESSES.sub("0x...", PLACES.sub("", text))
+
+
+def printed(library: str, program: str) -> dict[str, Any]:
+    """What the program prints, the type and the text of its error, and its warnings; what is not there is left out."""
+    names: dict[str, Any] = {"__name__": "__main__", library: importlib.import_module(library)}
+    answer: dict[str, Any] = {}
+    out = io.StringIO()
+    with warnings.catch_warnings(record=True) as warned, contextlib.redirect_stdout(out):
+        warnings.simplefilter("always")
+        try:
+            exec(compile(program, "program.py", "exec"), names)
+        except Exception as error:
+            answer["error"] = f"{type(error).__name__}: {told(str(error).strip())}"
+    if out.getvalue():
+        answer["out"] = told(out.getvalue())
+    if warned:
+        answer["warnings"] = [f"{one.category.__name__}: {told(str(one.message).strip())}" for one in warned]
+    return answer
