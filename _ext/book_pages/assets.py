@@ -7,6 +7,7 @@ open the built book straight from the disk.
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,10 @@ from sphinx.application import Sphinx
 
 from minitensor.stage import element
 from minitensor.stage.embed import asset
+from minitensor.stage.lighten import lighten
 from minitensor.stage.picture import script_source
+
+from . import mathematics
 
 # A page whose text contains the mark gets the file.
 MARKS = {
@@ -26,11 +30,15 @@ MARKS = {
     'class="mt-note mt-report': "explain.css",
 }
 
-# Names of what Jupyter Book adds to every page and this book has no use for: thebe (a button that
-# starts a kernel on another host), the toggle button (the book folds with <details>, which needs no
-# script), and the state of live widgets (nothing on a page without a kernel can show it).
-UNWANTED = ("sphinx-thebe", "THEBE_JS_URL", "togglebutton", "toggleHint", "toggleOpenOnPrint")
-UNWANTED_TYPES = ("application/vnd.jupyter.widget-state+json",)
+# What every page has. Jupyter Book and the extensions it brings add more to each page (buttons that start a kernel on
+# another host, the state of live widgets, inline settings): none of that is taken over.
+STYLE = "page.css"
+SCRIPT = "page.js"
+OWN_SCRIPTS = {SCRIPT, "mode.js", "quiz.js", "tables.js", mathematics.SETTINGS}  # the stage's are light already
+MATHEMATICS = (mathematics.SETTINGS, f"mathjax/{mathematics.SCRIPT}")
+# Named by no page: read by other files of `_static`, or found by Sphinx's search.
+NAMED_ELSEWHERE = ("fonts/*", "mathjax/**/*")
+NAMED_FILE = re.compile(r"""_static/([^"'?#\s)<>]+)""")
 
 
 def offer_package_assets(app: Sphinx) -> None:
@@ -49,21 +57,43 @@ def offer_package_assets(app: Sphinx) -> None:
 def choose_page_assets(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Drop what no page needs, then add what this page's own content asks for."""
+    """What every page has, and what this page's own content asks for; nothing else."""
     for kind in ("script_files", "css_files"):
-        files = context[kind]  # the builder's own list, which add_js_file adds to: changed in place
-        files[:] = [file for file in files if not _is_unwanted(file)]
+        context[kind].clear()  # the builder's own list, which add_js_file adds to: changed in place
+    app.add_css_file(STYLE)
+    app.add_js_file(SCRIPT, loading_method="defer")
     body = context.get("body", "")
     for mark, name in MARKS.items():
         if mark in body and name.endswith(".js"):
             app.add_js_file(name, loading_method="defer")
         elif mark in body:
             app.add_css_file(name, priority=800)
+    if app.env.get_domain("math").has_equations(pagename):
+        for name in MATHEMATICS:
+            app.add_js_file(name, loading_method="defer")
 
 
-def _is_unwanted(file: Any) -> bool:
-    attributes = getattr(file, "attributes", {})
-    if attributes.get("type") in UNWANTED_TYPES:
-        return True
-    text = f"{getattr(file, 'filename', file)} {attributes.get('body') or ''}"
-    return any(name in text for name in UNWANTED)
+def lighten_assets(app: Sphinx, exception: Exception | None) -> None:
+    """Delete the files that no page names, and minify those that pages name."""
+    if exception or app.builder.format != "html":
+        return
+    out = Path(app.outdir)
+    static = out / "_static"
+    named = {name for page in out.rglob("*.html") for name in NAMED_FILE.findall(page.read_text(encoding="utf-8"))}
+    kept = {static / name for name in named} | {path for pattern in NAMED_ELSEWHERE for path in static.glob(pattern)}
+    for path in static.rglob("*"):
+        if path.is_file() and path not in kept:
+            path.unlink()
+    for folder in sorted((path for path in static.rglob("*") if path.is_dir()), reverse=True):
+        if not any(folder.iterdir()):
+            folder.rmdir()
+    for path in static.glob("*.css"):
+        path.write_text(_light_style(path.read_text(encoding="utf-8")), encoding="utf-8")
+    for name in OWN_SCRIPTS & named:
+        (static / name).write_text(lighten((static / name).read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def _light_style(sheet: str) -> str:
+    """A style sheet without comments and indentation."""
+    sheet = re.sub(r"/\*.*?\*/", "", sheet, flags=re.DOTALL)
+    return "\n".join(filter(None, map(str.strip, sheet.splitlines()))) + "\n"

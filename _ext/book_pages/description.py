@@ -1,25 +1,57 @@
-"""The sentence a search engine shows under a page's title."""
+"""What a search engine shows under a page's title, and what a shared address shows of the page."""
 
 from __future__ import annotations
 
-from html import escape
+import re
+from html import escape, unescape
 from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from .navigation import TITLE
+
+GIVEN = re.compile(
+    r'<meta[^>]*name="description"[^>]*content="([^"]*)"|<meta[^>]*content="([^"]*)"[^>]*name="description"'
+)
+CARD = "card.png"
+CARD_SAYS = "Two names, two tensors and one storage, whose first two numbers have just been overwritten."
 LONGEST = 155  # characters; search engines cut what is longer
 
 
 def describe_page(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Add the page's first paragraph as its description, unless its front matter gives one."""
-    if 'name="description"' in (context.get("metatags") or ""):
-        return
-    text = _first_paragraph(doctree) or f"{context.get('title', '')}. {app.config.html_title}"
-    tag = f'<meta name="description" content="{escape(_shorten(text), quote=True)}" />'
-    context["metatags"] = f"{context.get('metatags') or ''}\n{tag}"
+    """Say what the page is about, to search engines and to those who share its address.
+
+    The description is the one in the page's front matter, else its first paragraph. Where the address of the book is
+    known (``book_address``), the page has one, and the picture that goes with it when it is shared.
+    """
+    given = GIVEN.search(context.get("metatags") or "")
+    text = unescape(given[1]) if given else _first_paragraph(doctree) or f"{context['page_title']}."
+    text = _shorten(text)
+    tags = [] if given else [_tag("name", "description", text)]
+    tags += [
+        _tag("property", "og:type", "website" if pagename == app.config.root_doc else "article"),
+        _tag("property", "og:site_name", TITLE),
+        _tag("property", "og:title", context["page_title"]),
+        _tag("property", "og:description", text),
+        _tag("name", "color-scheme", "light dark"),
+    ]
+    if address := app.config.book_address.rstrip("/"):
+        page = "" if pagename == app.config.root_doc else f"{pagename}.html"
+        tags += [
+            f'<link rel="canonical" href="{escape(f"{address}/{page}", quote=True)}">',
+            _tag("property", "og:url", f"{address}/{page}"),
+            _tag("property", "og:image", f"{address}/_static/{CARD}"),
+            _tag("property", "og:image:alt", CARD_SAYS),
+            _tag("name", "twitter:card", "summary_large_image"),
+        ]
+    context["metatags"] = "\n".join([context.get("metatags") or "", *tags])
+
+
+def _tag(kind: str, name: str, content: str) -> str:
+    return f'<meta {kind}="{name}" content="{escape(content, quote=True)}">'
 
 
 def _first_paragraph(doctree: nodes.document | None) -> str:

@@ -10,14 +10,16 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 
 SCRIPT = "tex-chtml.js"
+# Its settings are a file, because a page has no inline script. Without the menu, whose choices would load more of MathJax.
+SETTINGS = "mathjax-settings.js"
 # What the script may ask for when it meets a formula: rarer TeX commands and the fonts.
 FOLDERS = ("input/tex/extensions", "output/chtml/fonts")
 
 
 def use_own_copy(app: Sphinx, config: Config) -> None:
-    """Point at the copy; without the menu, whose choices would load further parts of MathJax."""
+    """Point at the copy; Sphinx would write settings into the page, so it is given none."""
     config.mathjax_path = f"mathjax/{SCRIPT}"
-    config.mathjax3_config = {"options": {"enableMenu": False}}
+    config.mathjax3_config = None
 
 
 def copy_mathjax(app: Sphinx, exception: Exception | None) -> None:

@@ -1,0 +1,67 @@
+"""The ways from page to page: the list of chapters, what comes before and after, and the page for a wrong address."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html import escape, unescape
+from typing import Any
+from urllib.parse import urlsplit
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+TITLE = "In Place"
+CURRENT = re.compile(r'<a class="current reference internal" href="#">(.*?)</a>', re.DOTALL)
+MARKUP = re.compile("<[^>]+>")
+NOT_FOUND = "404"
+
+
+def show_chapters(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    """Give the template the list of chapters, with the sections of this page, and the questions of its neighbours."""
+    shown = context["toctree"](maxdepth=1, includehidden=True) or ""
+    here = f'<a class="current" href="#" aria-current="page">\\1</a>{_sections(app, pagename)}'
+    context["chapters"] = CURRENT.sub(here, shown)
+    own = unescape(MARKUP.sub("", context.get("title", "")))
+    context["page_title"] = app.config.html_title if pagename == app.config.root_doc else f"{own} | {TITLE}"
+    context["questions"] = _questions(app, pagename)
+    context["site_root"] = urlsplit(app.config.book_address).path.rstrip("/") + "/"
+
+
+def not_found_page(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
+    """The page that a web server shows where there is none."""
+    yield NOT_FOUND, {"title": "No page here", "body": ""}, "404.html"
+
+
+def _sections(app: Sphinx, pagename: str) -> str:
+    """The page's own sections as a list of links, to stand under its title."""
+    if pagename not in app.env.tocs:
+        return ""
+    entries = [
+        reference
+        for reference in app.env.tocs[pagename].findall(nodes.reference)
+        if reference["anchorname"] and _depth(reference) == 2
+    ]
+    if not entries:
+        return ""
+    items = "".join(f'<li><a href="{entry["anchorname"]}">{escape(entry.astext())}</a></li>\n' for entry in entries)
+    return f"<ul>\n{items}</ul>"
+
+
+def _depth(node: nodes.Node) -> int:
+    """How many lists the entry of a page's table of contents lies in."""
+    depth = 0
+    while node := node.parent:
+        depth += isinstance(node, nodes.bullet_list)
+    return depth
+
+
+def _questions(app: Sphinx, pagename: str) -> dict[str, str]:
+    """The question that each neighbour answers: ``question`` in its front matter."""
+    _, before, after = app.builder.relations.get(pagename, (None, None, None))
+    return {
+        side: str(app.env.metadata[page].get("question", "")) if page else ""
+        for side, page in (("prev", before), ("next", after))
+    }

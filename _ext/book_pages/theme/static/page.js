@@ -1,0 +1,82 @@
+/* What a page can do beyond being read: switch the colours, copy code, show where in the page the reader is. */
+'use strict';
+(() => {
+  const MODES = ['auto', 'light', 'dark'];
+  const WORDS = { auto: 'Colours: as the system', light: 'Colours: light', dark: 'Colours: dark' };
+  const $$ = (selector, within = document) => [...within.querySelectorAll(selector)];
+
+  function offerModes(button) {
+    const name = () => { button.textContent = WORDS[bookMode.get()]; };
+    button.addEventListener('click', () => {
+      bookMode.set(MODES[(MODES.indexOf(bookMode.get()) + 1) % MODES.length]);
+      name();
+    });
+    name();
+    button.hidden = false;
+  }
+
+  // Ctrl+K, or Command+K, leads to the search field, or to the page of the search where the field is put away.
+  function listenForSearch(field) {
+    document.addEventListener('keydown', event => {
+      if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey) return;
+      event.preventDefault();
+      if (field.offsetParent) field.select(); else location.href = field.form.action;
+    });
+  }
+
+  async function copy(text) {
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {  // no permission, or a page without a secure origin
+      const area = document.body.appendChild(Object.assign(document.createElement('textarea'), { value: text }));
+      area.select();
+      document.execCommand('copy');
+      area.remove();
+    }
+  }
+  function offerCopies() {
+    for (const pre of $$('.bd-article .cell_input pre, .bd-article div[class*=highlight-]:not(.cell_input *, .cell_output *) pre')) {
+      const button = Object.assign(document.createElement('button'), { type: 'button', className: 'copy', textContent: 'Copy' });
+      button.addEventListener('click', async () => {
+        await copy(pre.textContent);
+        button.textContent = 'Copied';
+        setTimeout(() => { button.textContent = 'Copy'; }, 2000);
+      });
+      pre.parentElement.append(button);
+    }
+  }
+
+  // The section at the top of the window is marked in the list of chapters.
+  function follow() {
+    const links = new Map($$('.chapters a[href^="#"]').map(link => [decodeURIComponent(link.hash.slice(1)), link]));
+    const sections = $$('.bd-article section[id]').filter(section => links.has(section.id));
+    if (!sections.length) return;
+    const inView = new Set();
+    const seen = new IntersectionObserver(entries => {
+      for (const { target, isIntersecting } of entries) inView[isIntersecting ? 'add' : 'delete'](target);
+      const [first] = sections.filter(section => inView.has(section));
+      if (!first) return;
+      for (const [id, link] of links) {
+        if (id === first.id) link.setAttribute('aria-current', 'true'); else link.removeAttribute('aria-current');
+      }
+    }, { rootMargin: '-10% 0px -70%' });
+    for (const section of sections) seen.observe(section);
+  }
+
+  // A choice in the list that leads into this page closes the list where it lies over the page.
+  function closeAfterChoice(list) {
+    list.addEventListener('click', event => {
+      if (event.target.closest('a') && list.matches(':popover-open')) list.hidePopover();
+    });
+  }
+
+  function start() {
+    $$('.mode').forEach(offerModes);
+    const field = document.querySelector('.bd-sidebar-primary .bd-search input');
+    if (field) listenForSearch(field);
+    closeAfterChoice(document.getElementById('chapters'));
+    offerCopies();
+    follow();
+  }
+  if (document.readyState === 'loading') document.addEventListener('DOMContentLoaded', start); else start();
+})();
