@@ -22,16 +22,21 @@ MENDS = (
         re.compile(r'(<table class="(?:docutils|table|dataframe)\b.*?</table>)', re.DOTALL),
         r'<div class="table-scroll" tabindex="0">\1</div>',
     ),
+    # So does what a cell printed, whose columns stay in line.
+    (
+        re.compile(r'(<div class="output (?:stream|text_plain|stderr|traceback)[^>]*>\s*<div class="highlight"><pre)>'),
+        r'\1 tabindex="0">',
+    ),
     # Settings of a kernel on another host, which no page starts.
     (re.compile(r'<script type="text/x-thebe-config">.*?</script>|<script>kernelName = .*?</script>', re.DOTALL), ""),
 )
 # Code in the book has one style, the stage's: ink, and grey for comments. The other marks are only weight.
-CODE_BLOCK = re.compile(r'(<div class="highlight"><pre>)(.*?)(</pre>)', re.DOTALL)
+CODE_BLOCK = re.compile(r'(<div class="highlight"><pre[^>]*>)(.*?)(</pre>)', re.DOTALL)
 COLOURED = re.compile(r'<span(?: class="(?P<kind>[^"]*)")?>(?P<text>[^<]*)</span>')
 COMMENTS = {"c", "c1", "ch", "cm", "cs"}
 INLINE_CODE = re.compile(r'<code class="docutils literal notranslate">(.*?)</code>', re.DOTALL)
 PIECE = re.compile(r"</?span[^>]*>")
-UNBROKEN = 30  # characters of code that stay on one line: what the narrowest phone has room for
+UNBROKEN = 26  # characters of code that stay on one line: what the narrowest phone has room for
 
 
 def mend_body(

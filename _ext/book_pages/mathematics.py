@@ -10,7 +10,7 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 
 SCRIPT = "tex-chtml.js"
-# Its settings are a file, because a page has no inline script. Without the menu, whose choices would load more of MathJax.
+# Its settings are a file: a page has no inline script. There is no menu, whose choices would load more of MathJax.
 SETTINGS = "mathjax-settings.js"
 # What the script may ask for when it meets a formula: rarer TeX commands and the fonts.
 FOLDERS = ("input/tex/extensions", "output/chtml/fonts")

@@ -25,10 +25,6 @@ def small_book(tmp_path):
     def make(text: str) -> Path:
         settings = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
         settings["sphinx"]["local_extensions"] = {"book_pages": str(ROOT / "_ext")}
-        settings["sphinx"]["config"] |= {
-            "html_static_path": [str(ROOT / "book")],
-            "html_favicon": str(ROOT / "book" / "favicon.svg"),
-        }
         (tmp_path / "_config.yml").write_text(yaml.safe_dump(settings), encoding="utf-8")
         (tmp_path / "_toc.yml").write_text("format: jb-book\nroot: index\n", encoding="utf-8")
         entry = "@misc{known, title = {Known}, year = {2024}}"
