@@ -87,12 +87,12 @@ def five_stages() -> list[dict[str, Any]]:
     view = "x = mt.ones([2, 3])\ny = x.reshape([3, 2])\ndel x"
     kinds = {"normal": "x = mt.ones([3])\ny = x + 1", "view": view, "in place": "x = mt.ones([3])\ny = x.add_(1)"}
     leaf = "x = mt.to_tensor([1.0, 2.0, 3.0], stop_gradient=False)"
-    family = f"{leaf}\nb = x * 1\nv = b[0:2]\nv.scale_(10)\nb.sum().backward()"
+    group = f"{leaf}\nb = x * 1\nv = b[0:2]\nv.scale_(10)\nb.sum().backward()"
     chain = "x = mt.ones([4])\nfor i in range(10):\n    x = x * 1.5"
     shown = [
         stage.compare(kinds),
         stage.compare(_STALE, policies=["2.5", "2.6", "copy_on_write"]),
-        stage.record(family),
+        stage.record(group),
         stage.record(chain),
         stage.record("m = mt.zeros([100, 100])\nr = m[3]\nr.add_(1)\nt = m.transpose([1, 0])"),
     ]

@@ -1,4 +1,4 @@
-"""The walk back through the graph: each node is given the gradient of its value and sends on those of its inputs.
+"""The backward pass: each node is given the gradient of its value and sends on those of its inputs.
 
 There is no recursion, so the depth of a graph has no limit. Nothing is committed here: what arrived is handed over when
 all of it has been computed. Gradients on their way are counted by the device's meter.
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.core.errors import leaf_relaid_by_hook
+from minitensor.core.errors import leaf_reshaped_by_hook
 from minitensor.core.history import GradientBox, Leaf, Node
 from minitensor.core.regions import Part
 from minitensor.core.tensor import Hook, Tensor
@@ -86,7 +86,7 @@ class InFlight:
         self._more.clear()
 
 
-#: What a walk knows of a node: how many gradients it still waits for, the sum of those that have come, the node.
+#: What a backward pass knows of a node: how many gradients it waits for, the sum of those that have come, the node.
 Awaiting = list[Any]
 
 
@@ -171,7 +171,7 @@ def propagate(
                     try:
                         awaiting = waits[parent]
                     except KeyError:
-                        raise leaf_relaid_by_hook() from None
+                        raise leaf_reshaped_by_hook() from None
                     before = awaiting[1]
                     # Whether what came here before may be added to in place.
                     free = before is not None and before is not g and alone(before)

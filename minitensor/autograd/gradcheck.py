@@ -54,7 +54,7 @@ def gradcheck(
 
     Raises:
         RuntimeError: when a gradient is wrong; the text shows the element that is farthest off.
-        ValueError, TypeError: when the inputs can not be checked; always raised.
+        ValueError, TypeError: when the inputs cannot be checked; always raised.
     """
     if order not in (1, 2):
         raise ValueError(f"gradcheck: order is 1 or 2, not {order!r}")

@@ -14,7 +14,7 @@ import numpy as np
 
 from minitensor.autograd import higher_order
 from minitensor.autograd.backward_pass import Arrived, Awaiting, InFlight, copied, propagate, waiting
-from minitensor.core.errors import leaf_relaid_by_hook
+from minitensor.core.errors import leaf_reshaped_by_hook
 from minitensor.core.history import Leaf, Node
 from minitensor.core.tensor import Tensor
 from minitensor.device.arrays import as_array, gpu_of
@@ -77,7 +77,7 @@ def commit(arrived: Arrived, boxes: Arrived, flight: InFlight) -> None:
     while arrived:
         node, g = arrived.popitem()
         if type(node) is not Leaf:
-            raise leaf_relaid_by_hook()
+            raise leaf_reshaped_by_hook()
         if node.saved is not None and _may_be_added_to(node, g):
             added.append((node, g))
         else:

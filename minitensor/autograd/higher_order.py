@@ -14,7 +14,7 @@ import numpy as np
 
 from minitensor.autograd.backward_pass import Awaiting, answer_of, holds_something, ready_for
 from minitensor.autograd.rules.on_tensors import summed_to
-from minitensor.core.errors import leaf_relaid_by_hook
+from minitensor.core.errors import leaf_reshaped_by_hook
 from minitensor.core.history import Leaf, Node, Operation, new_node
 from minitensor.core.storage import new_storage
 from minitensor.core.tensor import Tensor
@@ -60,9 +60,9 @@ def gradients(node: Node, g: Tensor) -> list[Tensor | None]:
     if op.backward is _mapped:
         there, back = node.saved
         return [linear(op.name, g, back, there)]
-    if op.onward is None:
+    if op.jvp is None:
         return list(op.on_tensors(node, g))
-    # What was saved is needed as long as these gradients live, also after a walk has freed the node's own.
+    # What was saved is needed as long as these gradients live, also after a backward pass has freed the node's own.
     pinned = _pinned(node)
     return [None if parent is None else _pulled(pinned, i, parent, g) for i, parent in enumerate(node.inputs)]
 
@@ -74,7 +74,7 @@ def _pulled(node: Node, i: int, parent: Node, g: Tensor) -> Tensor:
         return ready_for(parent, node.op.backward(node, array)[i])
 
     def push(array: np.ndarray) -> np.ndarray:
-        return node.op.onward(node, i, array)  # type: ignore[misc]
+        return node.op.jvp(node, i, array)  # type: ignore[misc]
 
     return linear(f"{node.op.name}_backward", g, pull, push)
 
@@ -87,7 +87,7 @@ def _pinned(node: Node) -> Node:
     return pinned
 
 
-# ---------- the walk ----------
+# ---------- the backward pass ----------
 
 
 def propagate(
@@ -118,7 +118,7 @@ def propagate(
                         so_far = on_their_way.get(parent)
                         on_their_way[parent] = passed if so_far is None else so_far + passed
                     if parent not in waits:
-                        raise leaf_relaid_by_hook()
+                        raise leaf_reshaped_by_hook()
                     waits[parent][0] -= 1
                     if waits[parent][0] == 0:
                         ready.append(parent)

@@ -59,7 +59,7 @@ class Part:
 
 def part_operation(name: str) -> Operation:
     """What reads one output of a layer called ``name`` from them all."""
-    return Operation(name, _part_backward, onward=_part_onward)
+    return Operation(name, _part_backward, jvp=_part_jvp)
 
 
 def _part_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
@@ -70,6 +70,6 @@ def _part_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
     return (whole,)
 
 
-def _part_onward(node: Node, _: int, u: np.ndarray) -> np.ndarray:
+def _part_jvp(node: Node, _: int, u: np.ndarray) -> np.ndarray:
     (part,) = node.saved
     return u[part.begin : part.end].reshape(node.shape)

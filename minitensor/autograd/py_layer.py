@@ -1,7 +1,7 @@
 """An operation of one's own: forward and backward written by hand, and safe as those of the table are.
 
 What holds for every operation holds for a layer: what it saved is checked against later writes, what it writes in place
-moves the history of the whole family on, a leaf is protected, backward may run again, and ``create_graph`` goes through
+moves the history of the whole group on, a leaf is protected, backward may run again, and ``create_graph`` goes through
 its backward when that is made of operations. What forward does is not recorded.
 """
 

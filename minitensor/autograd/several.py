@@ -1,4 +1,4 @@
-"""Backward from several tensors in one walk."""
+"""Backward from several tensors in one backward pass."""
 
 from __future__ import annotations
 

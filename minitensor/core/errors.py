@@ -34,7 +34,7 @@ def leaf_written(name: str, op: str, is_view: bool) -> ValueError:
 
 
 @telling("refused")
-def leaf_relaid(name: str, op: str) -> ValueError:
+def leaf_reshaped(name: str, op: str) -> ValueError:
     """Metadata-only ``op`` would change the shape of a leaf that wants a gradient, or of a view of one."""
     return ValueError(
         f"Leaf Var ({name}) that doesn't stop gradient can't use inplace strategy. Nothing was changed.\n"
@@ -81,8 +81,8 @@ def not_writeable(op: str, target: np.ndarray) -> RuntimeError:
 
 
 @telling("refused")
-def overlapping_family(op: str) -> RuntimeError:
-    """``op`` would write in a family whose founder overlaps itself, with a gradient to follow."""
+def overlapping_group(op: str) -> RuntimeError:
+    """``op`` would write in a group whose base overlaps itself, with a gradient to follow."""
     return RuntimeError(
         f"`{op}` would write into memory that a tensor with overlapping elements shares, and a gradient is wanted "
         f"for it: which element the gradient belongs to is not defined. Nothing was written.\n"
@@ -151,7 +151,7 @@ def shape_text(shape: tuple[int, ...]) -> str:
     return str(list(shape))
 
 
-def leaf_relaid_by_hook() -> RuntimeError:
+def leaf_reshaped_by_hook() -> RuntimeError:
     """A leaf was given another shape or dtype while its gradient was on its way."""
     return RuntimeError(
         "backward: a hook, or a layer's own backward, gave a leaf another shape or dtype while its gradient was on its "
@@ -163,7 +163,7 @@ def not_broadcastable(op: str, shapes: list[tuple[int, ...]]) -> ValueError:
     """The shapes of the operands do not fit."""
     given = " and ".join(shape_text(shape) for shape in shapes)
     return ValueError(
-        f"{op}: operands of shape {given} can not be broadcast together: counted from the last, "
+        f"{op}: operands of shape {given} cannot be broadcast together: counted from the last, "
         f"dimensions must be equal or one of them 1."
     )
 
@@ -253,9 +253,9 @@ def explain_other_in_place(op: str, error: Exception, arrays: tuple[np.ndarray, 
 
 @telling("refused")
 def result_does_not_fit(op: str, dtype: np.dtype) -> TypeError:
-    """An in-place operation on integers or bools has a result that they can not hold."""
+    """An in-place operation on integers or bools has a result that they cannot hold."""
     return TypeError(
-        f"`{op}` would give a result that a tensor of dtype {dtype.name} can not hold, and the dtype never changes in "
+        f"`{op}` would give a result that a tensor of dtype {dtype.name} cannot hold, and the dtype never changes in "
         f"place. Nothing was written. Use the normal operation, or convert first: `x.astype('float32')`."
     )
 

@@ -4,9 +4,9 @@ A :class:`Node` is one value that an operation computed and the way back to the 
 nodes, saved arrays and the storages of those, never tensors: so there are no reference cycles, and dropping the last
 tensor frees its whole history at once.
 
-Tensors that are views of one another form a family. Its :class:`History` says which node the family's memory holds
-now, and counts how often that has changed. A view whose own node is out of date reads its part of the family's
-current value; a write through a view makes the family's next value. ``detach()`` begins a new family.
+Tensors that are views of one another form a group. Its :class:`History` says which node the group's memory holds
+now, and counts how often that has changed. A view whose own node is out of date reads its part of the group's
+current value; a write through a view makes the group's next value. ``detach()`` begins a new group.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Operation:
     ``backward(node, g)`` returns one gradient array (or None) per entry of ``node.inputs``. It may return ``g``
     itself, or a view of it, and never writes into it. What else it returns is new, and not twice the same: others are
     added to it in place. ``on_tensors`` does the same with tensors, recorded. A linear
-    operation says instead how it goes onward: ``onward(node, i, u)`` is what it makes of ``u`` in place of input ``i``,
+    operation says instead how it goes jvp: ``jvp(node, i, u)`` is what it makes of ``u`` in place of input ``i``,
     with zeros for the other inputs.
 
     Where a small part of a large memory is read or written, passes over all of it are saved: backward may answer with a
@@ -37,7 +37,7 @@ class Operation:
     nobody else holds ``g``.
     """
 
-    __slots__ = ("name", "backward", "saved_names", "onward", "owned", "later", "_on_tensors")
+    __slots__ = ("name", "backward", "saved_names", "jvp", "owned", "later", "_on_tensors")
 
     #: Makes ``on_tensors`` when it is first asked for.
     later: Callable[[], Callable[[Node, Any], Any]]
@@ -47,13 +47,13 @@ class Operation:
         name: str,
         backward: Callable[[Node, np.ndarray], Any],
         saved_names: tuple[str, ...] = (),
-        onward: Callable[[Node, int, np.ndarray], np.ndarray] | None = None,
+        jvp: Callable[[Node, int, np.ndarray], np.ndarray] | None = None,
         owned: Callable[[Node, np.ndarray], Any] | None = None,
     ) -> None:
         self.name = name
         self.backward = backward
         self.saved_names = saved_names
-        self.onward = onward
+        self.jvp = jvp
         self.owned = owned
 
     @property
@@ -169,24 +169,24 @@ def move_boxes(old: Node, new: Node | None) -> None:
 
 
 class History:
-    """The state of one family of views.
+    """The state of one view group.
 
     Attributes:
-        founder: the array of the tensor the family began with. Gradients of the family's node have its shape.
-        node: the node of the value that the founder's memory holds now, or None.
-        epoch: how many recorded writes the family has seen.
+        base: the array of the tensor the group began with. Gradients of the group's node have its shape.
+        node: the node of the value that the base's memory holds now, or None.
+        version: how many recorded writes the group has seen.
         retaining: weak references to the members that retain their gradient; None while there are none.
     """
 
-    __slots__ = ("founder", "node", "epoch", "retaining")
+    __slots__ = ("base", "node", "version", "retaining")
 
-    def __init__(self, founder: Any) -> None:
-        self.founder = founder._array
-        self.node = node = founder._node
-        self.epoch = 0
+    def __init__(self, base: Any) -> None:
+        self.base = base._array
+        self.node = node = base._node
+        self.version = 0
         self.retaining: list[weakref.ref[Any]] | None = None
         if node is not None and node.hooks is not None:
-            self.note_retaining(founder)
+            self.note_retaining(base)
 
     def note_retaining(self, member: Any) -> None:
         """``member`` may retain its gradient: its box must follow when another member is written."""
@@ -197,8 +197,8 @@ class History:
             self.retaining = [*others, weakref.ref(member)]
 
 
-def family_of(x: Any) -> History:
-    """The family of tensor ``x``, which founds one if it has none."""
+def group_of(x: Any) -> History:
+    """The group of tensor ``x``, which founds one if it has none."""
     history = x._history
     if history is None:
         x._history = history = History(x)
@@ -207,56 +207,56 @@ def family_of(x: Any) -> History:
 
 
 def reading(history: History, array: np.ndarray, op: Operation) -> Node:
-    """A node for what ``array``, a view on the family's memory, shows of the value that the family has now."""
-    return new_node(op, (history.node,), (region_of(array, history.founder),), array.shape)
+    """A node for what ``array``, a view on the group's memory, shows of the value that the group has now."""
+    return new_node(op, (history.node,), (region_of(array, history.base),), array.shape)
 
 
 def current(x: Any) -> Node | None:
-    """The node of the value that tensor ``x`` shows now. Only needed when ``x`` has a family."""
+    """The node of the value that tensor ``x`` shows now. Only needed when ``x`` has a group."""
     history = x._history
-    if x._seen == history.epoch:
+    if x._seen == history.version:
         return x._node
     old = x._node
-    if history.node is None or x._array is history.founder:
+    if history.node is None or x._array is history.base:
         node = history.node
     else:
         node = reading(history, x._array, READ)
     if old is not None:
         move_boxes(old, node)
-    x._node, x._seen = node, history.epoch
+    x._node, x._seen = node, history.version
     return node
 
 
 def peek(x: Any) -> Node | None:
-    """The node of the value that ``x`` shows; for a view that is out of date, its family's. Nothing changes."""
+    """The node of the value that ``x`` shows; for a view that is out of date, its group's. Nothing changes."""
     history = x._history
-    return x._node if history is None or x._seen == history.epoch else history.node
+    return x._node if history is None or x._seen == history.version else history.node
 
 
 def wrote(x: Any, node: Node) -> None:
-    """Tensor ``x``, which has a family, was overwritten with the value of ``node``: the family moves on."""
+    """Tensor ``x``, which has a group, was overwritten with the value of ``node``: the group moves on."""
     history = x._history
-    if x._array is history.founder:
+    if x._array is history.base:
         history.node = node
     else:
-        region = region_of(x._array, history.founder)
+        region = region_of(x._array, history.base)
         place = node.code, node.instruction
-        history.node = new_node(WRITE, (history.node, node), (region,), history.founder.shape, place)
-    history.epoch += 1
+        history.node = new_node(WRITE, (history.node, node), (region,), history.base.shape, place)
+    history.version += 1
     if x._node is not None:
         move_boxes(x._node, node)
-    x._node, x._seen = node, history.epoch
+    x._node, x._seen = node, history.version
     if history.retaining is not None:
         follow_retaining(x)
 
 
 def follow_retaining(x: Any) -> None:
-    """The family of ``x`` was written through ``x``: the boxes of all its members move to their new values.
+    """The group of ``x`` was written through ``x``: the boxes of all its members move to their new values.
 
-    ``x`` itself now reads the family's memory, so that its gradient passes the new value of the founder.
+    ``x`` itself now reads the group's memory, so that its gradient passes the new value of the base.
     """
     history = x._history
-    if x._array is not history.founder:
+    if x._array is not history.base:
         node = reading(history, x._array, READ)
         move_boxes(x._node, node)
         x._node = node
@@ -279,37 +279,37 @@ def set_node(x: Any, node: Node) -> None:
 def become_leaf(x: Any, leaf: Leaf) -> None:
     """Tensor ``x``, which wants no gradient so far, becomes ``leaf``.
 
-    If it shows all the memory of its family, the family becomes that leaf; if a part, it leaves the family.
+    If it shows all the memory of its group, the group becomes that leaf; if a part, it leaves the group.
     """
     x._node = leaf
     history = x._history
     if history is None:
         return
-    if not covers(x._array, history.founder):
+    if not covers(x._array, history.base):
         x._history = None
         return
-    if same_layout(x._array, history.founder):
+    if same_layout(x._array, history.base):
         history.node = leaf
-    else:  # its shape or strides changed since it founded the family
-        history.node = new_node(READ, (leaf,), (region_of(history.founder, x._array),), history.founder.shape)
-    history.epoch += 1
-    x._seen = history.epoch
+    else:  # its shape or strides changed since it founded the group
+        history.node = new_node(READ, (leaf,), (region_of(history.base, x._array),), history.base.shape)
+    history.version += 1
+    x._seen = history.version
 
 
 def is_protected(x: Any) -> bool:
     """Whether ``x`` is a leaf that wants a gradient, or a view of one."""
     history = x._history
-    if type(x._node) is Leaf and (history is None or x._seen == history.epoch):
+    if type(x._node) is Leaf and (history is None or x._seen == history.version):
         return True
     if history is None:
         return False
     node = history.node
-    while node is not None and (node.op is RELAID or node.op is READ):
+    while node is not None and (node.op is RESHAPED or node.op is READ):
         node = node.inputs[0]
     return type(node) is Leaf
 
 
-# ---------- the three operations that families are made of ----------
+# ---------- the three operations that groups are made of ----------
 
 
 def _read_backward(node: Node, g: np.ndarray) -> tuple[Part]:
@@ -331,22 +331,22 @@ def _write_owned(node: Node, g: np.ndarray) -> tuple[np.ndarray | None, np.ndarr
     return (g if node.inputs[0] is not None else None), part
 
 
-def _relaid_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
+def _reshaped_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
     (back,) = node.saved
     return (back(g),)
 
 
-def _read_onward(node: Node, _: int, u: np.ndarray) -> np.ndarray:
+def _read_jvp(node: Node, _: int, u: np.ndarray) -> np.ndarray:
     (region,) = node.saved
     return region.show(u)
 
 
-def _write_onward(node: Node, i: int, u: np.ndarray) -> np.ndarray:
+def _write_jvp(node: Node, i: int, u: np.ndarray) -> np.ndarray:
     (region,) = node.saved
     return region.split(u)[1] if i == 0 else region.spread(repeated(u, region.view.shape))
 
 
-def _relaid_onward(node: Node, _: int, u: np.ndarray) -> np.ndarray:
+def _reshaped_jvp(node: Node, _: int, u: np.ndarray) -> np.ndarray:
     (back,) = node.saved
     old = np.zeros((u.size,), u.dtype, like=u)
     old[like(back(np.arange(u.size).reshape(node.shape)).ravel(), u)] = u.ravel()
@@ -358,15 +358,15 @@ def repeated(u: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     return np.broadcast_to(u.reshape(u.shape[max(u.ndim - len(shape), 0) :]), shape)
 
 
-#: A view's part of the family's current value.
-READ = Operation("read", _read_backward, onward=_read_onward)
-#: The family's value after a write through a view that covers part of it.
-WRITE = Operation("write", _write_backward, onward=_write_onward, owned=_write_owned)
+#: A view's part of the group's current value.
+READ = Operation("read", _read_backward, jvp=_read_jvp)
+#: The group's value after a write through a view that covers part of it.
+WRITE = Operation("write", _write_backward, jvp=_write_jvp, owned=_write_owned)
 #: What a leaf was before its shape was changed under ``no_grad``; inputs: the leaf it is now.
-RELAID = Operation("relaid", _relaid_backward, onward=_relaid_onward)
+RESHAPED = Operation("reshaped", _reshaped_backward, jvp=_reshaped_jvp)
 
 
-def relay_leaf(x: Any, array: np.ndarray, back: Callable[[np.ndarray], np.ndarray]) -> None:
+def reshape_leaf(x: Any, array: np.ndarray, back: Callable[[np.ndarray], np.ndarray]) -> None:
     """Give leaf ``x`` the shape and strides of ``array`` and let it stay a leaf.
 
     What was computed from the old leaf still sends gradients in the old shape; ``back`` gives them the new one.
@@ -378,5 +378,5 @@ def relay_leaf(x: Any, array: np.ndarray, back: Callable[[np.ndarray], np.ndarra
         new.saved = type(gradient)._made(back(gradient._array).copy())
     new.hooks, old.hooks = old.hooks, None
     old.__class__ = Node
-    old.op, old.inputs, old.saved = RELAID, (new,), (back,)
+    old.op, old.inputs, old.saved = RESHAPED, (new,), (back,)
     x._node, x._array = new, array

@@ -1,7 +1,7 @@
-"""Regions: which cells of a family's memory a view covers.
+"""Regions: which cells of a group's memory a view covers.
 
 Everything is told in memory, not in indices: a region is an offset, a shape and strides inside the stretch of memory
-(the extent) that the founder of the family spans. So views of views need no composing, and a founder whose shape or
+(the extent) that the base of the group spans. So views of views need no composing, and a base whose shape or
 strides changed later is no special case.
 """
 
@@ -30,26 +30,26 @@ class Layout(NamedTuple):
 
 
 class Region(NamedTuple):
-    """The cells that a view covers, inside the ``extent`` (elements) that the founder of its family spans.
+    """The cells that a view covers, inside the ``extent`` (elements) that the base of its group spans.
 
-    ``dense``: the founder shows its extent in the usual order, without gaps, and the view shows some cells, none of
-    them twice. So a gradient for the founder in the usual order has the view's cells at the view's places.
+    ``dense``: the base shows its extent in the usual order, without gaps, and the view shows some cells, none of
+    them twice. So a gradient for the base in the usual order has the view's cells at the view's places.
     """
 
     extent: int
-    founder: Layout
+    base: Layout
     view: Layout
     overlaps_itself: bool
     dense: bool
 
     def within(self, g: np.ndarray) -> np.ndarray | None:
-        """The view's cells of ``g``, a gradient for the founder, in the memory of ``g``; None where it can not be."""
+        """The view's cells of ``g``, a gradient for the base, in the memory of ``g``; None where it cannot be."""
         return self.view.of(g.reshape(-1)) if self.dense and g.flags.c_contiguous else None
 
     def spread(self, g: np.ndarray) -> np.ndarray:
-        """The gradient for the founder of a gradient ``g`` for the view: zero where the view does not look."""
+        """The gradient for the base of a gradient ``g`` for the view: zero where the view does not look."""
         if self.dense:
-            total = np.zeros(self.founder.shape, g.dtype, like=g)
+            total = np.zeros(self.base.shape, g.dtype, like=g)
             self.view.of(total.reshape(-1))[...] = g
             return total
         cells = np.zeros((self.extent,), g.dtype, like=g)
@@ -57,28 +57,28 @@ class Region(NamedTuple):
             add_at(cells, like(self.view.of(np.arange(self.extent)), g), g)
         elif g.size:
             self.view.of(cells)[...] = g
-        return self.founder.of(cells)
+        return self.base.of(cells)
 
     def show(self, u: np.ndarray) -> np.ndarray:
-        """What the view shows of the founder's elements ``u``."""
+        """What the view shows of the base's elements ``u``."""
         cells = np.zeros((self.extent,), u.dtype, like=u)
-        self.founder.of(cells)[...] = u
+        self.base.of(cells)[...] = u
         return self.view.of(cells).copy()
 
     def split(self, g: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """A gradient ``g`` for the founder, split into the view's part and the rest (zero at the view's cells)."""
+        """A gradient ``g`` for the base, split into the view's part and the rest (zero at the view's cells)."""
         if self.dense:
             rest = g.copy()
             return self.take(rest), rest  # type: ignore[return-value]
         cells = np.zeros((self.extent,), g.dtype, like=g)
-        self.founder.of(cells)[...] = g
+        self.base.of(cells)[...] = g
         part = self.view.of(cells)
         taken = part.copy()
         part[...] = 0
-        return taken, self.founder.of(cells)
+        return taken, self.base.of(cells)
 
     def take(self, g: np.ndarray) -> np.ndarray | None:
-        """Take the view's part out of ``g`` itself, which is zero there afterwards; None where it can not be."""
+        """Take the view's part out of ``g`` itself, which is zero there afterwards; None where it cannot be."""
         part = self.within(g)
         if part is None:
             return None
@@ -91,7 +91,7 @@ class Part:
     """A gradient for the whole of a memory that is zero but for one part: told as the gradient ``g`` for that part.
 
     So that reading a row of a large matrix does not take a matrix of zeros on the way back. ``within(total)`` is the
-    part of ``total``, a gradient for the whole, in the memory of ``total`` (None where it can not be), and
+    part of ``total``, a gradient for the whole, in the memory of ``total`` (None where it cannot be), and
     ``spread(g)`` the gradient for the whole.
     """
 
@@ -114,7 +114,7 @@ class Part:
         return self.spread(host_array(self.g))
 
     def add_to(self, total: np.ndarray) -> bool:
-        """Add it to ``total``, a gradient for the whole, in place; False where that can not be."""
+        """Add it to ``total``, a gradient for the whole, in place; False where that cannot be."""
         cells = self.within(total)
         if cells is None:
             return False
@@ -122,15 +122,15 @@ class Part:
         return True
 
 
-def region_of(view: np.ndarray, founder: np.ndarray) -> Region:
-    """Where ``view`` lies in the memory of ``founder``; both are arrays on one storage."""
-    size = founder.itemsize
-    first, start = address(founder), address(view)
-    dense = founder.flags.c_contiguous
-    base, extent = (first, founder.size) if dense else span(founder)
+def region_of(view: np.ndarray, base: np.ndarray) -> Region:
+    """Where ``view`` lies in the memory of ``base``; both are arrays on one storage."""
+    size = base.itemsize
+    first, start = address(base), address(view)
+    dense = base.flags.c_contiguous
+    begins, extent = (first, base.size) if dense else span(base)
     overlaps = overlaps_itself(view)
-    whole = Layout((first - base) // size, founder.shape, tuple([s // size for s in founder.strides]))
-    part = Layout((start - base) // size, view.shape, tuple([s // size for s in view.strides]))
+    whole = Layout((first - begins) // size, base.shape, tuple([s // size for s in base.strides]))
+    part = Layout((start - begins) // size, view.shape, tuple([s // size for s in view.strides]))
     return Region(extent, whole, part, overlaps, dense and not overlaps and view.size > 0)
 
 
@@ -157,11 +157,11 @@ def same_layout(a: np.ndarray, b: np.ndarray) -> bool:
     return a is b or (a.shape == b.shape and a.strides == b.strides and address(a) == address(b))
 
 
-def covers(view: np.ndarray, founder: np.ndarray) -> bool:
-    """Whether ``view`` shows every cell of ``founder``, each once, though perhaps in another order."""
-    if same_layout(view, founder):
+def covers(view: np.ndarray, base: np.ndarray) -> bool:
+    """Whether ``view`` shows every cell of ``base``, each once, though perhaps in another order."""
+    if same_layout(view, base):
         return True
-    return view.size == founder.size == span(founder)[1] and span(view) == span(founder) and not overlaps_itself(view)
+    return view.size == base.size == span(base)[1] and span(view) == span(base) and not overlaps_itself(view)
 
 
 #: What is lent to be read, by the ids of the arrays that own it, and how often: a GPU has no arrays that are read-only.

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.core.history import GradientBox, Leaf, Node, become_leaf, current, family_of, new_leaf
+from minitensor.core.history import GradientBox, Leaf, Node, become_leaf, current, group_of, new_leaf
 from minitensor.core.printing import format_tensor
 from minitensor.core.regions import address
 from minitensor.core.storage import Storage, new_storage
@@ -30,7 +30,7 @@ class Extra:
     Attributes:
         name: a name that was asked for.
         box: retains the gradient of a non-leaf.
-        paused: the leaf that a tensor was before its ``stop_gradient`` was set to True, its family, and its array.
+        paused: the leaf that a tensor was before its ``stop_gradient`` was set to True, its group, and its array.
     """
 
     __slots__ = ("name", "box", "paused")
@@ -90,7 +90,7 @@ class Tensor:
 
     @classmethod
     def _alias(cls, array: np.ndarray, storage: Storage) -> Tensor:
-        """A tensor without history on an old storage: the first of a new family."""
+        """A tensor without history on an old storage: the first of a new group."""
         tensor = cls.__new__(cls)
         tensor._array = array
         tensor._storage = storage
@@ -184,7 +184,7 @@ class Tensor:
         if stop:
             if type(node) is Leaf:
                 self._extras().paused = node, self._history, self._array
-            # The tensor leaves its family: what was recorded stays with the others.
+            # The tensor leaves its group: what was recorded stays with the others.
             self._node = self._history = None
         elif node is None and not self._resumed():
             if self._array.dtype not in FLOATS:
@@ -201,7 +201,7 @@ class Tensor:
             return False
         self._node, self._history = leaf, history
         if history is not None:
-            self._seen = history.epoch
+            self._seen = history.version
         return True
 
     @property
@@ -296,14 +296,14 @@ class Tensor:
         return handle
 
     def detach(self) -> Tensor:
-        """A tensor on the same storage that wants no gradient and begins a family of its own."""
+        """A tensor on the same storage that wants no gradient and begins a group of its own."""
         alias = Tensor._alias(self._array, self._storage)
         if watch.listener is not None:
             watch.listener("view", alias, "detach", (self,))
         return alias
 
     def detach_(self) -> Tensor:
-        """Leave the family and the history; the same tensor, which now wants no gradient."""
+        """Leave the group and the history; the same tensor, which now wants no gradient."""
         self.stop_gradient = True
         return self
 
@@ -338,7 +338,7 @@ class Tensor:
 
     def __iter__(self) -> Any:
         if self._array.ndim == 0:
-            raise TypeError("a tensor without dimensions can not be iterated over; its shape is []")
+            raise TypeError("a tensor without dimensions cannot be iterated over; its shape is []")
         return (self[i] for i in range(len(self)))  # type: ignore[index]
 
     def __bool__(self) -> bool:
@@ -385,8 +385,8 @@ class Tensor:
         return host_array(self._array).astype(self._array.dtype if dtype is None else dtype, copy=True)
 
     def __copy__(self) -> Tensor:
-        """Another tensor with the same storage, family and value: what a full view gives."""
-        family_of(self)
+        """Another tensor with the same storage, group and value: what a full view gives."""
+        group_of(self)
         other = Tensor._alias(self._array, self._storage)
         other._node, other._history = self._current(), self._history
         other._seen = self._seen

@@ -38,7 +38,7 @@ def to_tensor(data: Any, dtype: Any = None, place: Any = None, stop_gradient: bo
 
     Raises:
         ValueError: for ragged lists.
-        TypeError: for objects that are no numbers, and for dtypes a tensor can not have.
+        TypeError: for objects that are no numbers, and for dtypes a tensor cannot have.
     """
     array = _array_of(data, None if dtype is None else dtype_of(dtype).numpy)
     gpu = current.gpu if place is None else device_named("to_tensor", place)
@@ -79,7 +79,7 @@ def _array_of(data: Any, dtype: np.dtype | None) -> np.ndarray:
             dtype = BY_NUMPY[array.dtype].numpy
     elif array.dtype.kind not in "biuf":
         raise TypeError(
-            f"to_tensor: data of type {type(data).__name__} and dtype {array.dtype} can not become {dtype.name}"
+            f"to_tensor: data of type {type(data).__name__} and dtype {array.dtype} cannot become {dtype.name}"
         )
     return stored_array("to_tensor", array, dtype)
 

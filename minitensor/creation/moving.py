@@ -26,11 +26,11 @@ def _moved_backward(node: Node, g: Any) -> tuple[Any]:
     return (placed_on(source, g),)
 
 
-def _moved_onward(node: Node, _: int, u: Any) -> Any:
+def _moved_jvp(node: Node, _: int, u: Any) -> Any:
     return placed_on(node.saved[1], u)
 
 
-CPU, CUDA = (Operation(name, _moved_backward, onward=_moved_onward) for name in ("cpu", "cuda"))
+CPU, CUDA = (Operation(name, _moved_backward, jvp=_moved_jvp) for name in ("cpu", "cuda"))
 
 
 def moved(x: Tensor, gpu: Any) -> Tensor:

@@ -244,7 +244,7 @@ class CachingAllocator:
 
     @property
     def stuck(self) -> int:
-        """Bytes of the cache that :meth:`empty_cache` can not give back: their segments have blocks in use."""
+        """Bytes of the cache that :meth:`empty_cache` cannot give back: their segments have blocks in use."""
         return sum(size for size, _, segment in self._free_from.values() if size != segment.size)
 
     @property

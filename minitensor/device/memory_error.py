@@ -17,7 +17,7 @@ def bytes_text(nbytes: int) -> str:
 
 
 class OutOfMemoryError(RuntimeError):
-    """A device can not give the memory that was asked for. Every tensor is as it was.
+    """A device cannot give the memory that was asked for. Every tensor is as it was.
 
     Attributes (all in bytes, as they were when the request failed, after cached segments had been released):
         tried: what the device was asked for: the segment for the request.

@@ -39,7 +39,7 @@ _NUMBERS = (bool, int, float, np.generic)
 
 
 class Flags:
-    """How an array lies in memory. An array on a device can not be made read-only."""
+    """How an array lies in memory. An array on a device cannot be made read-only."""
 
     __slots__ = ("_host",)
 

@@ -93,7 +93,7 @@ def dump_snapshot(
 
 
 def write_for_viewer(path: str | os.PathLike[str], content: dict[str, Any]) -> None:
-    """Write what :func:`torch_snapshot` returned. Nothing is written if that can not be done."""
+    """Write what :func:`torch_snapshot` returned. Nothing is written if that cannot be done."""
     # Protocol 4 is the newest that the viewer reads, and not the default of every Python.
     data = pickle.dumps(content, protocol=4)
     with open(path, "wb") as file:

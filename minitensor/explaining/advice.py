@@ -40,7 +40,9 @@ class Facts:
     def size_of_result(self) -> int:
         """Bytes of what the normal operation would make."""
         row = row_of(self.op)
-        return self.elements if row is not None and row.steps else self.size  # a truth value takes one byte
+        return (
+            self.elements if row is not None and row.not_differentiable else self.size
+        )  # a truth value takes one byte
 
     @property
     def size_of_marks(self) -> int:
@@ -143,9 +145,9 @@ def for_refusal(reason: str, facts: Facts) -> str:
     if reason == "needs_own_input":
         kept = count(facts.size_of_marks if facts.needs.marks else facts.size)
         return f'The policy "2.6" would keep {kept} first' + (f"; or use {normal}." if normal else ".")
-    if reason in ("overlapping_target", "overlapping_family", "read_only_target"):
+    if reason in ("overlapping_target", "overlapping_group", "read_only_target"):
         return f"Write into a `clone()`, which takes {count(facts.size)}."
-    if reason == "leaf_relaid":
+    if reason == "leaf_reshaped":
         return f"`{facts.op[:-1]}` gives a view, which takes no memory."
     twin = normal_twin(facts.op)  # its result may have another shape or dtype: nothing is said of its size
     return f"Use `{twin}`." if twin else ""

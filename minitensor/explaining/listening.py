@@ -102,7 +102,7 @@ class Listener:
         elif kind == "free":
             self._sharing.gone(*arguments)
         elif kind == "meta":
-            self._relaid(Site.of(frame), *arguments)
+            self._reshaped(Site.of(frame), *arguments)
         elif kind == "refused":
             self._refused(Site.of(frame), frames_of(frame), *arguments)
         elif kind == "stale":
@@ -203,7 +203,7 @@ class Listener:
         name = self._sharing.name_of(x)
         return f"`{name}`" if name else f"the tensor of shape {list(x._array.shape)}"
 
-    def _relaid(self, site: Site, x: Tensor, op: str, inputs: tuple[Any, ...]) -> None:
+    def _reshaped(self, site: Site, x: Tensor, op: str, inputs: tuple[Any, ...]) -> None:
         version = x._storage.version
         self._row(
             site,

@@ -79,11 +79,11 @@ class Sharing:
         met = self._known(x)
         if met is not None and met.base:
             return met.base
-        founder = None if x._history is None else x._history.founder
-        if founder is not None and founder.size != x._array.size:
-            return f"view of a tensor of shape {list(founder.shape)}"
+        base = None if x._history is None else x._history.base
+        if base is not None and base.size != x._array.size:
+            return f"view of a tensor of shape {list(base.shape)}"
         size = x._storage.buffer.size
-        return f"part of a storage of {size} elements" if founder is None and size != x._array.size else ""
+        return f"part of a storage of {size} elements" if base is None and size != x._array.size else ""
 
     def others(self, x: Tensor) -> Iterator[Tensor]:
         """The living tensors that share bytes with ``x`` and not its history."""

@@ -50,7 +50,7 @@ def spread_index(index: Array, shape: tuple[int, ...], axis: int, broadcast: boo
             index = np.broadcast_to(index, covered)
         except ValueError:
             raise ValueError(
-                f"an index of shape {list(index.shape)} can not be spread to {list(covered)}: but for axis {axis} its "
+                f"an index of shape {list(index.shape)} cannot be spread to {list(covered)}: but for axis {axis} its "
                 f"lengths are 1 or those of the tensor"
             ) from None
     elif any(have > most for have, most in zip(index.shape, covered, strict=True)):
@@ -85,7 +85,7 @@ def lined_up(values: Array, wanted: tuple[int, ...], broadcast: bool) -> Array:
         return np.broadcast_to(values, wanted)
     except ValueError:
         raise ValueError(
-            f"values of shape {list(values.shape)} can not be spread to the index of shape {list(wanted)}"
+            f"values of shape {list(values.shape)} cannot be spread to the index of shape {list(wanted)}"
         ) from None
 
 

@@ -32,7 +32,7 @@ def over(mask: Array, shape: tuple[int, ...]) -> Array:
         return np.broadcast_to(mask, shape)
     except ValueError:
         raise ValueError(
-            f"a mask of shape {list(mask.shape)} can not be spread over a tensor of shape {list(shape)}"
+            f"a mask of shape {list(mask.shape)} cannot be spread over a tensor of shape {list(shape)}"
         ) from None
 
 

@@ -44,7 +44,7 @@ def stored(op: str, value: int | float, dtype: np.dtype) -> Array:
             value = int(value)
         return np.asarray(value, dtype)
     except (OverflowError, ValueError):
-        raise ValueError(f"{op}: {value} can not be stored in a tensor of dtype {dtype.name}") from None
+        raise ValueError(f"{op}: {value} cannot be stored in a tensor of dtype {dtype.name}") from None
 
 
 def stored_array(op: str, array: Array, dtype: np.dtype) -> Array:
@@ -59,7 +59,7 @@ def stored_array(op: str, array: Array, dtype: np.dtype) -> Array:
         # Written so that nan fails it.
         if not (bounds.min <= lowest and highest <= bounds.max):
             worst = lowest if not lowest >= bounds.min else highest
-            raise ValueError(f"{op}: {worst} can not be stored in a tensor of dtype {dtype.name}")
+            raise ValueError(f"{op}: {worst} cannot be stored in a tensor of dtype {dtype.name}")
     # By identity: operations compare dtype objects, and an unpickled array brings one of its own.
     return array if array.dtype is dtype else array.astype(dtype)
 

@@ -158,7 +158,7 @@ def _probability_fits(name: str, p: Any, out: Array) -> None:
         np.broadcast_to(p, out.shape)
     except ValueError:
         raise ValueError(
-            f"{name} of shape {list(np.shape(p))} can not be spread over a tensor of shape {list(out.shape)}"
+            f"{name} of shape {list(np.shape(p))} cannot be spread over a tensor of shape {list(out.shape)}"
         ) from None
 
 

@@ -69,7 +69,7 @@ def dump_snapshot(path: str | os.PathLike[str], device: Any = None) -> None:
 
     Raises:
         ValueError: there is no such device.
-        OSError: the file can not be written.
+        OSError: the file cannot be written.
     """
     name = name_of("dump_snapshot", device)
     recording = running()
@@ -190,7 +190,7 @@ class _Living:
 
     def _tensor(self, x: Tensor) -> dict[str, Any]:
         array, node, history = x._array, peek(x), x._history
-        shows_all = history is None or x._seen == history.epoch or array is history.founder
+        shows_all = history is None or x._seen == history.version or array is history.base
         return {
             "names": self.names_of(x),
             "shape": list(array.shape),

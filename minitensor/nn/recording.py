@@ -22,7 +22,7 @@ from minitensor.device.arrays import gpu_of
 from minitensor.dtypes import FLOATS
 from minitensor.events import watch
 from minitensor.modes import modes
-from minitensor.operations.operands import meet
+from minitensor.operations.operands import promote
 from minitensor.saving.saved import FREED, recovered, remember
 
 #: ``gradients(node, g, *saved)``: one gradient, or None, for each input; ``saved`` are arrays, or tensors.
@@ -141,7 +141,7 @@ def floats_of(op: str, **given: Tensor | None) -> tuple[Tensor | None, ...]:
     there = [x for x in given.values() if x is not None]
     if any(gpu_of(x._array) is not gpu_of(first) for x in there):
         raise devices_differ(op, tuple(x._array for x in there))
-    turns = iter(meet(*there))
+    turns = iter(promote(*there))
     return tuple(None if x is None else next(turns) for x in given.values())
 
 

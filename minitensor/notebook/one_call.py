@@ -124,7 +124,7 @@ def copies_held(name: str, others_want: bool = False) -> Fraction | None:
         others_want: whether the other floating operands want a gradient, too.
 
     Returns:
-        None where such a tensor is refused, or can not be: integers have no gradient.
+        None where such a tensor is refused, or cannot be: integers have no gradient.
     """
     given = arguments(name)
     if others_want:

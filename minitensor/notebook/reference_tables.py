@@ -183,7 +183,7 @@ def _when(name: str) -> str:
 
 
 def amount(copies: Fraction | None) -> str:
-    """``1``, ``1/32``, or ``–`` for what can not be."""
+    """``1``, ``1/32``, or ``–`` for what cannot be."""
     return "–" if copies is None else str(copies)
 
 

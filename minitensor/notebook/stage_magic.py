@@ -1,7 +1,7 @@
 """The cell magic ``%%stage``.
 
 * The cell means what it means without the magic: names, output, errors, the value of its last expression.
-* A cell that can not be traced runs all the same, and one line under it says why it is not traced.
+* A cell that cannot be traced runs all the same, and one line under it says why it is not traced.
 * With ``--compare`` the cell holds several variants (see ``stage_compare``) and leaves nothing behind.
 """
 

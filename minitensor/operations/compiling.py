@@ -104,7 +104,7 @@ ENGINE: dict[str, Any] = {
         for name in (
             "as_operands",
             "as_operands_in_place",
-            "meet",
+            "promote",
             "into",
             "as_float",
             "check_target",

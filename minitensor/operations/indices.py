@@ -96,7 +96,7 @@ def as_rows(op: str, x: Any, indices: Any) -> tuple[Tensor, int]:
     shape = x._array.shape if isinstance(x, Tensor) else np.shape(x)
     if len(indices) == 1 and isinstance(indices[0], Tensor) and indices[0]._array.dtype.kind == "i":
         if not shape:
-            raise IndexError(f"{op}: a tensor without dimensions can not be indexed")
+            raise IndexError(f"{op}: a tensor without dimensions cannot be indexed")
         return indices[0], 1
     arrays: list[np.ndarray] = []
     for index in indices:

@@ -23,7 +23,7 @@ def names_in(space: str) -> list[str]:
     return [
         name
         for row in ROWS.values()
-        if space in row.spaces
+        if space in row.namespaces
         for each in (row.name, *row.aliases)
         for name in (each, each + "_")
         if name in FUNCTIONS

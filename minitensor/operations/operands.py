@@ -12,7 +12,7 @@ from minitensor.core.errors import (
     leaf_written,
     not_a_tensor,
     on_several_devices,
-    overlapping_family,
+    overlapping_group,
     overlapping_target,
     result_does_not_fit,
 )
@@ -158,11 +158,11 @@ def _cast_backward(node: Any, g: np.ndarray) -> tuple[np.ndarray]:
     return (g.astype(source),)
 
 
-def _cast_onward(node: Any, _: int, u: np.ndarray) -> np.ndarray:
+def _cast_jvp(node: Any, _: int, u: np.ndarray) -> np.ndarray:
     return u  # whoever asked takes it in the dtype of the gradient
 
 
-CAST = Operation("cast", _cast_backward, onward=_cast_onward)
+CAST = Operation("cast", _cast_backward, jvp=_cast_jvp)
 
 
 def cast(x: Tensor, dtype: np.dtype) -> Tensor:
@@ -175,7 +175,7 @@ def cast(x: Tensor, dtype: np.dtype) -> Tensor:
     return out
 
 
-def meet(*operands: Tensor) -> tuple[Tensor, ...]:
+def promote(*operands: Tensor) -> tuple[Tensor, ...]:
     """The operands in the dtype in which they meet."""
     dtype = operands[0]._array.dtype
     for other in operands[1:]:
@@ -219,13 +219,13 @@ def check_on_device(op: str, a: Any, arrays: tuple[Any, ...]) -> None:
 
 
 def check_target(x: Tensor, op: str) -> None:
-    """A recorded in-place operation is about to write ``x``, which is a leaf or has a family.
+    """A recorded in-place operation is about to write ``x``, which is a leaf or has a group.
 
     Raises:
         ValueError: when it is a leaf that wants a gradient, or a view of one.
-        RuntimeError: when its family began with a tensor whose elements share memory.
+        RuntimeError: when its group began with a tensor whose elements share memory.
     """
     if is_protected(x):
         raise leaf_written(x.name, op, is_view=type(x._node) is not Leaf)
-    if x._history is not None and overlaps_itself(x._history.founder):
-        raise overlapping_family(op)
+    if x._history is not None and overlaps_itself(x._history.base):
+        raise overlapping_group(op)

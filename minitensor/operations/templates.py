@@ -21,7 +21,7 @@ def {name}({parameters}):
     if {not_tensors}:
         {xs} = as_operands({name!r}, {xs})
 {arrays}
-{meet}
+{promoted}
 {prepare}
     try:
         r = {computed}
@@ -76,7 +76,7 @@ def {name}({parameters}):
     if {not_tensors}:
         {xs} = as_operands_in_place({name!r}, {position}, {xs})
 {arrays}
-{meet}
+{promoted}
 {prepare}
     if type({a}) is not ndarray:
         check_on_device({name!r}, {a}, ({as_},))
@@ -212,7 +212,7 @@ class _Text:
             "name": self.name,
             "doc": row.doc + (f" In place: {self.x} is overwritten and returned." if self.in_place else ""),
             "parameters": parameters,
-            "first": _lines(4, [row.first.replace("{_}", "_" if self.in_place else "")]),
+            "first": _lines(4, [row.prologue.replace("{_}", "_" if self.in_place else "")]),
             "not_tensors": " or ".join(f"type({x}) is not Tensor" for x in self.xs),
             "xs": ", ".join(self.xs) + ("," if len(self.xs) == 1 else ""),
             "x": self.x,
@@ -263,8 +263,8 @@ def normal_source(row: Row) -> str:
     """The text of the normal operation."""
     text = _Text(row, in_place=False)
     pieces = text.common()
-    meeting = ", ".join(row.meet)
-    pieces["meet"] = _meet(text, f"{meeting} = meet({meeting})")
+    meeting = ", ".join(row.promote)
+    pieces["promoted"] = _promote(text, f"{meeting} = promote({meeting})")
     pieces["computed"] = f"forward({pieces['call']})"
     if row.name in BY_ELEMENT:
         # One test is all that a program pays which has no big tensor; the operands tell where there is one.
@@ -299,13 +299,13 @@ def in_place_source(row: Row) -> str:
     name, target, a = text.name, text.x, text.a
     pieces = text.common()
     others = [x for x in row.operands if x != target]
-    meet = [
+    promoted = [
         f"if {text.array[y]}.dtype is not {a}.dtype:\n    {y} = into({name!r}, {target}, {y})\n"
         f"    {text.array[y]} = {y}._array"
         for y in others
-        if y in row.meet
+        if y in row.promote
     ]
-    pieces["meet"] = _lines(4, meet)
+    pieces["promoted"] = _lines(4, promoted)
     keeps_own = target in text.saves
     pieces["own"] = f", kept_{target}" if keeps_own else ""
     pieces["before"] = f"before_write(storage, {a}{pieces['own']})"
@@ -434,9 +434,9 @@ def backward_name(row: Row, in_place: bool, on_tensors: bool) -> str:
     return f"{row.name}{'_' if own else ''}_backward{'_on_tensors' if on_tensors else ''}"
 
 
-def _meet(text: _Text, statement: str) -> str:
+def _promote(text: _Text, statement: str) -> str:
     """Bring the operands that must share a dtype to one."""
-    meeting = text.row.meet
+    meeting = text.row.promote
     if len(meeting) < 2:
         return ""
     first, *rest = (text.array[x] for x in meeting)

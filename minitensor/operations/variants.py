@@ -50,7 +50,7 @@ def in_dtype(op: str, x: Any, dtype: Any) -> Any:
     if op.endswith("_"):
         if isinstance(x, Tensor) and x.dtype != wanted:
             raise TypeError(
-                f"`{op}` can not give a result of dtype {wanted.name}: x has dtype {x.dtype.name}, and the dtype never "
+                f"`{op}` cannot give a result of dtype {wanted.name}: x has dtype {x.dtype.name}, and the dtype never "
                 f"changes in place. Nothing was written. Use the normal operation `{op[:-1]}`."
             )
         return x

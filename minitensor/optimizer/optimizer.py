@@ -87,7 +87,7 @@ class Optimizer:
     # ---------- a step ----------
 
     def step(self) -> None:
-        """Update every parameter that has a gradient: one counted write each. Nothing is written when one can not be.
+        """Update every parameter that has a gradient: one counted write each. Nothing is written when one cannot be.
 
         Raises:
             RuntimeError: for a parameter whose elements share memory, or whose memory is read-only.

@@ -236,7 +236,7 @@ def before_write_of_part(
 
 
 def index_written(array: np.ndarray, part: Callable[[], tuple[np.ndarray, Any]]) -> Any:
-    """The advanced index of what an operation wrote of ``array``; None where it can not be told as one."""
+    """The advanced index of what an operation wrote of ``array``; None where it cannot be told as one."""
     shown, index = part()
     return index if shown is array else None
 

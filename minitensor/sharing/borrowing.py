@@ -7,7 +7,7 @@ byte is copied then. Everything else (``to_tensor``, ``x.numpy()``, ``np.asarray
 * Memory that is borrowed is not counted: another has allocated it, and it is there with or without us. It lives as
   long as a tensor looks at it.
 * A stretch of memory is one storage. Shared once more, in whole or in part, it gives one more tensor on that storage,
-  so that the version tells of every write that the engine makes. Where this can not be, sharing is refused.
+  so that the version tells of every write that the engine makes. Where this cannot be, sharing is refused.
 * What may not be written outside may not be written here, and the other way round.
 * What the outside writes the engine does not see: see :mod:`minitensor.sharing.foreign_writes`.
 """
@@ -140,7 +140,7 @@ def from_numpy(array: np.ndarray) -> Tensor:
 
     The tensor is on the host and wants no gradient. Its shape, strides and dtype are those of the array, which may be a
     view of any kind; ``np.memmap`` and ``np.matrix`` are taken as the arrays that they are. What is read-only, and what
-    has elements that share memory, gives a tensor that can not be written. The bytes are not counted: they are numpy's.
+    has elements that share memory, gives a tensor that cannot be written. The bytes are not counted: they are numpy's.
 
     Raises:
         TypeError: for what is no array, means more than its numbers (as masked arrays do), or has a dtype or byte order
@@ -171,7 +171,7 @@ def plain(op: str, array: Any) -> np.ndarray:
         )
     if array.dtype not in BY_NUMPY:
         raise TypeError(
-            f"{op}: dtype {array.dtype} can not be shared; a tensor holds one of {', '.join(DTYPES)}. Convert a copy, "
+            f"{op}: dtype {array.dtype} cannot be shared; a tensor holds one of {', '.join(DTYPES)}. Convert a copy, "
             f"as in to_tensor(array.astype('float32'))"
         )
     size = array.itemsize

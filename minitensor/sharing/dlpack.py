@@ -19,7 +19,7 @@ from minitensor.sharing.borrowing import borrowed, entry_of, lent, plain
 #: Device types of the protocol.
 CPU, CUDA = 1, 2
 
-#: numpy 2.0 speaks the first form of the protocol only, which can not tell that memory is read-only.
+#: numpy 2.0 speaks the first form of the protocol only, which cannot tell that memory is read-only.
 _SPEAKS_VERSIONS = np.lib.NumpyVersion(np.__version__) >= "2.1.0"
 
 
@@ -84,7 +84,7 @@ def dlpack(
     told = _SPEAKS_VERSIONS and max_version is not None and max_version[0] >= 1
     if not told and not array.flags.writeable:
         raise BufferError(
-            "__dlpack__: this tensor is read-only, and a capsule without a version can not say so. Use `x.clone()`, or "
+            "__dlpack__: this tensor is read-only, and a capsule without a version cannot say so. Use `x.clone()`, or "
             "a consumer that asks for max_version (1, 0)."
         )
     return array.__dlpack__(max_version=max_version) if told else array.__dlpack__()
@@ -106,7 +106,7 @@ class _Capsule:
 def from_dlpack(source: Any) -> Tensor:
     """A tensor that shares the memory of ``source``, which has ``__dlpack__`` or is a capsule. Nothing is copied.
 
-    The tensor wants no gradient. It is read-only where the producer says so, or can not say: a capsule without a
+    The tensor wants no gradient. It is read-only where the producer says so, or cannot say: a capsule without a
     version has no place for it, and is taken as numpy takes it.
 
     Raises:

@@ -219,7 +219,7 @@ class _Replay:
             for state in (*event["ins"], event["out"]):
                 if state not in self.promised:
                     yield from self._known(state, "state", at)
-        if do == "family":
+        if do == "group":
             yield from self._known(event["states"], "state", at)
         check = getattr(self, f"_{do}", None)
         if check:

@@ -8,13 +8,13 @@ from minitensor.table.rows import op
 _ALPHA = "x, y, name=None, *, alpha=1"
 
 op("add", np.add, "x y", "Elementwise sum, of x and alpha * y.", x="g", y="g",
-   signature=_ALPHA, first="if alpha is not ONE and alpha != 1: y = scaled('add{_}', y, alpha)")  # fmt: skip
+   signature=_ALPHA, prologue="if alpha is not ONE and alpha != 1: y = scaled('add{_}', y, alpha)")  # fmt: skip
 op("subtract", np.subtract, "x y", "Elementwise difference, of x and alpha * y.", x="g", y="-g", aliases=("sub",),
-   signature=_ALPHA, first="if alpha is not ONE and alpha != 1: y = scaled('subtract{_}', y, alpha)")  # fmt: skip
+   signature=_ALPHA, prologue="if alpha is not ONE and alpha != 1: y = scaled('subtract{_}', y, alpha)")  # fmt: skip
 op("multiply", np.multiply, "x y", "Elementwise product.", x="g * y", y="g * x", aliases=("mul",))
 op("divide", np.divide, "x y", "Elementwise quotient; rounded down with rounding_mode 'floor', to zero with 'trunc'.",
    floats=True, x="g / y", y="-g * out / y", aliases=("div",), signature="x, y, name=None, *, rounding_mode=None",
-   first="if rounding_mode is not None: return rounded_division('divide{_}', x, y, rounding_mode)")  # fmt: skip
+   prologue="if rounding_mode is not None: return rounded_division('divide{_}', x, y, rounding_mode)")  # fmt: skip
 op("pow", kernels.power, "x y", "Elementwise power.", x="power_slope(g, x, y)", y="power_log(g, x, out)")
 op("maximum", np.maximum, "x y", "The larger of two elements; at a tie the gradient goes to y.",
    x="where(x > y, g, 0)", y="where(x > y, 0, g)")  # fmt: skip
@@ -23,7 +23,7 @@ op("minimum", np.minimum, "x y", "The smaller of two elements; at a tie the grad
 op("scale", kernels.scale, "x", "scale * x + bias, or scale * (x + bias) with bias_after_scale=False.",
    arguments=("scale=1.0", "bias=0.0", "bias_after_scale=True"), prepare=kernels.scale_arguments,
    signature="x, scale=1.0, bias=0.0, bias_after_scale=True, act=None, name=None",
-   first="if act is not None: raise no_activation('scale{_}', act)", x="g * scale")  # fmt: skip
+   prologue="if act is not None: raise no_activation('scale{_}', act)", x="g * scale")  # fmt: skip
 op("neg", kernels.negative, "x", "Elementwise negative.", x="-g")
 op("abs", np.absolute, "x", "Elementwise absolute value; its slope at 0 is taken as 0.",
    marks={"above": "x > 0", "below": "x < 0"}, x="where(above, g, where(below, -g, 0))")  # fmt: skip

@@ -14,7 +14,7 @@ op("fill_diagonal", kernels.fill_diagonal, "x",
    writes="main(x, offset, wrap)", x="fill_diagonal(g, 0, offset, wrap)")  # fmt: skip
 op("fill_diagonal_tensor", kernels.fill_diagonal_tensor, "x y",
    "x, with y on the diagonal of its matrices in dim1 and dim2; that diagonal is the last dimension of y.",
-   arguments=("offset=0", "dim1=0", "dim2=1"), prepare=kernels.fill_diagonal_tensor_arguments, meet=(),
-   first="x, y = storable('fill_diagonal_tensor{_}', x, y)", elementwise=False,
+   arguments=("offset=0", "dim1=0", "dim2=1"), prepare=kernels.fill_diagonal_tensor_arguments, promote=(),
+   prologue="x, y = storable('fill_diagonal_tensor{_}', x, y)", elementwise=False,
    writes="diagonal(x, offset, dim1, dim2)",
    x="emptied_diagonal(g, offset, dim1, dim2)", y="diagonal_of(g, offset, dim1, dim2)")  # fmt: skip

@@ -13,7 +13,7 @@ op("log", np.log, "x", "Natural logarithm.", floats=True, x="g / x")
 op("log2", np.log2, "x", "Logarithm to base 2.", floats=True, x="g / (x * 0.6931471805599453)")  # log(2)
 op("log10", np.log10, "x", "Logarithm to base 10.", floats=True, x="g / (x * 2.302585092994046)")  # log(10)
 op("log1p", np.log1p, "x", "log(1 + x), exact near 0.", floats=True, x="g / (1 + x)")
-op("sigmoid", elementwise.sigmoid, "x", "1 / (1 + exp(-x)).", floats=True, x="g * out * (1 - out)", spaces="TmF")
+op("sigmoid", elementwise.sigmoid, "x", "1 / (1 + exp(-x)).", floats=True, x="g * out * (1 - out)", namespaces="TmF")
 op("logit", functions.logit, "x", "log(x / (1 - x)), the inverse of sigmoid; with eps, x is first brought between eps "
    "and 1 - eps, and the gradient is 0 outside.", arguments=("eps=None",), prepare=functions.logit_arguments,
    floats=True, marks={"passed": "logical_and(x >= eps, x <= 1 - eps)"},
@@ -33,7 +33,7 @@ op("sinc", functions.sinc, "x", "sin(pi x) / (pi x), and 1 at 0.", floats=True, 
 
 op("sinh", np.sinh, "x", "Hyperbolic sine.", floats=True, x="g * cosh(x)")
 op("cosh", np.cosh, "x", "Hyperbolic cosine.", floats=True, x="g * sinh(x)")
-op("tanh", np.tanh, "x", "Hyperbolic tangent.", floats=True, x="g * (1 - out * out)", spaces="TmF")
+op("tanh", np.tanh, "x", "Hyperbolic tangent.", floats=True, x="g * (1 - out * out)", namespaces="TmF")
 op("asinh", np.arcsinh, "x", "Inverse hyperbolic sine.", floats=True, x="g / cosh(out)")
 op("acosh", np.arccosh, "x", "Inverse hyperbolic cosine.", floats=True, x="g / sinh(out)")
 op("atanh", np.arctanh, "x", "Inverse hyperbolic tangent.", floats=True, x="g * square(cosh(out))")
@@ -54,9 +54,16 @@ op("lerp", functions.lerp, "x y weight", "x + weight * (y - x): x for weight 0, 
 
 # ---------- nan and inf ----------
 
-op("isfinite", np.isfinite, "x", "Where x is neither nan nor infinite; a bool tensor.", steps=True, in_place=False)
-op("isinf", np.isinf, "x", "Where x is inf or -inf; a bool tensor.", steps=True, in_place=False)
-op("isnan", np.isnan, "x", "Where x is nan; a bool tensor.", steps=True, in_place=False)
+op(
+    "isfinite",
+    np.isfinite,
+    "x",
+    "Where x is neither nan nor infinite; a bool tensor.",
+    not_differentiable=True,
+    in_place=False,
+)
+op("isinf", np.isinf, "x", "Where x is inf or -inf; a bool tensor.", not_differentiable=True, in_place=False)
+op("isnan", np.isnan, "x", "Where x is nan; a bool tensor.", not_differentiable=True, in_place=False)
 op("nan_to_num", functions.nan_to_num, "x", "x with nan for nan, posinf for inf and neginf for -inf (by default the "
    "largest and lowest numbers of the dtype); what is replaced gets gradient 0.",
    arguments=("nan=0.0", "posinf=None", "neginf=None"), prepare=functions.nan_to_num_arguments,

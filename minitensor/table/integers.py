@@ -3,5 +3,11 @@
 from minitensor.kernels import integers as kernels
 from minitensor.table.rows import op
 
-op("gcd", kernels.gcd, "x y", "Greatest common divisor of integers, never negative.", meet=("x", "y"))
-op("lcm", kernels.lcm, "x y", "Least common multiple of integers, never negative; 0 where one is 0.", meet=("x", "y"))
+op("gcd", kernels.gcd, "x y", "Greatest common divisor of integers, never negative.", promote=("x", "y"))
+op(
+    "lcm",
+    kernels.lcm,
+    "x y",
+    "Least common multiple of integers, never negative; 0 where one is 0.",
+    promote=("x", "y"),
+)

@@ -14,8 +14,8 @@ for _name, _doc in {
     "logical_or": "True where one or both are true",
     "logical_xor": "True where just one is true",
 }.items():
-    op(_name, getattr(np, _name), "x y", f"{_doc}; a bool tensor.", steps=True)
-op("logical_not", np.logical_not, "x", "True where x is not; a bool tensor.", steps=True)
+    op(_name, getattr(np, _name), "x y", f"{_doc}; a bool tensor.", not_differentiable=True)
+op("logical_not", np.logical_not, "x", "True where x is not; a bool tensor.", not_differentiable=True)
 
 for _name, _doc in {
     "bitwise_and": "The bits that both have.",
@@ -31,7 +31,7 @@ _SHIFT = {
     "signature": "x, y, is_arithmetic=True, out=None, name=None",
 }
 op("bitwise_left_shift", kernels.left_shift, "x y", "The bits of x, y places to the left.", **_SHIFT,
-   first="if out is not None: return shifted_into('bitwise_left_shift{_}', x, y, is_arithmetic, out)")  # fmt: skip
+   prologue="if out is not None: return shifted_into('bitwise_left_shift{_}', x, y, is_arithmetic, out)")  # fmt: skip
 op("bitwise_right_shift", kernels.right_shift, "x y",
    "The bits of x, y places to the right; the sign bit enters from the left, or 0 with is_arithmetic=False.", **_SHIFT,
-   first="if out is not None: return shifted_into('bitwise_right_shift{_}', x, y, is_arithmetic, out)")  # fmt: skip
+   prologue="if out is not None: return shifted_into('bitwise_right_shift{_}', x, y, is_arithmetic, out)")  # fmt: skip

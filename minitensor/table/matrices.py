@@ -30,6 +30,6 @@ op("embedding_renorm", kernels.embedding_renorm, "x weight",
    "weight, with every row that x (integers) names and whose norm is above max_norm scaled down to it, as under "
    "no_grad: a leaf may be written, and no gradient knows of it.",
    target="weight", arguments=("max_norm", "norm_type=2.0"), prepare=kernels.embedding_renorm_arguments,
-   signature="x, weight, max_norm, norm_type=2.0", first="x = as_index('embedding_renorm{_}', x, 'x')", meet=(),
+   signature="x, weight, max_norm, norm_type=2.0", prologue="x = as_index('embedding_renorm{_}', x, 'x')", promote=(),
    writes="rows_at(weight, x, 0)",
-   elementwise=False, normal=False, spaces="F")  # fmt: skip
+   elementwise=False, normal=False, namespaces="F")  # fmt: skip

@@ -21,7 +21,7 @@ _fill("bernoulli", kernels.bernoulli, "Every element becomes 1 with probability 
 _fill("cauchy", kernels.cauchy, "Numbers from the Cauchy distribution around loc; scale is half its width.",
       kernels.cauchy_arguments, "loc=0", "scale=1")  # fmt: skip
 _fill("exponential", kernels.exponential, "Numbers from the exponential distribution of rate lam (mean 1 / lam).",
-      kernels.exponential_arguments, "lam=1.0", spaces="T")  # fmt: skip
+      kernels.exponential_arguments, "lam=1.0", namespaces="T")  # fmt: skip
 _fill("geometric", kernels.geometric,
       "How many trials of success probability probs (a number or a tensor) it takes until the first success: 1, 2, ...",
       kernels.geometric_arguments, "probs")  # fmt: skip
@@ -33,6 +33,6 @@ _fill("random", kernels.random,
       "Whole numbers from from_ (0) up to, not including, to; without to, up to from_, or to the end of those that the "
       "dtype holds exactly.",
       kernels.random_arguments, "from_=0", "to=None", "generator=None",
-      signature="x, from_=0, to=None, *, generator=None", spaces="T")  # fmt: skip
+      signature="x, from_=0, to=None, *, generator=None", namespaces="T")  # fmt: skip
 _fill("uniform", kernels.uniform, "Numbers drawn evenly between min and max; a seed other than 0 begins a sequence of "
-      "its own.", kernels.uniform_arguments, "min=0", "max=1.0", "seed=0", spaces="T")  # fmt: skip
+      "its own.", kernels.uniform_arguments, "min=0", "max=1.0", "seed=0", namespaces="T")  # fmt: skip

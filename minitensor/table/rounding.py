@@ -11,6 +11,6 @@ op("round", kernels.round_, "x", "x with so many decimal places (hundreds for -2
    arguments=("decimals=0",), prepare=kernels.round_arguments, x="zeros_like(g)")  # fmt: skip
 op("floor_divide", kernels.floor_divide, "x y", "x / y, rounded down.", x="zeros_like(g)", y="zeros_like(g)")
 op("trunc_divide", kernels.trunc_divide, "x y", "x / y, rounded to zero: divide with rounding_mode='trunc'.",
-   x="zeros_like(g)", y="zeros_like(g)", spaces="")  # fmt: skip
+   x="zeros_like(g)", y="zeros_like(g)", namespaces="")  # fmt: skip
 op("remainder", kernels.remainder, "x y", "x - y * floor_divide(x, y), which has the sign of y.",
    aliases=("mod", "floor_mod"), x="g", y="-g * floor_divide(x, y)")  # fmt: skip

@@ -25,15 +25,15 @@ class Row:
             arguments) that says so. In place, the bits are kept instead of the operand.
         doc: one sentence for the docstring.
         signature: all parameters in order, as source text; by default operands, arguments, ``name=None``.
-        first: a statement that comes before everything else, as ``if alpha != 1: ...``; ``{_}`` stands for the
+        prologue: a statement that comes before everything else, as ``if alpha != 1: ...``; ``{_}`` stands for the
             underscore of the in-place operation.
         aliases: other names of the same operation.
-        spaces: where it is found: ``T`` as a method of Tensor, ``m`` in minitensor, ``F`` in nn.functional.
+        namespaces: where it is found: ``T`` as a method of Tensor, ``m`` in minitensor, ``F`` in nn.functional.
         normal, in_place: which of the two exist.
         floats: the result is floating: integers are taken as float32.
-        steps: the result is of another kind (a truth value, say) and wants no gradient; in place it keeps the dtype of
-            what it overwrites, which gets gradient 0.
-        meet: the operands that are brought to one dtype first.
+        not_differentiable: the result is of another kind (a truth value, say) and wants no gradient; in place it keeps
+            the dtype of what it overwrites, which gets gradient 0.
+        promote: the operands that are brought to one dtype first.
         writes: for an operation that writes a part of its target: which, as a call of a function of
             :mod:`minitensor.kernels.written`.
         elementwise: operands are broadcast against each other, and errors may say so.
@@ -49,14 +49,14 @@ class Row:
     marks: dict[str, str] = field(default_factory=dict)
     doc: str = ""
     signature: str = ""
-    first: str = ""
+    prologue: str = ""
     aliases: tuple[str, ...] = ()
-    spaces: str = "Tm"
+    namespaces: str = "Tm"
     normal: bool = True
     in_place: bool = True
     floats: bool = False
-    steps: bool = False
-    meet: tuple[str, ...] = ()
+    not_differentiable: bool = False
+    promote: tuple[str, ...] = ()
     writes: str = ""
     elementwise: bool = True
     prepare: Callable[..., tuple[Any, ...]] | None = None
@@ -86,12 +86,12 @@ class Row:
     @property
     def rules_in_place(self) -> dict[str, str]:
         """The rules of the in-place operation."""
-        return {self.target: "zeros_like(g)"} if self.steps else self.rules
+        return {self.target: "zeros_like(g)"} if self.not_differentiable else self.rules
 
     @property
     def saved_in_place(self) -> tuple[str, ...]:
         """What the in-place operation saves: marks instead of operands, where they are enough."""
-        if self.steps:
+        if self.not_differentiable:
             return ()
         direct = frozenset().union(*(names_in(rule) for rule in self.rules.values()))
         tensors = tuple(name for name in self.saved_names if name in direct)
@@ -106,7 +106,7 @@ class Row:
     @property
     def in_place_differs(self) -> bool:
         """Whether the in-place operation has a backward of its own."""
-        return self.steps or self.saved_in_place != self.saved_names
+        return self.not_differentiable or self.saved_in_place != self.saved_names
 
     @property
     def saved_arguments(self) -> tuple[str, ...]:
@@ -127,6 +127,6 @@ def op(name: str, forward: Callable[..., Any], operands: str, doc: str, **settin
     """Write one row. Settings named like an operand are its rule; the others are fields of :class:`Row`."""
     inputs = tuple(operands.split())
     rules = {operand: settings.pop(operand) for operand in inputs if operand in settings}
-    settings.setdefault("meet", inputs if len(inputs) > 1 and not settings.get("steps") else ())
+    settings.setdefault("promote", inputs if len(inputs) > 1 and not settings.get("not_differentiable") else ())
     settings.setdefault("target", inputs[0])
     ROWS[name] = Row(name, forward, inputs, rules=rules, doc=doc, **settings)

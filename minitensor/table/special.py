@@ -19,7 +19,7 @@ op("polygamma", kernels.polygamma, "x", "The n-th derivative of digamma.", argum
 op("multigammaln", kernels.multigammaln, "x", "Logarithm of the gamma function of p dimensions, for x > (p - 1) / 2.",
    arguments=("p",), floats=True, prepare=kernels.multigammaln_arguments, x="g * multipolygamma(x, 0, p)")  # fmt: skip
 op("multipolygamma", kernels.multipolygamma, "x", "The (n + 1)-th derivative of multigammaln.",
-   arguments=("n", "p"), floats=True, x="g * multipolygamma(x, n + 1, p)", in_place=False, spaces="")  # fmt: skip
+   arguments=("n", "p"), floats=True, x="g * multipolygamma(x, n + 1, p)", in_place=False, namespaces="")  # fmt: skip
 
 # ---------- the incomplete gamma function ----------
 
@@ -28,7 +28,7 @@ op("gammainc", kernels.gammainc, "x y", "Lower incomplete gamma function of y, o
 op("gammaincc", kernels.gammaincc, "x y", "Upper incomplete gamma function of y, over the gamma function of x; the "
    "gradient for x is refused.", floats=True, x="no_slope('gammaincc')", y="-g * gamma_density(x, y)")  # fmt: skip
 op("gamma_density", kernels.gamma_density, "x y", "y ** (x - 1) * exp(-y) over the gamma function of x.", floats=True,
-   x="g * out * (log(y) - digamma(x))", y="g * out * ((x - 1) / y - 1)", in_place=False, spaces="")  # fmt: skip
+   x="g * out * (log(y) - digamma(x))", y="g * out * ((x - 1) / y - 1)", in_place=False, namespaces="")  # fmt: skip
 
 # ---------- Bessel functions ----------
 
@@ -36,4 +36,4 @@ op("i0", kernels.i0, "x", "Modified Bessel function of the first kind, of order 
    x="g * bessel_i(x, 1)")  # fmt: skip
 op("bessel_i", kernels.bessel_i, "x", "Modified Bessel function of the first kind, of integer order n.",
    arguments=("n",), floats=True, x="g * 0.5 * (bessel_i(x, n - 1) + bessel_i(x, n + 1))", in_place=False,
-   spaces="")  # fmt: skip
+   namespaces="")  # fmt: skip

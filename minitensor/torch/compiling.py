@@ -59,7 +59,7 @@ def into_out(op: str, out: Any, *given: Any, **named: Any) -> Any:
     """Write the result of the normal operation into ``out``, which has its shape.
 
     Raises:
-        RuntimeError: when a gradient is wanted, or the dtype of ``out`` can not hold the result.
+        RuntimeError: when a gradient is wanted, or the dtype of ``out`` cannot hold the result.
     """
     if not isinstance(out, BaseTensor):
         raise TypeError(f"{op}(): argument 'out' must be Tensor, not {type(out).__name__}")
@@ -94,7 +94,7 @@ ENGINE: dict[str, Any] = {
     **{
         name: getattr(operands, name)
         for name in (
-            *("as_operands", "as_operands_in_place", "meet", "into", "as_float", "check_target"),
+            *("as_operands", "as_operands_in_place", "promote", "into", "as_float", "check_target"),
             *("storable", "same_dtype", "as_index", "as_mask"),
         )
     },
@@ -144,8 +144,8 @@ def _operation(name: str, row: Row, in_place: bool, torch_name: Any) -> TableOpe
 
 def _function(spelling: Spelling, name: str, in_place: bool) -> Callable[..., Any]:
     """One operation as PyTorch spells it."""
-    signature, first = spelling.text(in_place)
-    row = replace(spelling.row, signature=signature, first=first)
+    signature, prologue = spelling.text(in_place)
+    row = replace(spelling.row, signature=signature, prologue=prologue)
     own = row.name + ("_" if in_place else "")
     pieces: tuple[Any, Any] = (words.explain, words.explain_in_place)
     if not row.elementwise:
@@ -222,12 +222,12 @@ def reflected(name: str) -> Callable[..., Any]:
     def engine_first(left: Any, right: Any) -> Any:
         return redirected(base, left, right)
 
-    first = (
+    prologue = (
         "if isinstance(left, BaseTensor) and not isinstance(left, Tensor): return engine_first(left, input)\n"
         "x, y = left, input"
     )
-    first += {"matmul": "\ntranspose_x = transpose_y = False", "sub": "\nno_bool_subtraction(x, y)"}.get(name, "")
-    changed = replace(spelling.row, signature="input, left", first=first)
+    prologue += {"matmul": "\ntranspose_x = transpose_y = False", "sub": "\nno_bool_subtraction(x, y)"}.get(name, "")
+    changed = replace(spelling.row, signature="input, left", prologue=prologue)
     source = normal_source(changed).replace(f"def {changed.name}(", f"def reflected_{name}(", 1)
     if changed.floats:
         source = re.sub(rf"return {changed.name}\(.*\)", f"return reflected_{name}(as_float(y), as_float(x))", source)

@@ -123,7 +123,7 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
     """A tensor on the memory of an array: a write through either is seen by both.
 
     Raises:
-        TypeError, ValueError: when the array can not be shared.
+        TypeError, ValueError: when the array cannot be shared.
     """
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")

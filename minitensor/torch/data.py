@@ -76,7 +76,7 @@ def _set(x: Tensor, other: Any) -> None:
         if other._array.dtype != x._array.dtype or other._array.shape != x._array.shape:
             raise RuntimeError(
                 f"this tensor requires grad, and its gradient has shape {list(x._array.shape)} and dtype "
-                f"{x.dtype.name}; its data can not become a tensor of shape {list(other._array.shape)} and dtype "
+                f"{x.dtype.name}; its data cannot become a tensor of shape {list(other._array.shape)} and dtype "
                 f"{other._array.dtype.name}"
             )
     if root(other._storage) is root(x._storage) and other._array.shape == x._array.shape:

@@ -28,7 +28,7 @@ NAMES = {
 }
 
 #: Names that stand alone.
-WHOLE = {"write": "CopySlices", "setitem": "CopySlices", "read": "AsStridedBackward0", "relaid": "AsStridedBackward0"}
+WHOLE = {"write": "CopySlices", "setitem": "CopySlices", "read": "AsStridedBackward0", "reshaped": "AsStridedBackward0"}
 
 
 def function_name(node: Node) -> str:

@@ -167,7 +167,7 @@ def _check_value(x: Tensor, entries: tuple[Any, ...], value: Any, op: str) -> No
 
 
 def _expansion(value: BaseTensor, have: tuple[int, ...], want: tuple[int, ...]) -> RuntimeError:
-    """``value`` can not be repeated to ``want``; ``have`` is its shape without leading 1s that are too many."""
+    """``value`` cannot be repeated to ``want``; ``have`` is its shape without leading 1s that are too many."""
     lead = len(want) - len(have)
     for i in range(len(want) - 1, lead - 1, -1) if lead >= 0 else ():
         n, m = want[i], have[i - lead]
@@ -211,7 +211,7 @@ class Copied(Operation):
     __slots__ = ("torch_name",)
 
 
-COPY = Copied("copy_", engine.SET_PART.backward, onward=engine.SET_PART.onward)
+COPY = Copied("copy_", engine.SET_PART.backward, jvp=engine.SET_PART.jvp)
 COPY.torch_name = "CopyBackwards"
 
 

@@ -22,8 +22,8 @@ def called(out: Tensor, name: str) -> Tensor:
     """``out``, whose last function is shown as ``name``: PyTorch has one function where several were run here."""
     node = out._node
     if node is not None and type(node.op) is not Renamed:
-        op = Renamed(node.op.name, node.op.backward, node.op.saved_names, node.op.onward)
-        if node.op.onward is None:
+        op = Renamed(node.op.name, node.op.backward, node.op.saved_names, node.op.jvp)
+        if node.op.jvp is None:
             before = node.op
             op.later = lambda: before.on_tensors
         op.torch_name, op.operands = name, getattr(node.op, "operands", ())

@@ -41,7 +41,7 @@ def as_operands(op: str, *given: Any) -> tuple[BaseTensor, ...]:
     """Tensors for what was given to a normal operation.
 
     Raises:
-        TypeError: for what can not stand for a tensor, or when no tensor is among them.
+        TypeError: for what cannot stand for a tensor, or when no tensor is among them.
     """
     if len(given) == 2 and isinstance(given[0], BaseTensor):
         x, y = given
@@ -109,7 +109,7 @@ def _result_dtype(tensors: list[BaseTensor]) -> np.dtype:
     return result  # type: ignore[return-value]
 
 
-def meet(*operands: BaseTensor) -> tuple[BaseTensor, ...]:
+def promote(*operands: BaseTensor) -> tuple[BaseTensor, ...]:
     """The operands in the dtype in which they meet."""
     dtype = _result_dtype(list(operands))
     return tuple(x if x._array.dtype is dtype else cast(x, dtype) for x in operands)
@@ -196,12 +196,12 @@ def as_mask(op: str, mask: Any, name: str = "mask") -> BaseTensor:
 
 
 def check_target(x: BaseTensor, op: str) -> None:
-    """A recorded in-place operation is about to write ``x``, which is a leaf or has a family.
+    """A recorded in-place operation is about to write ``x``, which is a leaf or has a group.
 
     Raises:
-        RuntimeError: when it is a leaf that requires grad, or a view of one, or its family overlaps itself.
+        RuntimeError: when it is a leaf that requires grad, or a view of one, or its group overlaps itself.
     """
     if is_protected(x):
         raise leaf_written(op, is_view=type(x._node) is not Leaf)
-    if x._history is not None and overlaps_itself(x._history.founder):
+    if x._history is not None and overlaps_itself(x._history.base):
         raise overlapping_target(op)

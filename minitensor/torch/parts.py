@@ -160,7 +160,7 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
     """A view of the storage with any shape, strides and offset (in elements).
 
     Raises:
-        RuntimeError: when it would reach outside the memory of the tensor's family.
+        RuntimeError: when it would reach outside the memory of the tensor's group.
     """
     try:
         offset = input.offset if storage_offset is None else storage_offset

@@ -60,7 +60,7 @@ def apply_(input: Tensor, callable: Callable[[Any], Any]) -> Tensor:
     """Overwrite every element with what a function of one number makes of it. One write.
 
     Raises:
-        TypeError: when the tensor requires grad: what the function does can not be recorded.
+        TypeError: when the tensor requires grad: what the function does cannot be recorded.
     """
     if input._current() is not None:
         raise TypeError("can't use apply_ on a tensor that requires grad: what a function does is not recorded")

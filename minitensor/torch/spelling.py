@@ -31,7 +31,7 @@ class Spelling:
         row: the row, changed where PyTorch computes something else.
         parameters: what comes before ``*``, as source text.
         keywords: what comes behind it.
-        first: statements that come before everything else, with ``{_}`` for the underscore of the in-place operation.
+        prologue: statements that come before everything else; ``{_}`` is the underscore of the in-place operation.
         renamed: what PyTorch calls the row's operands and arguments.
         out: whether the normal function takes ``out=``.
         grad_name: the name of ``grad_fn``, or a function of the node; None where it follows from the row's name.
@@ -41,7 +41,7 @@ class Spelling:
     row: Row
     parameters: str
     keywords: str
-    first: str
+    prologue: str
     renamed: dict[str, str]
     out: bool
     grad_name: str | Callable[[Node], str] | None
@@ -58,7 +58,7 @@ class Spelling:
         known = [name for name in (*self.row.operands, *self.row.argument_names) if name in self.renamed]
         if known:
             first.append(f"{', '.join(known)} = {', '.join(self.renamed[name] for name in known)}")
-        first += [self.first] if self.first else []
+        first += [self.prologue] if self.prologue else []
         signature = ", ".join([self.parameters, *(["*", *keywords] if keywords else [])])
         return signature, "\n".join(first)
 
@@ -72,7 +72,7 @@ def spell(
     parameters: str = "",
     *,
     keywords: str = "",
-    first: str = "",
+    prologue: str = "",
     renamed: dict[str, str] | None = None,
     out: bool = True,
     grad_name: Any = None,
@@ -91,7 +91,7 @@ def spell(
         renamed = {}
     renamed = {name: renamed.get(name, RENAMED.get(name, name)) for name in (*source.operands, *source.argument_names)}
     renamed = {name: new for name, new in renamed.items() if new != name and new in here | set(keywords.split("="))}
-    SPELLINGS.append(Spelling(own, source, parameters, keywords, first, renamed, out, grad_name))
+    SPELLINGS.append(Spelling(own, source, parameters, keywords, prologue, renamed, out, grad_name))
 
 
 # ---------- arithmetic ----------
@@ -120,10 +120,10 @@ def _over(name: str) -> Callable[[Node], str]:
 _SCALED = "if alpha != 1: y = scaled(x, y, alpha)"
 _ROUNDED = "if rounding_mode is not None: return rounded_division('div{_}', x, y, rounding_mode)"
 
-spell("add", keywords="alpha=1", first=_SCALED)
-spell("sub subtract", "subtract", keywords="alpha=1", first=f"no_bool_subtraction(x, y)\n{_SCALED}")
+spell("add", keywords="alpha=1", prologue=_SCALED)
+spell("sub subtract", "subtract", keywords="alpha=1", prologue=f"no_bool_subtraction(x, y)\n{_SCALED}")
 spell("mul multiply", "multiply")
-spell("div divide true_divide", "divide", keywords="rounding_mode=None", first=_ROUNDED,
+spell("div divide true_divide", "divide", keywords="rounding_mode=None", prologue=_ROUNDED,
       rules={"x": "g / y", "y": "-g * (x / y) / y"})  # fmt: skip
 spell("pow", "pow", "input, exponent", renamed={"y": "exponent"}, grad_name=_pow_name, forward=kernels.power)
 spell("floor_divide", in_place=True)
@@ -139,9 +139,9 @@ spell("clamp clip", "clip", marks={"passed": "not_outside(x, min, max)"}, grad_n
 spell("sign", in_place=True)
 for _name in ("square", "sqrt", "rsqrt", "reciprocal"):
     spell(_name, grad_name="PowBackward0" if _name == "square" else None)
-spell("matmul", "matmul", "input, other", first="transpose_x = transpose_y = False", grad_name=_matmul_name)
-spell("addmm", "addmm", "input, mat1, mat2", keywords="beta=1, alpha=1", first="x, y = mat1, mat2")
-spell("baddbmm", "baddbmm", "input, batch1, batch2", keywords="beta=1, alpha=1", first="x, y = batch1, batch2")
+spell("matmul", "matmul", "input, other", prologue="transpose_x = transpose_y = False", grad_name=_matmul_name)
+spell("addmm", "addmm", "input, mat1, mat2", keywords="beta=1, alpha=1", prologue="x, y = mat1, mat2")
+spell("baddbmm", "baddbmm", "input, batch1, batch2", keywords="beta=1, alpha=1", prologue="x, y = batch1, batch2")
 spell("renorm", "renorm", "input, p, dim, maxnorm", renamed={"max_norm": "maxnorm"})
 
 # ---------- functions of one number or two ----------
@@ -166,8 +166,8 @@ spell("logit")
 spell("polygamma", "polygamma", "n, input", grad_name="PolygammaBackward0")
 spell("lerp", "lerp", "input, end, weight", renamed={"y": "end"})
 spell("nan_to_num")
-spell("bitwise_left_shift", "bitwise_left_shift", "input, other", first="is_arithmetic = True")
-spell("bitwise_right_shift", "bitwise_right_shift", "input, other", first="is_arithmetic = True")
+spell("bitwise_left_shift", "bitwise_left_shift", "input, other", prologue="is_arithmetic = True")
+spell("bitwise_right_shift", "bitwise_right_shift", "input, other", prologue="is_arithmetic = True")
 for _names, _row in {"gt greater": "greater_than", "ge greater_equal": "greater_equal", "lt less": "less_than",
                      "le less_equal": "less_equal", "eq": "equal", "ne not_equal": "not_equal"}.items():  # fmt: skip
     spell(_names, _row)
@@ -177,16 +177,16 @@ for _names, _row in {"gt greater": "greater_than", "ge greater_equal": "greater_
 _IN_DTYPE = "if dtype is not None: x = in_dtype(x, dtype)"
 _REDUCED = "input, dim=None, keepdim=False"
 _DIM = "axis = reduced_dims(x, axis)"
-spell("sum", "sum", _REDUCED, keywords="dtype=None", first=f"{_IN_DTYPE}\n{_DIM}", grad_name=_over("Sum"))
-spell("prod", "prod", _REDUCED, keywords="dtype=None", first=f"{_IN_DTYPE}\n{_DIM}", grad_name="ProdBackward0")
+spell("sum", "sum", _REDUCED, keywords="dtype=None", prologue=f"{_IN_DTYPE}\n{_DIM}", grad_name=_over("Sum"))
+spell("prod", "prod", _REDUCED, keywords="dtype=None", prologue=f"{_IN_DTYPE}\n{_DIM}", grad_name="ProdBackward0")
 spell("mean", "mean", _REDUCED, keywords="dtype=None", floats=False,
-      first=f"{_IN_DTYPE}\nx = only_floats('mean', x)\n{_DIM}", grad_name=_over("Mean"))  # fmt: skip
-spell("amax", "max", "input, dim=(), keepdim=False", first=_DIM, grad_name="AmaxBackward0")
-spell("amin", "min", "input, dim=(), keepdim=False", first=_DIM, grad_name="AminBackward0")
+      prologue=f"{_IN_DTYPE}\nx = only_floats('mean', x)\n{_DIM}", grad_name=_over("Mean"))  # fmt: skip
+spell("amax", "max", "input, dim=(), keepdim=False", prologue=_DIM, grad_name="AmaxBackward0")
+spell("amin", "min", "input, dim=(), keepdim=False", prologue=_DIM, grad_name="AminBackward0")
 _SCANNED = f"{_IN_DTYPE}\nelse: x = as_long(x, '{{_}}')"
-spell("cumsum", "cumsum", "input, dim", keywords="dtype=None", first=_SCANNED)
-spell("cumprod", "cumprod", "input, dim", keywords="dtype=None", first=_SCANNED)
-spell("softmax", "softmax", "input, dim=-1, dtype=None", first=_IN_DTYPE)
+spell("cumsum", "cumsum", "input, dim", keywords="dtype=None", prologue=_SCANNED)
+spell("cumprod", "cumprod", "input, dim", keywords="dtype=None", prologue=_SCANNED)
+spell("softmax", "softmax", "input, dim=-1, dtype=None", prologue=_IN_DTYPE)
 
 # ---------- networks ----------
 
@@ -200,7 +200,7 @@ spell("threshold", "thresholded_relu", "input, threshold, value", out=False, gra
 
 # ---------- choosing, overwriting ----------
 
-spell("where", "where", "condition, input, other", in_place=False, first="condition = as_mask('where', condition)",
+spell("where", "where", "condition, input, other", in_place=False, prologue="condition = as_mask('where', condition)",
       out=False)  # fmt: skip
 spell("clone", "clone", "input", keywords="memory_format=None", out=False)
 spell("fill", "fill", "input, value", out=False, grad_name="FillBackward2")
@@ -208,7 +208,7 @@ spell("zero", "zero", "input", out=False, forward=kernels.zero)
 spell("tril")
 spell("triu")
 spell("fill_diagonal", "fill_diagonal", "input, fill_value, wrap=False", renamed={"value": "fill_value"},
-      first="offset = 0", normal=False, out=False)  # fmt: skip
+      prologue="offset = 0", normal=False, out=False)  # fmt: skip
 
 # ---------- parts that an index or a mask names ----------
 
@@ -220,40 +220,40 @@ def _index(name: str, stores: str = "", how: str = "storable", index: str = "ind
 
 _EXACT = "broadcast = False"
 
-spell("index_select", "index_select", "input, dim, index", first=_index("index_select"))
+spell("index_select", "index_select", "input, dim, index", prologue=_index("index_select"))
 spell("index_add", "index_add", "input, dim, index, source", keywords="alpha=1", renamed={"value": "source"},
-      first=_index("index_add", "x, value", "same_dtype"))  # fmt: skip
-spell("index_fill", "index_fill", "input, dim, index, value", first=_index("index_fill", "x, value"), out=False)
-spell("gather", "take_along_axis", "input, dim, index", first=f"{_index('gather', index='indices')}\n{_EXACT}",
+      prologue=_index("index_add", "x, value", "same_dtype"))  # fmt: skip
+spell("index_fill", "index_fill", "input, dim, index, value", prologue=_index("index_fill", "x, value"), out=False)
+spell("gather", "take_along_axis", "input, dim, index", prologue=f"{_index('gather', index='indices')}\n{_EXACT}",
       grad_name="GatherBackward0")  # fmt: skip
 spell("take_along_dim", "take_along_axis", "input, indices, dim", renamed={"indices": "indices"},
-      first="indices = as_index('take_along_dim', indices)\nbroadcast = True",
+      prologue="indices = as_index('take_along_dim', indices)\nbroadcast = True",
       grad_name="GatherBackward0")  # fmt: skip
 spell("scatter", "put_along_axis", "input, dim, index, src", renamed={"values": "src"},
-      first=f"as_many_dimensions('scatter', index, src)\n"
+      prologue=f"as_many_dimensions('scatter', index, src)\n"
             f"{_index('scatter', 'arr, values', 'same_dtype', 'indices')}\n{_EXACT}",
       grad_name="ScatterBackward0")  # fmt: skip
 spell(
     "scatter_add",
     "scatter_add",
     "input, dim, index, src",
-    first="as_many_dimensions('scatter_add', index, src)\n" + _index("scatter_add", "input, src", "same_dtype"),
+    prologue="as_many_dimensions('scatter_add', index, src)\n" + _index("scatter_add", "input, src", "same_dtype"),
 )
 spell("masked_fill", "masked_fill", "input, mask, value", out=False,
-      first="mask = as_mask('masked_fill{_}', mask)\nx, value = storable('masked_fill{_}', x, value)")  # fmt: skip
+      prologue="mask = as_mask('masked_fill{_}', mask)\nx, value = storable('masked_fill{_}', x, value)")  # fmt: skip
 spell("masked_scatter", "masked_scatter", "input, mask, source", renamed={"value": "source"}, out=False,
-      first="mask = as_mask('masked_scatter{_}', mask)\n"
+      prologue="mask = as_mask('masked_scatter{_}', mask)\n"
             "x, value = same_dtype('masked_scatter{_}', x, value)")  # fmt: skip
-spell("masked_select", "masked_select", "input, mask", first="mask = as_mask('masked_select', mask)")
+spell("masked_select", "masked_select", "input, mask", prologue="mask = as_mask('masked_select', mask)")
 spell("index_put", "index_put", "input, indices, values, accumulate=False", out=False,
       renamed={"value": "values", "indices": "indices"},
-      first="rows, depth = as_rows('index_put{_}', x, indices)\n"
+      prologue="rows, depth = as_rows('index_put{_}', x, indices)\n"
             "x, value = same_dtype('index_put{_}', x, value)")  # fmt: skip
 
 # ---------- random numbers ----------
 
 spell("uniform", "uniform", "input, from_=0.0, to=1.0", keywords="generator=None", out=False,
-      forward=kernels.uniform, renamed={"min": "from_", "max": "to"}, first="seed = generator", prepare=None,
+      forward=kernels.uniform, renamed={"min": "from_", "max": "to"}, prologue="seed = generator", prepare=None,
       arguments=("min", "max", "seed"))  # fmt: skip
 spell("normal", "normal", "input, mean=0.0, std=1.0", keywords="generator=None", out=False, forward=kernels.normal,
       arguments=("mean", "std", "generator"), prepare=kernels.normal_arguments)  # fmt: skip

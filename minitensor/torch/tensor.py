@@ -217,7 +217,7 @@ class Tensor(BaseTensor):
         return self
 
     def _is_view(self) -> bool:
-        return self._history is not None and self._history.founder is not self._array
+        return self._history is not None and self._history.base is not self._array
 
     # ---------- Python's own protocols ----------
 

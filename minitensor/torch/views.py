@@ -18,10 +18,10 @@ from minitensor.modes import modes
 from minitensor.torch.tensor import Tensor, as_dim, as_kind
 from minitensor.torch.words import leaf_written
 from minitensor.views import parts, reshaping
-from minitensor.views.viewing import Relaying, relaid, view_of
+from minitensor.views.viewing import Reshaping, reshaped, view_of
 
 
-class View(Relaying):
+class View(Reshaping):
     """What views of one kind have in common; ``torch_name`` is that of their ``grad_fn``."""
 
     __slots__ = ("torch_name",)
@@ -254,35 +254,35 @@ def contiguous(input: Tensor) -> Tensor:
 # ---------- in place: shape and strides of the tensor itself ----------
 
 
-def _relay(x: Tensor, op: View, array: np.ndarray, saved: tuple[int, ...]) -> Tensor:
+def _reshape(x: Tensor, op: View, array: np.ndarray, saved: tuple[int, ...]) -> Tensor:
     if modes.grad and is_protected(x):
         raise leaf_written(op.name, is_view=not x.is_leaf)
-    relaid(x, array, op, (saved,))
+    reshaped(x, array, op, (saved,))
     return x
 
 
 def transpose_(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """Exchange two dimensions of the tensor itself. Nothing is written."""
     order = _exchanged(input, dim0, dim1)
-    return _relay(input, TRANSPOSE_, input._array.transpose(order), order)
+    return _reshape(input, TRANSPOSE_, input._array.transpose(order), order)
 
 
 def t_(input: Tensor) -> Tensor:
     """Exchange rows and columns of the tensor itself. Nothing is written."""
     order = _turned("t_", input)
-    return _relay(input, T_, input._array.transpose(order), order)
+    return _reshape(input, T_, input._array.transpose(order), order)
 
 
 def squeeze_(input: Tensor, dim: Any = None) -> Tensor:
     """Drop dimensions of length 1 from the tensor itself. Nothing is written."""
     shape = _squeezed(input, dim)
-    return _relay(input, SQUEEZE_, input._array.reshape(shape), shape)
+    return _reshape(input, SQUEEZE_, input._array.reshape(shape), shape)
 
 
 def unsqueeze_(input: Tensor, dim: int) -> Tensor:
     """Give the tensor itself a dimension of length 1 more. Nothing is written."""
     shape = _unsqueezed(input, dim)
-    return _relay(input, UNSQUEEZE_, input._array.reshape(shape), shape)
+    return _reshape(input, UNSQUEEZE_, input._array.reshape(shape), shape)
 
 
 #: As functions and as methods.

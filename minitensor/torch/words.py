@@ -59,7 +59,7 @@ def not_writeable(op: str, target: np.ndarray) -> RuntimeError:
 
 @telling("refused")
 def result_does_not_fit(have: np.dtype, want: np.dtype) -> RuntimeError:
-    """An in-place operation has a result of a dtype that its target can not hold."""
+    """An in-place operation has a result of a dtype that its target cannot hold."""
     return RuntimeError(
         f"result type {SCALAR_NAMES[have]} can't be cast to the desired output type {SCALAR_NAMES[want]}\n"
         f"The dtype never changes in place, and nothing was written. Use the normal operation, or convert first: "
@@ -78,7 +78,7 @@ def needs_own_input(op: str) -> RuntimeError:
 
 
 def sizes_differ(shapes: list[tuple[int, ...]]) -> RuntimeError:
-    """Shapes that can not be broadcast together."""
+    """Shapes that cannot be broadcast together."""
     first = shapes[0]
     for other in shapes[1:]:
         ndim = max(len(first), len(other))
@@ -90,7 +90,7 @@ def sizes_differ(shapes: list[tuple[int, ...]]) -> RuntimeError:
                     f"dimension {d}"
                 )
         first = tuple(max(m, n) if 0 not in (m, n) else 0 for m, n in zip(a, b, strict=True))
-    return RuntimeError(f"shapes {', '.join(str(list(s)) for s in shapes)} can not be broadcast together")
+    return RuntimeError(f"shapes {', '.join(str(list(s)) for s in shapes)} cannot be broadcast together")
 
 
 def _broadcast(arrays: tuple[np.ndarray, ...]) -> tuple[int, ...] | None:

@@ -18,8 +18,8 @@ from minitensor.core.history import (
     Node,
     Operation,
     current,
-    family_of,
     follow_retaining,
+    group_of,
     is_protected,
     new_node,
     repeated,
@@ -141,13 +141,13 @@ def _gather_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
     return (whole,)
 
 
-def _gather_onward(node: Node, _: int, u: np.ndarray) -> np.ndarray:
+def _gather_jvp(node: Node, _: int, u: np.ndarray) -> np.ndarray:
     if node.saved is FREED:
         raise freed(node)
     return u[node.saved[0]]
 
 
-GATHER = Operation("getitem", _gather_backward, ("index",), _gather_onward)
+GATHER = Operation("getitem", _gather_backward, ("index",), _gather_jvp)
 
 
 # ---------- writing ----------
@@ -169,7 +169,7 @@ def _set_at_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray | None, np.n
     return rest, taken
 
 
-def _set_at_onward(node: Node, i: int, u: np.ndarray) -> np.ndarray:
+def _set_at_jvp(node: Node, i: int, u: np.ndarray) -> np.ndarray:
     if node.saved is FREED:
         raise freed(node)
     plain = node.saved[0]
@@ -182,8 +182,8 @@ def _set_at_onward(node: Node, i: int, u: np.ndarray) -> np.ndarray:
 
 
 #: Told in memory, as every write through a part is.
-SET_PART = Operation("setitem", WRITE.backward, onward=WRITE.onward, owned=WRITE.owned)
-SET_AT = Operation("setitem", _set_at_backward, ("index",), _set_at_onward)
+SET_PART = Operation("setitem", WRITE.backward, jvp=WRITE.jvp, owned=WRITE.owned)
+SET_AT = Operation("setitem", _set_at_backward, ("index",), _set_at_jvp)
 
 
 def setitem(x: Tensor, index: Any, value: Any) -> None:
@@ -250,11 +250,11 @@ def store_at(x: Tensor, index: Any, value: Any, op: str) -> None:
 
 
 def set_part(x: Tensor, target: np.ndarray, yn: Node | None, place: tuple[CodeType, int] | None = None) -> None:
-    """The family of ``x`` moves on: the cells of ``target`` now hold the value of ``yn``, or a constant."""
-    history = family_of(x)
-    region = region_of(target, history.founder)
-    history.node = new_node(SET_PART, (history.node, yn), (region,), history.founder.shape, place)
-    history.epoch += 1
+    """The group of ``x`` moves on: the cells of ``target`` now hold the value of ``yn``, or a constant."""
+    history = group_of(x)
+    region = region_of(target, history.base)
+    history.node = new_node(SET_PART, (history.node, yn), (region,), history.base.shape, place)
+    history.version += 1
     current(x)
     if history.retaining is not None:
         follow_retaining(x)

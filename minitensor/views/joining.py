@@ -18,8 +18,8 @@ from minitensor.creation.making import as_shape
 from minitensor.device.arrays import gpu_of
 from minitensor.dtypes import dtype_of
 from minitensor.modes import modes
-from minitensor.operations.operands import cast, meet
-from minitensor.views.parts import Pick, part_backward, part_onward
+from minitensor.operations.operands import cast, promote
+from minitensor.views.parts import Pick, part_backward, part_jvp
 from minitensor.views.viewing import as_axis, need_tensor, whole
 
 
@@ -38,7 +38,7 @@ def _tensors(op: str, x: Any) -> tuple[Tensor, ...]:
         need_tensor(op, item)
     if len({gpu_of(item._array) for item in x}) > 1:
         raise devices_differ(op, tuple(item._array for item in x))
-    return meet(*x)
+    return promote(*x)
 
 
 # ---------- together ----------
@@ -54,7 +54,7 @@ def _stack_backward(node: Node, g: np.ndarray) -> list[np.ndarray]:
     return [g[(slice(None),) * axis + (i, ...)] for i in range(len(node.inputs))]
 
 
-def _concat_onward(node: Node, i: int, u: np.ndarray) -> np.ndarray:
+def _concat_jvp(node: Node, i: int, u: np.ndarray) -> np.ndarray:
     axis, lengths = node.saved
     joined = np.zeros(node.shape, u.dtype, like=u)
     begin = sum(lengths[:i])
@@ -62,15 +62,15 @@ def _concat_onward(node: Node, i: int, u: np.ndarray) -> np.ndarray:
     return joined
 
 
-def _stack_onward(node: Node, i: int, u: np.ndarray) -> np.ndarray:
+def _stack_jvp(node: Node, i: int, u: np.ndarray) -> np.ndarray:
     (axis,) = node.saved
     stacked = np.zeros(node.shape, u.dtype, like=u)
     stacked[(slice(None),) * axis + (i,)] = u
     return stacked
 
 
-CONCAT = Operation("concat", _concat_backward, onward=_concat_onward)
-STACK = Operation("stack", _stack_backward, onward=_stack_onward)
+CONCAT = Operation("concat", _concat_backward, jvp=_concat_jvp)
+STACK = Operation("stack", _stack_backward, jvp=_stack_jvp)
 
 
 def concat(x: Sequence[Tensor], axis: int = 0, name: str | None = None) -> Tensor:
@@ -101,7 +101,7 @@ def stack(x: Sequence[Tensor], axis: int = 0, name: str | None = None) -> Tensor
 
 
 #: A copy of a part has the gradient that a view of it has.
-SPLIT = Operation("split", part_backward, onward=part_onward)
+SPLIT = Operation("split", part_backward, jvp=part_jvp)
 
 
 def split(x: Tensor, num_or_sections: Any, axis: int = 0, name: str | None = None) -> list[Tensor]:
@@ -141,11 +141,11 @@ def _pass_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
     return (g,)  # summed to the input's shape by the engine
 
 
-def _expand_onward(node: Node, _: int, u: np.ndarray) -> np.ndarray:
+def _expand_jvp(node: Node, _: int, u: np.ndarray) -> np.ndarray:
     return repeated(u, node.shape)
 
 
-EXPAND = Operation("expand", _pass_backward, onward=_expand_onward)
+EXPAND = Operation("expand", _pass_backward, jvp=_expand_jvp)
 
 
 def expand(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
@@ -164,7 +164,7 @@ def expand(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
         made = np.broadcast_to(x._array, lengths).copy()
     except ValueError:
         raise ValueError(
-            f"expand: a tensor of shape {x.shape} can not be repeated to {list(lengths)}; counted from the last, "
+            f"expand: a tensor of shape {x.shape} cannot be repeated to {list(lengths)}; counted from the last, "
             f"a dimension must be equal or 1"
         ) from None
     return _recorded(Tensor._made(made, "expand", (x,)), EXPAND, (x,), ())

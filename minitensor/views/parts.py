@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.core.history import READ, Node, Operation, family_of, reading
+from minitensor.core.history import READ, Node, Operation, group_of, reading
 from minitensor.core.regions import Part, address, memory_of, overlaps_itself, span
 from minitensor.core.tensor import Tensor
 from minitensor.creation.making import as_shape
@@ -28,14 +28,14 @@ def part_backward(node: Node, g: np.ndarray) -> tuple[Part]:
     return (Part(g, show, partial(_spread, show, node.inputs[0].shape)),)  # type: ignore[union-attr]
 
 
-def part_onward(node: Node, _: int, u: np.ndarray) -> np.ndarray:
+def part_jvp(node: Node, _: int, u: np.ndarray) -> np.ndarray:
     """The part of ``u``."""
     (show,) = node.saved
     return show(u)
 
 
 INDEX, SLICE, DIAGONAL, UNBIND = (
-    Operation(name, part_backward, onward=part_onward) for name in ("getitem", "slice", "diagonal", "unbind")
+    Operation(name, part_backward, jvp=part_jvp) for name in ("getitem", "slice", "diagonal", "unbind")
 )
 
 
@@ -106,8 +106,8 @@ def unbind(x: Tensor, axis: int = 0) -> list[Tensor]:
     return [part(x, Pick((*before, i)), UNBIND) for i in range(x._array.shape[axis])]
 
 
-#: Told in memory, as a stale view's reading of its family is.
-AS_STRIDED = Operation("as_strided", READ.backward, onward=READ.onward)
+#: Told in memory, as a stale view's reading of its group is.
+AS_STRIDED = Operation("as_strided", READ.backward, jvp=READ.jvp)
 
 
 def as_strided(x: Tensor, shape: Any, stride: Any, offset: int = 0, name: str | None = None) -> Tensor:
@@ -116,7 +116,7 @@ def as_strided(x: Tensor, shape: Any, stride: Any, offset: int = 0, name: str | 
     Elements may share memory; such a tensor can be read, not written.
 
     Raises:
-        ValueError: when it would reach outside the memory of the tensor's family.
+        ValueError: when it would reach outside the memory of the tensor's group.
     """
     need_tensor("as_strided", x)
     if not isinstance(stride, (list, tuple)):
@@ -126,8 +126,8 @@ def as_strided(x: Tensor, shape: Any, stride: Any, offset: int = 0, name: str | 
     if len(lengths) != len(steps):
         raise ValueError(f"as_strided: shape {list(lengths)} and stride {list(steps)} must be equally long")
     size = x._array.itemsize
-    founder = x._array if x._history is None else x._history.founder
-    lowest, extent = span(founder)
+    base = x._array if x._history is None else x._history.base
+    lowest, extent = span(base)
     begin = (lowest - address(x._storage.buffer)) // size
     reach = [(n - 1) * s for n, s in zip(lengths, steps, strict=True)]
     first = offset + sum(r for r in reach if r < 0)
@@ -138,11 +138,11 @@ def as_strided(x: Tensor, shape: Any, stride: Any, offset: int = 0, name: str | 
             f"as_strided: shape {list(lengths)}, stride {list(steps)}, offset {offset} reaches from element {first} to "
             f"{last} of the storage; the tensor's memory goes from element {begin} to {begin + extent - 1}"
         )
-    cells = memory_of(founder)
+    cells = memory_of(base)
     array = restrided(cells[0 if empty else offset - begin :], lengths, tuple(s * size for s in steps))
     if type(array) is np.ndarray and overlaps_itself(array):
         array.flags.writeable = False
-    history = family_of(x)
+    history = group_of(x)
     out = view_of(x, array, AS_STRIDED)
     if out._node is not None:
         out._node = reading(history, array, AS_STRIDED)

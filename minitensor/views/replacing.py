@@ -8,7 +8,7 @@ on looking at the old storage, and what was saved for backward there is still ri
 name               storage                         version                     history
 =================  ==============================  ==========================  =====================================
 ``cast_``          a new one; the old stays with   one more than that of the   recorded, also under ``no_grad``; the
-                   its other holders               old                         tensor leaves its family
+                   its other holders               old                         tensor leaves its group
 ``resize_``        shrinking, the same; growing,   stays; or one more          refused where a gradient is wanted
                    a new one
 ``set_``           that of another tensor          that of its new storage     that of a view of the other tensor
@@ -81,7 +81,7 @@ def cast_(x: Tensor, dtype: Any) -> Tensor:
             raise leaf_written(x.name, "cast_", is_view=False)
         if wanted.numpy.kind != "f":
             raise TypeError(
-                f"cast_: a tensor of dtype {wanted.name} can not want a gradient, and this one does. Nothing was "
+                f"cast_: a tensor of dtype {wanted.name} cannot want a gradient, and this one does. Nothing was "
                 f"changed. Use `astype({wanted.name!r})`, which makes a new tensor, or call `detach_()` first."
             )
     old = x.dtype
@@ -164,7 +164,7 @@ def set_(
 ) -> Tensor:
     """Let ``x`` be what ``source.as_strided(shape, stride, offset)`` would be: another look at its storage.
 
-    Nothing is written. ``x`` leaves its family and joins that of ``source``, dtype and history included; under
+    Nothing is written. ``x`` leaves its group and joins that of ``source``, dtype and history included; under
     ``no_grad`` it becomes a detached alias. Its former views keep the old storage. The version is the new storage's.
 
     Args:

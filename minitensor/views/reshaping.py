@@ -15,7 +15,7 @@ from minitensor.core.history import Node, new_node
 from minitensor.core.tensor import Tensor
 from minitensor.creation.making import as_lengths
 from minitensor.modes import modes
-from minitensor.views.viewing import Relaying, as_axis, need_tensor, refuse_leaf, relaid, view_of
+from minitensor.views.viewing import Reshaping, as_axis, need_tensor, refuse_leaf, reshaped, view_of
 
 # ---------- the same elements in the same order: reshape, squeeze, unsqueeze, flatten ----------
 
@@ -30,7 +30,7 @@ def _reshape_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
 
 #: ``flatten`` is recorded as the reshape that it is.
 VIEW, RESHAPE, SQUEEZE, UNSQUEEZE, RESHAPE_, SQUEEZE_, UNSQUEEZE_, FLATTEN_ = (
-    Relaying(name, _reshape_forward, _reshape_backward)
+    Reshaping(name, _reshape_forward, _reshape_backward)
     for name in ("view", "reshape", "squeeze", "unsqueeze", "reshape_", "squeeze_", "unsqueeze_", "flatten_")
 )
 
@@ -48,7 +48,7 @@ def _full_shape(op: str, x: Tensor, shape: Any) -> tuple[int, ...]:
         wanted[wanted.index(-1)] = size // known
         known = size
     if known != size or min(wanted, default=0) < 0:
-        raise ValueError(f"{op}: a tensor of shape {list(have)} has {size} elements and can not take the shape {given}")
+        raise ValueError(f"{op}: a tensor of shape {list(have)} has {size} elements and cannot take the shape {given}")
     return tuple(wanted)
 
 
@@ -102,8 +102,8 @@ def view(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
     array = _same_memory(x._array, wanted)
     if array is None:
         raise ValueError(
-            f"The Tensor can not be viewed, please call reshape. Its shape {x.shape} with strides {x.strides} "
-            f"can not be seen as {list(wanted)} without a copy."
+            f"The Tensor cannot be viewed, please call reshape. Its shape {x.shape} with strides {x.strides} "
+            f"cannot be seen as {list(wanted)} without a copy."
         )
     return view_of(x, array, VIEW, (wanted,))
 
@@ -115,18 +115,18 @@ def reshape_(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
         ValueError: where that would take a copy: the storage never changes in place.
     """
     need_tensor("reshape_", x)
-    return _relaid_to(x, _full_shape("reshape_", x, shape), RESHAPE_)
+    return _reshaped_to(x, _full_shape("reshape_", x, shape), RESHAPE_)
 
 
-def _relaid_to(x: Tensor, shape: tuple[int, ...], op: Relaying) -> Tensor:
+def _reshaped_to(x: Tensor, shape: tuple[int, ...], op: Reshaping) -> Tensor:
     refuse_leaf(x, op)
     array = _same_memory(x._array, shape)
     if array is None:
         raise ValueError(
-            f"{op.name}: a tensor of shape {x.shape} with strides {x.strides} can not take the shape {list(shape)} "
+            f"{op.name}: a tensor of shape {x.shape} with strides {x.strides} cannot take the shape {list(shape)} "
             f"without a copy, and the storage never changes in place. Use {op.name[:-1]}."
         )
-    return relaid(x, array, op, (shape,))
+    return reshaped(x, array, op, (shape,))
 
 
 def _squeezed(op: str, x: Tensor, axis: Any) -> tuple[int, ...]:
@@ -146,7 +146,7 @@ def squeeze(x: Tensor, axis: Any = None, name: str | None = None) -> Tensor:
 
 def squeeze_(x: Tensor, axis: Any = None, name: str | None = None) -> Tensor:
     """Drop dimensions of length 1 from ``x``. Nothing is written."""
-    return _relaid_to(x, _squeezed("squeeze_", x, axis), SQUEEZE_)
+    return _reshaped_to(x, _squeezed("squeeze_", x, axis), SQUEEZE_)
 
 
 def _unsqueezed(op: str, x: Tensor, axis: Any) -> tuple[int, ...]:
@@ -165,7 +165,7 @@ def unsqueeze(x: Tensor, axis: Any, name: str | None = None) -> Tensor:
 
 def unsqueeze_(x: Tensor, axis: Any, name: str | None = None) -> Tensor:
     """Give ``x`` a dimension of length 1 more, at ``axis``. Nothing is written."""
-    return _relaid_to(x, _unsqueezed("unsqueeze_", x, axis), UNSQUEEZE_)
+    return _reshaped_to(x, _unsqueezed("unsqueeze_", x, axis), UNSQUEEZE_)
 
 
 def _flattened(op: str, x: Tensor, start_axis: Any, stop_axis: Any) -> tuple[int, ...]:
@@ -186,7 +186,7 @@ def flatten(x: Tensor, start_axis: int = 0, stop_axis: int = -1, name: str | Non
 
 def flatten_(x: Tensor, start_axis: int = 0, stop_axis: int = -1, name: str | None = None) -> Tensor:
     """Make one dimension of those from ``start_axis`` to ``stop_axis``. Nothing is written."""
-    return _relaid_to(x, _flattened("flatten_", x, start_axis, stop_axis), FLATTEN_)
+    return _reshaped_to(x, _flattened("flatten_", x, start_axis, stop_axis), FLATTEN_)
 
 
 # ---------- the same elements in another order: transpose, t, T ----------
@@ -205,7 +205,7 @@ def _transpose_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
 
 
 TRANSPOSE, TRANSPOSE_, T_, T_IN_PLACE = (
-    Relaying(name, _transpose_forward, _transpose_backward) for name in ("transpose", "transpose_", "t", "t_")
+    Reshaping(name, _transpose_forward, _transpose_backward) for name in ("transpose", "transpose_", "t", "t_")
 )
 
 
@@ -237,7 +237,7 @@ def transpose(x: Tensor, perm: Any, name: str | None = None) -> Tensor:
 def transpose_(x: Tensor, perm: Any, name: str | None = None) -> Tensor:
     """Reorder the dimensions of ``x`` itself. No number moves; nothing is written."""
     axes = _permutation("transpose_", x, perm)
-    return relaid(x, x._array.transpose(axes), TRANSPOSE_, (axes,))
+    return reshaped(x, x._array.transpose(axes), TRANSPOSE_, (axes,))
 
 
 def _turned(op: str, x: Tensor) -> tuple[int, ...]:
@@ -257,7 +257,7 @@ def t(input: Tensor, name: str | None = None) -> Tensor:
 def t_(input: Tensor, name: str | None = None) -> Tensor:
     """Exchange rows and columns of the tensor itself. Nothing is written."""
     axes = _turned("t_", input)
-    return relaid(input, input._array.transpose(axes), T_IN_PLACE, (axes,))
+    return reshaped(input, input._array.transpose(axes), T_IN_PLACE, (axes,))
 
 
 def _reversed_dimensions(x: Tensor) -> Tensor:

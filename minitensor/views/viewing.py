@@ -1,6 +1,6 @@
 """Views: new tensors on old storages, and their in-place twins, which change shape and strides and write nothing.
 
-A view joins the family of the tensor it is taken of. Taken under ``no_grad`` of a tensor that wants a gradient, it is
+A view joins the group of the tensor it is taken of. Taken under ``no_grad`` of a tensor that wants a gradient, it is
 detached. In this vocabulary (Paddle's) ``split``, ``chunk``, ``expand`` and ``broadcast_to`` copy: see
 :mod:`minitensor.views.joining`.
 """
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.core.errors import leaf_relaid
+from minitensor.core.errors import leaf_reshaped
 from minitensor.core.history import (
     History,
     Leaf,
@@ -21,7 +21,7 @@ from minitensor.core.history import (
     is_protected,
     move_boxes,
     new_node,
-    relay_leaf,
+    reshape_leaf,
 )
 from minitensor.core.tensor import Tensor
 from minitensor.events import watch
@@ -33,19 +33,19 @@ _new: Any = object.__new__
 def view_of(x: Tensor, array: np.ndarray, op: Operation, saved: tuple[Any, ...] | None = ()) -> Tensor:
     """A tensor that looks at the storage of ``x`` as ``array`` does, recorded as ``op``.
 
-    ``saved`` is what the operation needs to go back and onward; None stands for the shape of ``array``.
+    ``saved`` is what the operation needs to go back and jvp; None stands for the shape of ``array``.
     """
     out = _new(Tensor)
     out._array = array
     out._storage = x._storage
     history = x._history
-    node = x._node if history is None or x._seen == history.epoch else current(x)
+    node = x._node if history is None or x._seen == history.version else current(x)
     if node is None or modes.grad:
         if history is None:
             x._history = history = History(x)
             x._seen = 0
         out._history = history
-        out._seen = history.epoch
+        out._seen = history.version
         if node is None:
             out._node = None
         else:
@@ -58,28 +58,28 @@ def view_of(x: Tensor, array: np.ndarray, op: Operation, saved: tuple[Any, ...] 
     return out
 
 
-class Relaying(Operation):
+class Reshaping(Operation):
     """An operation on shape and strides only: ``forward(array, *saved)`` shows the same elements another way."""
 
     __slots__ = ("forward",)
 
     def __init__(self, name: str, forward: Callable[..., np.ndarray], backward: Callable[..., Any]) -> None:
-        super().__init__(name, backward, onward=lambda node, _, u: forward(u, *node.saved))
+        super().__init__(name, backward, jvp=lambda node, _, u: forward(u, *node.saved))
         self.forward = forward
 
 
-def refuse_leaf(x: Tensor, op: Relaying) -> None:
-    """Raise ValueError where ``op`` would relay a leaf that wants a gradient, or a view of one, in grad mode."""
+def refuse_leaf(x: Tensor, op: Reshaping) -> None:
+    """Raise ValueError where ``op`` would reshape a leaf that wants a gradient, or a view of one, in grad mode."""
     if modes.grad and is_protected(x):
-        raise leaf_relaid(x.name, op.name)
+        raise leaf_reshaped(x.name, op.name)
 
 
-def relaid(x: Tensor, array: np.ndarray, op: Relaying, saved: tuple[Any, ...] = ()) -> Tensor:
+def reshaped(x: Tensor, array: np.ndarray, op: Reshaping, saved: tuple[Any, ...] = ()) -> Tensor:
     """``x`` itself, now looking at its storage as ``array`` does. Nothing is written; the version stays."""
     node = x._current()
     refuse_leaf(x, op)
     if type(node) is Leaf:
-        relay_leaf(x, array, lambda g: op.forward(g, *saved))
+        reshape_leaf(x, array, lambda g: op.forward(g, *saved))
     else:
         x._array = array
         if node is not None:

@@ -112,7 +112,7 @@ def test_the_reference_agrees_with_that_of_the_random_programs(policy):
         for name in set(ours) - {"mt", "__builtins__"}:
             x, y = ours[name], theirs[name]
             assert np.allclose(x.values, y.numpy(), rtol=0, atol=1e-12)
-            assert np.allclose(x.tangents, y.family.tangents[y.cells][..., :DIRECTIONS], rtol=0, atol=1e-12)
+            assert np.allclose(x.tangents, y.group.tangents[y.cells][..., :DIRECTIONS], rtol=0, atol=1e-12)
 
 
 def refuses(code, names: dict) -> bool:

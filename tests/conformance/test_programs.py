@@ -149,7 +149,7 @@ FEATURES = [
     "an operand that overlaps the target",
     "an operand with itself",
     "operands in one memory",
-    "two families that want gradients",
+    "two groups that want gradients",
     "broadcast",
     "a number as operand",
     "an array as operand",

@@ -46,7 +46,7 @@ def recorded() -> Scene:
     return Scene(w * 1, w=w)
 
 
-def founder() -> Scene:
+def base() -> Scene:
     w = mt.to_tensor(POSITIVE, stop_gradient=False)
     x = w * 1
     return Scene(x, w=w, view=x[0], squares=x * x, deep=x.T[1:])
@@ -69,7 +69,7 @@ def outdated_member() -> Scene:
     return Scene(view, w=w, x=x, squares=x * x)
 
 
-TARGETS = {f.__name__: f for f in (plain, plain_view, recorded, founder, member, outdated_member)}
+TARGETS = {f.__name__: f for f in (plain, plain_view, recorded, base, member, outdated_member)}
 RECORDED = {name: f for name, f in TARGETS.items() if name not in ("plain", "plain_view")}
 
 
@@ -103,7 +103,7 @@ def expect_no_trace(make: Callable[[], Scene], attempt: Attempt, error: type[Exc
 SAMPLE = {s.name: s for s in IN_PLACE_ONCE if s.arrays[s.target].dtype.kind == "f"}
 #: Those of two operands, and those of them that do arithmetic: truth values fit into any dtype.
 BINARY = sorted(name for name in SAMPLE if len(ROWS[name].operands) == 2)
-ARITHMETIC = sorted(name for name in BINARY if not ROWS[name].steps)
+ARITHMETIC = sorted(name for name in BINARY if not ROWS[name].not_differentiable)
 ALL = sorted(SAMPLE)
 
 

@@ -82,7 +82,7 @@ def test_no_grad_writes_are_values_that_the_history_does_not_know():
     assert w.grad.tolist() == [14, 14, 6, 18]
 
 
-def test_a_view_taken_under_no_grad_of_a_constant_joins_its_family():
+def test_a_view_taken_under_no_grad_of_a_constant_joins_its_group():
     x, w = mt.zeros([4], "float64"), leaf([1.0, 2.0])
     with mt.no_grad():
         view = x[2:4]

@@ -105,7 +105,7 @@ def test_shapes_that_do_not_fit_are_named(name: str, target: str):
         TARGETS[target],
         lambda x: run(name, x, mt.ones([4], "float64")),
         ValueError,
-        rf"{name}_: operands of shape \[2, 3\] and \[4\] can not be broadcast together",
+        rf"{name}_: operands of shape \[2, 3\] and \[4\] cannot be broadcast together",
     )
 
 

@@ -1,4 +1,4 @@
-"""backward: what it gives to whom, in which dtype, and what it says when it can not."""
+"""backward: what it gives to whom, in which dtype, and what it says when it cannot."""
 
 from __future__ import annotations
 

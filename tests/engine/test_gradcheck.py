@@ -176,7 +176,7 @@ def test_a_mistake_of_the_second_order_is_caught(function, match):
     assert match in shown(function, leaf(X), order=2)
 
 
-# ---------- what can not be checked ----------
+# ---------- what cannot be checked ----------
 
 
 def test_randomness_is_an_error_that_says_so():

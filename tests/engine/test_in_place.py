@@ -83,7 +83,7 @@ def test_the_gradient_is_that_of_central_differences(given: Sample):
 
 def stored(given: Sample, places: list[int]) -> Callable[..., np.ndarray]:
     """The reference as a function of the arrays at ``places``. Truth values do not move: their slope is 0."""
-    if given.row.steps:
+    if given.row.not_differentiable:
         return lambda *moved: value_of(given)
     return given.moved(places)
 
@@ -114,7 +114,7 @@ def test_a_write_without_a_gradient_leaves_history_alone(given: Sample):
     assert x.stop_gradient and x.grad_fn is None
 
 
-@pytest.mark.parametrize("given", [s for s in IN_PLACE_ONCE if s.row.steps], ids=str)
+@pytest.mark.parametrize("given", [s for s in IN_PLACE_ONCE if s.row.not_differentiable], ids=str)
 def test_truth_values_in_place_take_no_gradient_from_the_other_operand(given: Sample):
     operands = given.tensors(*(i for i in range(len(given.arrays)) if i != given.target))
     x = given.run_in_place(operands)
@@ -133,7 +133,7 @@ def test_the_gradient_is_right_through_a_view(given: Sample, look):
     def reference(moved: np.ndarray) -> np.ndarray:
         moved = moved.copy()
         arrays = [look(moved if i == given.target else array) for i, array in enumerate(given.arrays)]
-        if given.row.steps:
+        if given.row.not_differentiable:
             arrays[given.target] = look(whole)
         look(moved)[...] = given.reference(*arrays)
         return moved

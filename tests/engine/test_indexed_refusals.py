@@ -139,7 +139,7 @@ REFUSED = {
     "where of numbers": (lambda x: mt.where_(x, x, 0.0), TypeError, ["condition", "bool"]),
     "no indices": (lambda x: x.index_put_((), 1.0), TypeError, ["indices"]),
     "too many indices": (lambda x: x.index_put_((whole([0]),) * 3, 1.0), IndexError, ["3", r"\[3, 4\]"]),
-    "indices that do not meet": (
+    "indices that do not promote": (
         lambda x: x.index_put_((whole([0, 1]), whole([0, 1, 2])), 1.0),
         IndexError,
         ["index_put_"],
@@ -173,7 +173,7 @@ def test_what_can_not_be_done_is_refused_by_name_and_leaves_no_trace(what: str):
     call, error, given = REFUSED[what]
     w = leaf(GRID)
     x = w * 1
-    x[0]  # a family
+    x[0]  # a group
     moment = Moment(w=w, x=x)
     expect_refused(moment, lambda: call(x), *given, error=error)
 

@@ -167,7 +167,7 @@ def test_stop_gradient_on_a_result_begins_a_new_leaf():
     assert x.grad.tolist() == [6, 12] and w.grad is None
 
 
-def test_stop_gradient_on_a_member_makes_it_leave_its_family():
+def test_stop_gradient_on_a_member_makes_it_leave_its_group():
     w = leaf([1.0, 2.0, 3.0])
     x = w * 1
     view = x[0:2]

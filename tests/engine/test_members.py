@@ -1,4 +1,4 @@
-"""Members of one family: leaves, their views, and tensors that look at one memory in another order."""
+"""Members of one group: leaves, their views, and tensors that look at one memory in another order."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_view_does_not_retain_the_gradient_of_a_value_that_another_member_took
 
 def test_a_write_through_part_of_a_family_that_began_backwards():
     x = mt.zeros([4], "float64")
-    backwards = x[::-1].detach()  # founds a family whose strides go down
+    backwards = x[::-1].detach()  # founds a group whose strides go down
     value = leaf([5.0, 6.0])
     backwards[1:3] = value
     part = backwards[2:]

@@ -31,7 +31,7 @@ def test_the_value_is_that_of_numpy(given: Sample):
     np.testing.assert_allclose(result.numpy(), want, rtol=1e-12, atol=1e-14)
 
 
-@pytest.mark.parametrize("given", [s for s in NORMAL if "T" in s.row.spaces and s.target == 0], ids=str)
+@pytest.mark.parametrize("given", [s for s in NORMAL if "T" in s.row.namespaces and s.target == 0], ids=str)
 def test_a_method_does_what_the_function_does(given: Sample):
     x, *others = given.tensors()
     result = getattr(x, given.name)(*others, **given.arguments)
@@ -44,7 +44,7 @@ def test_an_operation_is_found_where_its_row_says_under_all_its_names(row: Row):
     for each in (row.name, *row.aliases):
         for name, exists in ((each, row.normal), (each + "_", row.in_place)):
             for space, place in places.items():
-                if exists and space in row.spaces:
+                if exists and space in row.namespaces:
                     assert getattr(place, name) is FUNCTIONS[name], f"{name} in {place}"
 
 

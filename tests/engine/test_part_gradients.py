@@ -40,7 +40,7 @@ def reads(h: mt.Tensor) -> mt.Tensor:
 
 
 def old_views(h: mt.Tensor) -> mt.Tensor:
-    """Views that were taken before a write read what the family holds now."""
+    """Views that were taken before a write read what the group holds now."""
     row, column, corner = h[1], h[:, 2], h[1:, 2:]
     h[0].multiply_(mt.full([h.shape[1]], 10.0, h.dtype))
     return (row * 2.0).sum() + (column * 3.0).sum() + (corner * corner).sum() + (h * h).sum()

@@ -236,7 +236,7 @@ def test_is_contiguous_tells_whether_the_last_index_runs_first():
 
 def test_view_refuses_what_would_take_a_copy():
     x = mt.to_tensor(CUBE)
-    with pytest.raises(ValueError, match=r"can not be viewed, please call reshape.*\[4, 3, 2\].*\[1, 4, 12\].*\[24\]"):
+    with pytest.raises(ValueError, match=r"cannot be viewed, please call reshape.*\[4, 3, 2\].*\[1, 4, 12\].*\[24\]"):
         x.T.view([24])
     assert x.T.view([4, 3, 1, 2]).shape == [4, 3, 1, 2]
 
@@ -247,7 +247,7 @@ def test_as_strided_stays_inside_the_memory_of_its_tensor():
         with pytest.raises(ValueError, match=r"as_strided.*reaches.*from element 0 to 5"):
             x.as_strided(shape, strides, offset)
     assert x.as_strided([0], [100], 0).shape == [0]
-    assert x[2:4].as_strided([6], [1], 0).tolist() == x.tolist(), "the memory is that of the family"
+    assert x[2:4].as_strided([6], [1], 0).tolist() == x.tolist(), "the memory is that of the group"
 
 
 def test_as_strided_may_show_one_cell_twice_and_its_gradient_adds_up():
@@ -309,14 +309,14 @@ IN_PLACE = {
 }
 
 
-@pytest.mark.parametrize("who", ["founder", "member", "alone"])
+@pytest.mark.parametrize("who", ["base", "member", "alone"])
 @pytest.mark.parametrize("name", IN_PLACE)
-def test_a_tensor_that_changed_its_shape_stays_in_its_family(name: str, who: str):
+def test_a_tensor_that_changed_its_shape_stays_in_its_group(name: str, who: str):
     change, reference = IN_PLACE[name]
     w = leaf_like(CUBE)
-    founder = w * 1
-    x = founder[...] if who == "member" else founder
-    other = None if who == "alone" else founder[0]
+    base = w * 1
+    x = base[...] if who == "member" else base
+    other = None if who == "alone" else base[0]
     change(x)
     x.sin_()
     if other is not None:

@@ -36,7 +36,7 @@ def training(report: Report) -> None:
         report(w)
 
 
-def families(report: Report) -> None:
+def groups(report: Report) -> None:
     w = mt.to_tensor(np.arange(6.0).reshape(2, 3) + 1, stop_gradient=False)
     x = w * 1
     row, column = x[0], x.T[1]
@@ -83,7 +83,7 @@ def hooks(report: Report) -> None:
     report(*mt.grad((w * w).sum(), w))
 
 
-PROGRAMS = [training, families, errors, hooks]
+PROGRAMS = [training, groups, errors, hooks]
 
 
 def run(program: Callable[[Report], None]) -> list[Any]:

@@ -61,7 +61,7 @@ v = x[2:]                       # x 1[4], v 1[2]+2 | 1v0 1 1 1 1 | 16/16
 del x                           # v 1[2]+2 | 1v0 1 1 1 1 | 16/16
 v = None                        # | | 0/16
 """
-TRUTHS["reshape that can not be a view copies"] = """
+TRUTHS["reshape that cannot be a view copies"] = """
 x = mt.to_tensor([[1., 2.], [3., 4.]])  # x 1[2,2] | 1v0 1 2 3 4 | 16/16
 y = x.t().reshape([4])          # x 1[2,2], y 2[4] | 1v0 1 2 3 4, 2v0 1 3 2 4 | 32/32
 """

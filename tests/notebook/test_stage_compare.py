@@ -323,8 +323,8 @@ def history(variant: dict) -> list[tuple]:
             found.append(("grad", label[event["state"]], event["text"]))
         elif event["do"] == "drop":
             found.append(("drop", [op[each] for each in event["nodes"]], [label[each] for each in event["states"]]))
-        elif event["do"] == "family":
-            found.append(("family", [label[each] for each in event["states"]]))
+        elif event["do"] == "group":
+            found.append(("group", [label[each] for each in event["states"]]))
     return found
 
 

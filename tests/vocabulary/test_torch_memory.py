@@ -121,7 +121,7 @@ def test_assigning_data_keeps_the_leaf_and_its_version():
     assert (x.tolist(), x._version, x.is_leaf, x.requires_grad) == ([5.0, 6.0, 7.0], 1, True, True)
     (x * x).sum().backward()
     assert x.grad.tolist() == [10.0, 12.0, 14.0]
-    with pytest.raises(RuntimeError, match="can not become"):
+    with pytest.raises(RuntimeError, match="cannot become"):
         x.data = torch.ones(4)
 
 

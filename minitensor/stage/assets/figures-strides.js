@@ -13,7 +13,7 @@ function* indexesOf(shape) {
   }
 }
 
-/** Why a view can not be, in words; null if it can. */
+/** Why a view cannot be, in words; null if it can. */
 function faultOf(data, { shape, strides: s, offset }) {
   const t = data.words, n = data.cells.length;
   if (shape.length !== s.length) return fill(t.ranks, { shape: list(shape), strides: list(s) });

@@ -16,13 +16,13 @@ function layHistory(gen, W) {
   const labels = it => it.members.length > 1 ? it.members.map(n => gen.states.get(n.out)?.label ?? '') : [];
   const gradW = id => Math.max(0, ...[...(gen.grads.get(id) ?? [])].map(g => Math.min(GRAD_MOST, Math.max(widthOf('gradient', { size: 12 }), widthOf(g, { size: 12, mono: true, bold: true })) + 6)));
   const pillW = (id, more = []) => Math.min(pillMost, Math.max(44, ...[gen.states.get(id)?.label ?? '', ...more].map(s => widthOf(s, { mono: true }) + 18)));
-  const inFamily = new Set([...gen.families.values()].filter(fam => fam.names.length > 1).flatMap(fam => fam.states));
+  const inGroup = new Set([...gen.groups.values()].filter(fam => fam.names.length > 1).flatMap(fam => fam.states));
   const columns = Array.from({ length: last + 1 }, () => []);
   for (const it of items) columns[col.get(it)].push({ key: it, node: true, lane: lane.get(it), w: boxW(it), slot: boxW(it) });
   for (const id of gen.states.keys()) {
     if (!lane.has(id)) continue;                       // inside a folded chain, or not touched by this generation
     const it = items.find(i => i.out === id), w = pillW(id, it ? labels(it) : []);
-    columns[col.get(id)].push({ key: id, lane: lane.get(id), w, slot: inFamily.has(id) ? Math.max(w, Math.min(100, pillMost, gradW(id))) : w, grad: gradW(id) });
+    columns[col.get(id)].push({ key: id, lane: lane.get(id), w, slot: inGroup.has(id) ? Math.max(w, Math.min(100, pillMost, gradW(id))) : w, grad: gradW(id) });
   }
   const widthOfCol = c => Math.max(0, ...columns[c].map(p => p.slot));
   // bands: a state column, then pairs of an operation column and a state column, as many as fit
@@ -42,12 +42,12 @@ function layHistory(gen, W) {
     bands.push({ from, to, first });
     from = to + 1;
   }
-  const layout = { bands: bands.map(b => layBand(gen, b, columns, ghostsOf, { pillW, gradW, widthOfCol, W, inFamily, col, roots: new Set(roots) })) };
+  const layout = { bands: bands.map(b => layBand(gen, b, columns, ghostsOf, { pillW, gradW, widthOfCol, W, inGroup, col, roots: new Set(roots) })) };
   gen.layouts.set(W, layout);
   return layout;
 }
 
-function layBand(gen, { from, to, first }, columns, ghostsOf, { pillW, gradW, widthOfCol, W, inFamily, col, roots }) {
+function layBand(gen, { from, to, first }, columns, ghostsOf, { pillW, gradW, widthOfCol, W, inGroup, col, roots }) {
   const spots = [], at = new Map();                    // key -> spot of this band
   const put = (p, c) => { const spot = { ...p, c }; spots.push(spot); at.set(p.key, spot); };
   if (first) columns[0].forEach(p => put(p, 0));
@@ -69,7 +69,7 @@ function layBand(gen, { from, to, first }, columns, ghostsOf, { pillW, gradW, wi
   const cols = [...new Set(spots.map(p => p.c))].sort((a, b) => a - b);
   const colW = cols.map(c => c === lead && !first ? Math.max(0, ...spots.filter(p => p.c === c).map(p => p.slot)) : widthOfCol(c));
   const edges = routeEdges(spots, at, cols);
-  const edge = [...gen.families.values()].some(fam => fam.names.length > 1) ? 8 : 1;
+  const edge = [...gen.groups.values()].some(fam => fam.names.length > 1) ? 8 : 1;
   let free = W - colW.reduce((a, b) => a + b, 0) - 2 * edge;
   // under the first lane, edges bend close beside a state: its gradient has to stay within the column, which is widened as far as there is room
   for (const p of spots.filter(q => q.grad && q.row && edges.some(e => e.channels.includes(q.c)))) {
@@ -82,15 +82,15 @@ function layBand(gen, { from, to, first }, columns, ghostsOf, { pillW, gradW, wi
   cols.forEach((c, i) => { x.set(c, { x1: left, x2: left + colW[i], mid: left + colW[i] / 2 }); left += colW[i] + gap; });
   for (const p of spots) p.x = x.get(p.c).mid;
   for (const p of spots) if (p.tight) p.room = x.get(p.c).x2 - x.get(p.c).x1 + 8;
-  spaceGradients(spots, edges, W, inFamily);
+  spaceGradients(spots, edges, W, inGroup);
   // down: a lane is as high as what its texts need; between lanes run the edges that find no straight way
-  const familyRows = new Set([...gen.families.values()].filter(f => f.states.length).flatMap(f => f.states.map(s => at.get(s)).filter(p => p && !p.ghost).map(p => p.row)));
+  const groupRows = new Set([...gen.groups.values()].filter(f => f.states.length).flatMap(f => f.states.map(s => at.get(s)).filter(p => p && !p.ghost).map(p => p.row)));
   let y = 0;
   const rowY = [], gutterY = [];
   lanes.forEach((_, r) => {
     const mine = spots.filter(p => p.row === r), hasWho = mine.some(p => !p.node && gen.who.has(p.key)), over = Math.max(0, ...mine.map(p => p.lift && !p.below ? p.lift + 38 : 0)), under = Math.max(0, ...mine.map(p => p.below ? p.lift + 36 : 0));
-    const up = Math.max(mine.some(p => p.node) ? BOX_H / 2 + 9 : PILL_H / 2, over, familyRows.has(r) ? BOX_H / 2 + 2 : 0) + (familyRows.has(r) ? 8 : 0);
-    const down = Math.max(mine.some(p => p.node) ? BOX_H / 2 : PILL_H / 2, under, hasWho ? Math.max(PILL_H / 2, under) + 20 : 0) + (familyRows.has(r) ? 24 : 0);
+    const up = Math.max(mine.some(p => p.node) ? BOX_H / 2 + 9 : PILL_H / 2, over, groupRows.has(r) ? BOX_H / 2 + 2 : 0) + (groupRows.has(r) ? 8 : 0);
+    const down = Math.max(mine.some(p => p.node) ? BOX_H / 2 : PILL_H / 2, under, hasWho ? Math.max(PILL_H / 2, under) + 20 : 0) + (groupRows.has(r) ? 24 : 0);
     rowY[r] = y + up; y += up + down;
     const here = edges.filter(e => e.gutter === r).length;
     gutterY[r] = y + 10; y += here ? 14 + 6 * here : 10;
@@ -102,11 +102,11 @@ function layBand(gen, { from, to, first }, columns, ghostsOf, { pillW, gradW, wi
 
 /** A gradient's text stands close above its state where it fits between the boxes, otherwise above the boxes too; below its state where an
     edge leaves upwards. Texts of one row are moved apart, and shortened only when the row is too short for all. */
-function spaceGradients(spots, edges, W, inFamily) {
+function spaceGradients(spots, edges, W, inGroup) {
   const rows = new Map();
   for (const p of spots.filter(x => x.grad)) {
     p.below = edges.some(e => e.from === p && e.to.row < p.row);
-    p.low = p.grad <= (inFamily.has(p.key) ? p.slot : p.w + (edges.some(e => e.from === p && e.bend.length) ? 14 : 26)) || (p.below && !spots.some(q => q.node && q.row === p.row));
+    p.low = p.grad <= (inGroup.has(p.key) ? p.slot : p.w + (edges.some(e => e.from === p && e.bend.length) ? 14 : 26)) || (p.below && !spots.some(q => q.node && q.row === p.row));
     p.lift = p.low ? PILL_H / 2 : BOX_H / 2 + 5;
     const key = `${p.row} ${p.below} ${p.low}`;
     entry(rows, key, () => []).push(p);

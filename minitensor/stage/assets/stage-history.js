@@ -27,7 +27,7 @@ function generationsOf(plan) {
   });
   plan.runs.forEach((frames, v) => frames.walk((f, k) => {
     const g = plan.genAt[v][k], begins = plan.genAt[v][k - 1] !== g;
-    const gen = generations[g] ??= { nodes: new Map(), ops: new Map(), states: new Map(), families: new Map(), grads: new Map(), words: new Map(), who: new Set() };
+    const gen = generations[g] ??= { nodes: new Map(), ops: new Map(), states: new Map(), groups: new Map(), grads: new Map(), words: new Map(), who: new Set() };
     const saidAnew = touchedOf(f.tensors).map(t => f.nodes.get(t.node)).filter(Boolean);
     for (const n of [...touchedOf(f.nodes), ...saidAnew]) {
       if (!drawnIn(plan, v, g, n)) continue;
@@ -41,7 +41,7 @@ function generationsOf(plan) {
       if (s.grad) entry(gen.grads, s.id, () => new Set()).add(s.grad);
     }
     if (begins || f.names.touched.size || f.states.touched.size) for (const id of gen.states.keys()) if (!gen.who.has(id) && f.states.has(id) && whoText(f, f.states.get(id))) gen.who.add(id);
-    for (const fam of begins ? f.families.values() : touchedOf(f.families)) gen.families.set(fam.id, fam);
+    for (const fam of begins ? f.groups.values() : touchedOf(f.groups)) gen.groups.set(fam.id, fam);
   }));
   for (const gen of generations) if (gen) fold(gen);
   return plan.generations = generations;
@@ -141,9 +141,9 @@ function placeItems(gen) {
     if (!lane.has(it.out)) take(it.out, col.get(it.out), l);
     for (const id of open) if (!lane.has(id)) take(id, col.get(id), lowest(col.get(id), l));
   }
-  for (const id of roots) {                            // written without being recorded: right of the family's state before it
+  for (const id of roots) {                            // written without being recorded: right of the group's state before it
     if (lane.has(id)) continue;
-    const states = [...gen.families.values()].map(fam => fam.states).find(x => x.includes(id)) ?? [], before = states[states.indexOf(id) - 1];
+    const states = [...gen.groups.values()].map(fam => fam.states).find(x => x.includes(id)) ?? [], before = states[states.indexOf(id) - 1];
     if (before !== undefined && lane.has(before)) col.set(id, col.get(before) + 2);
     take(id, colOf(id), lowest(colOf(id), before !== undefined && lane.has(before) ? lane.get(before) : 0));
   }
@@ -173,8 +173,8 @@ const stateFor = (p, f, gen) => {
   return f.states.get(done ? done.out : p.key);
 };
 
-/** What is written at the foot of a family's frame, and where: the longest text that no line runs through and no box stands in. */
-function familyLabel(fam, band, x1, right, top, bottom, W) {
+/** What is written at the foot of a group's frame, and where: the longest text that no line runs through and no box stands in. */
+function groupLabel(fam, band, x1, right, top, bottom, W) {
   const inside = p => p.y + BOX_H / 2 > top && p.y - BOX_H / 2 < bottom, beside = band.spots.filter(p => inside(p) && p.x - p.w / 2 > right - 7).map(p => p.x - p.w / 2 - 6);
   const lines = band.edges.flatMap(e => { const at = pointsOf(e, band); return at.slice(1).map(([x, y], i) => [x, at[i][0], y, at[i][1]]); });
   const crossing = lines.filter(([, , a, b]) => Math.min(a, b) < bottom - 2 && Math.max(a, b) > bottom - 20).map(([a, b]) => [Math.min(a, b) - 5, Math.max(a, b) + 5]);
@@ -189,13 +189,13 @@ function familyLabel(fam, band, x1, right, top, bottom, W) {
 function drawBand(gen, band, f, W, v) {
   const k = f.step;
   let out = '';
-  for (const fam of f.families.values()) {
+  for (const fam of f.groups.values()) {
     const spots = fam.states.map(s => band.at.get(s)).filter(p => p && !p.ghost && f.states.has(p.key));
     if (!spots.length || fam.names.length < 2) continue;
     const rows = spots.map(p => p.row), x1 = Math.max(0.5, Math.min(...spots.map(p => p.x - p.slot / 2)) - 7), right = Math.max(...spots.map(p => p.x + p.slot / 2 + 7));
     const top = Math.min(...rows.map(r => band.rowY[r])) - Math.max(BOX_H / 2 + 7, ...spots.map(p => p.low && !p.below ? p.lift + 41 : 0));
     const bottom = Math.max(...rows.map(r => band.rowY[r])) + Math.max(BOX_H / 2, ...spots.map(p => (p.below ? p.lift + 36 : PILL_H / 2) + (gen.who.has(p.key) ? 20 : 0))) + 22;
-    const [label, lx] = familyLabel(fam, band, x1, right, top, bottom, W), x2 = Math.min(W - 0.5, Math.max(right, lx + widthOf(label, { size: 12 }) + 10));
+    const [label, lx] = groupLabel(fam, band, x1, right, top, bottom, W), x2 = Math.min(W - 0.5, Math.max(right, lx + widthOf(label, { size: 12 }) + 10));
     out += R(x1, top, x2 - x1, bottom - top, `fill:${C('wash')};${stroke('line', 1, '2 3')}`, 6) + T(lx, bottom - 7, label, { size: 12, color: 'muted' });
   }
   for (const e of band.edges) {

@@ -15,7 +15,7 @@ function marksOf(trace) {
     for (const s of touchedOf(f.states)) note('state', true), note('grad', s.grad);
     if (!has.has('past')) note('past', [...f.states.values()].some(s => isGone(f, s)));
     for (const n of touchedOf(f.nodes)) note('node', true), note('passed', n.ran !== undefined && n.failed === undefined), note('failed', n.failed !== undefined);
-    for (const m of touchedOf(f.families)) note('family', m.names.length > 1);
+    for (const m of touchedOf(f.groups)) note('group', m.names.length > 1);
   });
   for (const g of plan.groups.values()) note('many', g.length > MOST_CELLS || g.known.size < g.length);
   note('unversioned', trace.variants.some(v => v.steps.some(s => s.events.some(e => e.unversioned))));
@@ -57,7 +57,7 @@ function legendRows(uid) {
     ['past', R(14, 3, 44, 24, edge('paper', 'line', 1, '3 3'), 12) + text(36, 19, 'a@0', { strike: true, color: 'muted' }), 'a state whose numbers are gone'],
     ['node', box(edge('paper', 'line', 1), 9) + text(36, 19, 'add_', { bold: true }), 'an operation of the history'],
     ['chain', R(8, 8, 62, 21, edge('paper', 'line', 1), 8) + R(3, 2, 62, 23, edge('paper', 'line', 1), 8) + text(34, 18, '40 × add', { bold: true }), 'operations in a row, folded'],
-    ['family', R(2, 2, 68, 26, edge('wash', 'line', 1, '2 3'), 6), 'names whose memory has one history'],
+    ['group', R(2, 2, 68, 26, edge('wash', 'line', 1, '2 3'), 6), 'names whose memory has one history'],
     ['passed', P('M8 15H68', stroke('ink', 2.5)) + head(8, 15, 'l', 'ink', 6), 'the gradient has passed here'],
     ['grad', text(36, 12, 'gradient', { mono: false, color: 'muted' }) + text(36, 26, '[1, 1]'), 'the gradient that has arrived at a state so far'],
     ['failed', box(edge('red', 'red', 2), 9) + text(36, 19, 'multiply', { color: 'paper' }), 'backward asked for what is gone, and stopped'],

@@ -4,7 +4,7 @@
    Memory is kept at every 16th step only; what a frame holds is made from there when it is asked for. */
 
 const BEFORE = -1;                                   // the "step" of what was there before the first line
-const GROUPS = ['names', 'tensors', 'storages', 'nodes', 'states', 'families'], KEPT = 16;
+const GROUPS = ['names', 'tensors', 'storages', 'nodes', 'states', 'groups'], KEPT = 16;
 
 /** A map that notes which keys were set. */
 class Noted extends Map {
@@ -120,7 +120,7 @@ const apply = {
     }
     for (const id of e.states) change(f.states, id, k, { dropped: k });
   },
-  family(f, e, k) { f.families.set(e.id, { ...e, changed: k }); },
+  group(f, e, k) { f.groups.set(e.id, { ...e, changed: k }); },
   grad(f, e, k) { change(f.states, e.state, k, { grad: e.text, gradAt: k }); },
   run(f, e, k) { change(f.nodes, e.node, k, { ran: k }); },
   flight(f, e) { f.flight = e.bytes; },

@@ -70,7 +70,7 @@ def _state_for(ledger: Ledger, by: NodeEntry | None, parent: Node, value: NodeEn
         return read
     if value is None or not value.state.dropped:
         return None if value is None else value.state
-    states = value.state.family.states
+    states = value.state.group.states
     return states[max(states)] if states else value.state
 
 
@@ -108,11 +108,11 @@ def _tell(ledger: Ledger, state: StateEntry, text: str) -> None:
 def _named(ledger: Ledger, state: StateEntry) -> str:
     """A state as a sentence names it; with its storage when another one has the same name."""
     others = ledger.labels[state.label] > (not state.dropped)
-    return code(state.label) + (f" (storage {state.family.storage.id})" if others else "")
+    return code(state.label) + (f" (storage {state.group.storage.id})" if others else "")
 
 
 def _stands_for_its_state(node: Node, value: NodeEntry) -> bool:
-    """Whether a gradient for ``node`` is one for all of its family's memory, not for what one view sees of it."""
+    """Whether a gradient for ``node`` is one for all of its group's memory, not for what one view sees of it."""
     if value.inner:
         return False  # it is that of all results, laid end to end
     return bool(value.drawn and not value.partial) or value.stands or type(node) is Leaf or node.op is WRITE

@@ -1,4 +1,4 @@
-"""What a recording knows of each storage, tensor, family, memory state, node and saved tensor.
+"""What a recording knows of each storage, tensor, group, memory state, node and saved tensor.
 
 Entries hold identities, texts and weak references; never an object of the program.
 """
@@ -32,7 +32,7 @@ class StorageEntry:
     seen_by_tensor: bool = False
     freed: bool = False
     lookers: dict[int, TensorEntry] = field(default_factory=dict)  # tensors and numpy arrays on it, by id
-    families: list[Family] = field(default_factory=list)  # that ever looked at it
+    groups: list[Group] = field(default_factory=list)  # that ever looked at it
     saves: list[SaveEntry] = field(default_factory=list)  # that were made of it
     known: set[int] = field(default_factory=set)  # cells whose numbers are told
     #: Writes so far, and the cells that each covered. Only for storages that are not shown whole.
@@ -58,7 +58,7 @@ class StorageEntry:
 
 
 @dataclass(eq=False)
-class Family:
+class Group:
     """Tensors that share one history, and the memory states they have gone through."""
 
     id: str
@@ -67,15 +67,15 @@ class Family:
     history: int | None = None  # id of the engine's History, once there is one
     members: dict[int, TensorEntry] = field(default_factory=dict)
     states: dict[int, StateEntry] = field(default_factory=dict)  # by version
-    told: tuple[Any, ...] = ()  # what the last family event said
+    told: tuple[Any, ...] = ()  # what the last group event said
 
 
 @dataclass(eq=False)
 class StateEntry:
-    """The numbers of a family at one version."""
+    """The numbers of a group at one version."""
 
     id: str
-    family: Family
+    group: Group
     version: int
     event: Event
     names: list[str] = field(default_factory=list)
@@ -95,7 +95,7 @@ class TensorEntry:
 
     id: str
     ref: Callable[[], Any]  # a weak reference
-    family: Family
+    group: Group
     look: dict[str, Any]
     op: str = ""  # the operation that made it
     names: list[str] = field(default_factory=list)
@@ -111,7 +111,7 @@ class TensorEntry:
 
     @property
     def storage(self) -> StorageEntry:
-        return self.family.storage
+        return self.group.storage
 
     @property
     def is_array(self) -> bool:
@@ -136,7 +136,7 @@ class NodeEntry:
     reads: dict[int, StateEntry] = field(default_factory=dict)  # by id of the node that held it, which this one holds
     of: TensorEntry | None = None  # the tensor whose value it was when first seen
     ref: Callable[[], Node | None] | None = None
-    partial: bool = False  # the value of a part of its family's memory
+    partial: bool = False  # the value of a part of its group's memory
     stands: bool = False  # not drawn, and yet all of its state: the first result of a call that is drawn in its place
     inner: bool = False  # no tensor's own: the call of a layer with several outputs, which are drawn in its place
     arrived: Any = None  # the gradient so far, as nested lists of numbers; None when it is long

@@ -50,7 +50,7 @@ class Viewed:
     op: str
     tensor: TensorEntry
     base: TensorEntry | None
-    same_family: bool
+    same_group: bool
     node: NodeEntry | None = None  # of a layer written by hand, which gives its result a history
 
 
@@ -87,7 +87,7 @@ class Wrote:
 
 
 @dataclass(eq=False)
-class Relaid:
+class Reshaped:
     """An in-place operation changed shape and strides only."""
 
     op: str

@@ -202,7 +202,7 @@ def _place(code: CodeType) -> tuple[str, int, tuple[str, ...]]:
 
 
 def hooked_twin(code: CodeType) -> tuple[CodeType, Hooks] | None:
-    """The code of a function defined elsewhere, with hooks; None when its source can not be had."""
+    """The code of a function defined elsewhere, with hooks; None when its source cannot be had."""
     source = "".join(linecache.getlines(code.co_filename))
     try:
         tree = ast.parse(source, code.co_filename)

@@ -64,11 +64,11 @@ class Ledger(Lineage):
         given = self._see_all(inputs)
         base = inputs[0]
         together = x._history is not None and x._history is base._history
-        family = given[0].family if together and given else None
-        if family is not None:
-            self._found(family, x._history)
-        entry = self.meet(x, op, family)
-        self.facts.append(facts.Viewed(op, entry, given[0] if given else None, family is not None))
+        group = given[0].group if together and given else None
+        if group is not None:
+            self._found(group, x._history)
+        entry = self.meet(x, op, group)
+        self.facts.append(facts.Viewed(op, entry, given[0] if given else None, group is not None))
         self.see(x)
 
     def wrote(self, x: Tensor, op: str, inputs: tuple[Any, ...], where: Any = None) -> None:
@@ -83,7 +83,7 @@ class Ledger(Lineage):
         event = self._write_event(storage, x._storage.buffer, cover)
         if storage.over is not None:
             event["unversioned"] = True
-        old = entry.family.states.get(before)
+        old = entry.group.states.get(before)
         reads = self._states_of(inputs, besides=x)
         if before != storage.version:  # else it was noticed before it was told
             self.events.append(event)
@@ -107,7 +107,7 @@ class Ledger(Lineage):
         fact.reads = [other for other in self._see_all(inputs) if other is not entry]
 
     def _nodes_of_write(self, x: Tensor) -> list[Node]:
-        """The nodes of a value just written, as far as they are not known: the family's, and the operation's own."""
+        """The nodes of a value just written, as far as they are not known: the group's, and the operation's own."""
         history = x._history
         nodes = [] if history is None or history.node is None else [history.node]
         if nodes and nodes[0].op is WRITE:
@@ -121,13 +121,13 @@ class Ledger(Lineage):
             if parent is not None and id(parent) not in self.values and parent.op is READ and old is not None:
                 self._value(parent, entry, None, {}, old)
 
-    def relaid(self, x: Tensor, op: str, inputs: tuple[Any, ...]) -> None:
+    def reshaped(self, x: Tensor, op: str, inputs: tuple[Any, ...]) -> None:
         """An in-place operation changed what ``x`` is: its shape and strides, its dtype, or its storage."""
         entry = self.tensors.get(id(x)) or self.meet(x)
         old, storage, node = dict(entry.look), entry.storage, peek(x)
         if self.storages.get(id(x._storage)) is not storage:
             if op == "cast_" and node is not None and is_operation(node):
-                state = entry.family.states.get(storage.version)
+                state = entry.group.states.get(storage.version)
                 entry.pending = op, {} if state is None else {id(node.inputs[0]): state}
             self.see(x)
             self.facts[-1].op = op
@@ -135,7 +135,7 @@ class Ledger(Lineage):
         if node is not None and id(node) not in self.values:
             self._value(node, entry, None, {})
         self._refresh(x, entry)
-        self.facts.append(facts.Relaid(op, entry, old))
+        self.facts.append(facts.Reshaped(op, entry, old))
 
     def wrote_unheard(self, x: Tensor, entry: TensorEntry) -> None:
         storage, buffer = entry.storage, x._storage.buffer
@@ -196,8 +196,8 @@ class Ledger(Lineage):
         if x is None:
             return
         node, history = peek(x), x._history
-        epoch = None if history is None else history.epoch
-        now = id(x._array), id(x._storage), x._storage.version, id(node), id(history), epoch
+        group_version = None if history is None else history.version
+        now = id(x._array), id(x._storage), x._storage.version, id(node), id(history), group_version
         if now == entry.seen and (node is None or id(node) in self.values):
             return
         self.see(x)

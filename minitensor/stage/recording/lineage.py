@@ -1,7 +1,7 @@
 """The books of a recording, fourth part: the history of memory states, and the operations between them.
 
-A family of views has one row of memory states. An operation's node is drawn between the states that it read and the
-state that it made. Nodes that only show a family's value another way (views, parts of a view's memory) are not drawn:
+A view group has one row of memory states. An operation's node is drawn between the states that it read and the
+state that it made. Nodes that only show a group's value another way (views, parts of a view's memory) are not drawn:
 they stand for the state they show.
 """
 
@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.core.history import READ, RELAID, WRITE, Leaf, Node, peek
+from minitensor.core.history import READ, RESHAPED, WRITE, Leaf, Node, peek
 from minitensor.core.storage import Storage
 from minitensor.core.tensor import Tensor
 from minitensor.operations.operands import CONSTANT
 from minitensor.saving.saved import FREED
 from minitensor.stage.recording import facts
-from minitensor.stage.recording.entries import Family, NodeEntry, StateEntry, TensorEntry
+from minitensor.stage.recording.entries import Group, NodeEntry, StateEntry, TensorEntry
 from minitensor.stage.recording.savings import Savings
 
 
@@ -37,7 +37,7 @@ class Lineage(Savings):
     def see(self, x: Tensor) -> TensorEntry:
         """Note the tensor and the node of its value."""
         entry = self.meet(x)
-        self._follow_family(x, entry)
+        self._follow_group(x, entry)
         node = peek(x)
         if node is None:
             return entry
@@ -50,7 +50,7 @@ class Lineage(Savings):
         op, reads = pending or (None, {})
         if not is_operation(node):
             op = None
-        elif op is None and not self._is_look_at_family(node, entry):
+        elif op is None and not self._is_look_at_group(node, entry):
             op = node.op.name  # a layer written by hand made this value
             call = self._call_of(node, entry)
             if call is not None:
@@ -72,7 +72,7 @@ class Lineage(Savings):
         """The value of a leaf is this state now: it was written without a history, or taken to another storage."""
         if value.state is not state:
             value.state.holders -= 1
-            self.touched |= {value.state.family: None, state.family: None}
+            self.touched |= {value.state.group: None, state.group: None}
             value.state = state
             state.holders += 1
 
@@ -98,20 +98,20 @@ class Lineage(Savings):
             self._tell_maker(entry, known)
         return known if known.inner else None
 
-    def _follow_family(self, x: Tensor, entry: TensorEntry) -> None:
-        """Note that a tensor has founded a family, left one or joined another."""
-        history, family = x._history, entry.family
-        if family.history == (None if history is None else id(history)):
+    def _follow_group(self, x: Tensor, entry: TensorEntry) -> None:
+        """Note that a tensor has founded a group, left one or joined another."""
+        history, group = x._history, entry.group
+        if group.history == (None if history is None else id(history)):
             return
-        if family.history is None:
-            self._found(family, history)
+        if group.history is None:
+            self._found(group, history)
         else:
-            self._join(x, entry, self._family(x, entry.storage))
+            self._join(x, entry, self._group(x, entry.storage))
 
-    def _is_look_at_family(self, node: Node, entry: TensorEntry) -> bool:
-        """Whether a node that no operation told of only shows a value of the tensor's own family another way."""
+    def _is_look_at_group(self, node: Node, entry: TensorEntry) -> bool:
+        """Whether a node that no operation told of only shows a value of the tensor's own group another way."""
         parents = [self.values[id(parent)] for parent in node.inputs if id(parent) in self.values]
-        return node.op.onward is not None and any(parent.state.family is entry.family for parent in parents)
+        return node.op.jvp is not None and any(parent.state.group is entry.group for parent in parents)
 
     def _reads_of(self, node: Node) -> dict[int, StateEntry]:
         """The states that the inputs of a node stand for now."""
@@ -119,14 +119,14 @@ class Lineage(Savings):
         for parent in node.inputs:
             value = self.values.get(id(parent)) if parent is not None else None
             if value is not None:
-                holders = [entry for entry in value.state.family.members.values() if _shows(entry.ref(), parent)]
+                holders = [entry for entry in value.state.group.members.values() if _shows(entry.ref(), parent)]
                 found[id(parent)] = self._state(holders[0]) if holders else value.state
         return found
 
     def _state(self, entry: TensorEntry) -> StateEntry:
-        """The state of a tensor's family at the storage's version."""
-        family, version = entry.family, entry.storage.version
-        state = family.states.get(version)
+        """The state of a tensor's group at the storage's version."""
+        group, version = entry.group, entry.storage.version
+        state = group.states.get(version)
         if state is None:
             event = {
                 "do": "state",
@@ -139,11 +139,11 @@ class Lineage(Savings):
             before = self._before(entry)
             if before is not None:
                 event["after"] = before.id
-            state = family.states[version] = StateEntry(event["id"], family, version, event, step=self.step)
-            event["label"] = f"{family.label}@{version}" if family.label else f"{entry.op or 'tensor'}@{version}"
+            state = group.states[version] = StateEntry(event["id"], group, version, event, step=self.step)
+            event["label"] = f"{group.label}@{version}" if group.label else f"{entry.op or 'tensor'}@{version}"
             self.states[state.id] = state
             self.labels[event["label"]] += 1
-            self.touched[family] = None
+            self.touched[group] = None
             self.events.append(event)
         return state
 
@@ -152,7 +152,7 @@ class Lineage(Savings):
         x = entry.ref()
         node = peek(x) if x is not None else None
         value = self.values.get(id(node)) if node is not None else None
-        if value is None or value.state.dropped or value.state.family is not entry.family:
+        if value is None or value.state.dropped or value.state.group is not entry.group:
             return None
         return value.state
 
@@ -164,9 +164,9 @@ class Lineage(Savings):
             if node is None:
                 continue
             entry = self.meet(x)
-            family, version = entry.family, entry.storage.version
+            group, version = entry.group, entry.storage.version
             if besides is not None and x._storage is besides._storage:
-                state = family.states.get(version - 1)  # what it read was there before the write
+                state = group.states.get(version - 1)  # what it read was there before the write
             else:
                 state = self._state(entry)
             if state is not None:
@@ -218,19 +218,19 @@ class Lineage(Savings):
             save.event["what"] = save.label
         self._unlabelled.clear()
         self._drop()
-        for family in self.touched:
-            self._tell_names(family)
-            if not (family.members or family.states) and self._histories.get(family.history) is family:
-                del self._histories[family.history]
+        for group in self.touched:
+            self._tell_names(group)
+            if not (group.members or group.states) and self._histories.get(group.history) is group:
+                del self._histories[group.history]
         self.touched.clear()
 
-    def _tell_names(self, family: Family) -> None:
-        members = [entry for entry in family.members.values() if not entry.look["stop_gradient"]]
+    def _tell_names(self, group: Group) -> None:
+        members = [entry for entry in group.members.values() if not entry.look["stop_gradient"]]
         names = [name for entry in members for name in entry.names or [entry.held] if name]
-        if not family.states:
+        if not group.states:
             return
-        newest = max(family.states)
-        for version, state in family.states.items():
+        newest = max(group.states)
+        for version, state in group.states.items():
             standing = names if version == newest else []
             if state.names != standing and not state.dropped:
                 state.names = standing
@@ -238,15 +238,15 @@ class Lineage(Savings):
                     state.event["names"] = list(standing)
                 else:
                     self.events.append({"do": "names", "state": state.id, "names": list(standing)})
-        told = names, [state.id for state in family.states.values() if not state.dropped]
-        if len(members) > 1 and len(names) > 1 and told != family.told:
-            family.told = told
-            self.events.append({"do": "family", "id": family.id, "names": names, "states": told[1]})
+        told = names, [state.id for state in group.states.values() if not state.dropped]
+        if len(members) > 1 and len(names) > 1 and told != group.told:
+            group.told = told
+            self.events.append({"do": "group", "id": group.id, "names": names, "states": told[1]})
 
     def _drop(self) -> None:
         """Drop the nodes that are gone, and the states that nobody stands at, made or reads any more."""
         nodes = [value.drawn for value in self._dying if value.drawn]
-        asked = dict.fromkeys(state for family in self.touched for state in family.states.values())
+        asked = dict.fromkeys(state for group in self.touched for state in group.states.values())
         for value in self._dying:
             for save in value.saves:
                 save.released = True
@@ -260,18 +260,18 @@ class Lineage(Savings):
                 state.dropped = True
                 del self.states[state.id]
                 self.labels[state.label] -= 1
-                state.family.states.pop(state.version, None)
-                self.touched[state.family] = None
+                state.group.states.pop(state.version, None)
+                self.touched[state.group] = None
                 states.append(state.id)
         if nodes or states:
             self.events.append({"do": "drop", "nodes": nodes, "states": states})
 
     def _is_stood_at(self, state: StateEntry) -> bool:
         """Whether a tensor that wants a gradient shows these numbers."""
-        family = state.family
-        if state.version != family.storage.version:
+        group = state.group
+        if state.version != group.storage.version:
             return False
-        return any(not entry.look["stop_gradient"] for entry in family.members.values())
+        return any(not entry.look["stop_gradient"] for entry in group.members.values())
 
 
 def _node_gone(books: weakref.ref[Lineage], key: int) -> None:
@@ -285,8 +285,8 @@ def _shows(x: Tensor | None, node: Node) -> bool:
 
 
 def is_operation(node: Node) -> bool:
-    """Whether a node is what an operation made: no leaf, and no other look at a family's value."""
-    return node.op not in (READ, WRITE, RELAID) and type(node) is not Leaf
+    """Whether a node is what an operation made: no leaf, and no other look at a group's value."""
+    return node.op not in (READ, WRITE, RESHAPED) and type(node) is not Leaf
 
 
 def is_shown(x: Any) -> bool:

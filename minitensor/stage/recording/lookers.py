@@ -14,7 +14,7 @@ import numpy as np
 from minitensor.core.history import Leaf, peek
 from minitensor.core.tensor import Tensor
 from minitensor.stage.recording import cells, facts, outside
-from minitensor.stage.recording.entries import Family, StorageEntry, TensorEntry
+from minitensor.stage.recording.entries import Group, StorageEntry, TensorEntry
 from minitensor.stage.recording.holders import SOMETHING, holder_of
 from minitensor.stage.recording.memory import Memory, dtype_name
 
@@ -29,13 +29,13 @@ class Lookers(Memory):
         self.tensors: dict[int, TensorEntry] = {}
         self.arrays: dict[int, TensorEntry] = {}  # numpy's, on memory that is shared
         self._asked = 0
-        self.touched: dict[Family, None] = {}  # whose members or states have changed in this step
+        self.touched: dict[Group, None] = {}  # whose members or states have changed in this step
         self.labels: Counter[str] = Counter()  # of memory states
-        self._histories: dict[int, Family] = {}  # by id of the engine's History
+        self._histories: dict[int, Group] = {}  # by id of the engine's History
 
     # ---------- tensors ----------
 
-    def meet(self, x: Tensor, op: str = "", family: Family | None = None) -> TensorEntry:
+    def meet(self, x: Tensor, op: str = "", group: Group | None = None) -> TensorEntry:
         """The entry of a tensor. One that has gone to another storage since is told to have moved."""
         entry = self.tensors.get(id(x))
         if entry is not None:
@@ -46,16 +46,16 @@ class Lookers(Memory):
             return entry
         storage = self._storage(x._storage)
         storage.seen_by_tensor = True
-        if family is None:
-            family = self._family(x, storage)
+        if group is None:
+            group = self._group(x, storage)
         key = id(x)
         # The callback outlives neither: it holds an id and a weak reference to the books.
         me = weakref.ref(self)
         ref = weakref.ref(x, lambda _: _looker_gone(me, key, "tensors"))
-        entry = TensorEntry(self._new_id("t"), ref, family, self._look(x, storage), op, run=self.run)
+        entry = TensorEntry(self._new_id("t"), ref, group, self._look(x, storage), op, run=self.run)
         self.tensors[key] = entry
-        family.members[key] = storage.lookers[key] = entry
-        self.touched[family] = None
+        group.members[key] = storage.lookers[key] = entry
+        self.touched[group] = None
         entry.event = event = {"do": "tensor", "id": entry.id, "storage": storage.id, **entry.look}
         # Met only now on an old storage: a view is new, anything else was there before.
         was_there = storage.root.step < 0 <= self.step and not op
@@ -70,43 +70,43 @@ class Lookers(Memory):
         """The version moved and no write was told, as when an optimizer updates the averages that it keeps."""
         raise NotImplementedError
 
-    def _family(self, x: Tensor, storage: StorageEntry) -> Family:
+    def _group(self, x: Tensor, storage: StorageEntry) -> Group:
         history = x._history
         if history is not None:
-            family = self._histories.get(id(history))
-            if family is not None and any(_belongs(entry.ref(), history) for entry in family.members.values()):
-                return family
-        family = Family(self._new_id("f"), storage)
-        storage.families.append(family)
-        self.touched[family] = None
+            group = self._histories.get(id(history))
+            if group is not None and any(_belongs(entry.ref(), history) for entry in group.members.values()):
+                return group
+        group = Group(self._new_id("f"), storage)
+        storage.groups.append(group)
+        self.touched[group] = None
         if history is not None:
-            self._found(family, history)
-        return family
+            self._found(group, history)
+        return group
 
-    def _found(self, family: Family, history: Any) -> None:
-        family.history = id(history)
-        self._histories[family.history] = family
+    def _found(self, group: Group, history: Any) -> None:
+        group.history = id(history)
+        self._histories[group.history] = group
 
-    def _join(self, x: Tensor, entry: TensorEntry, family: Family) -> None:
-        """The tensor leaves its family for another one."""
+    def _join(self, x: Tensor, entry: TensorEntry, group: Group) -> None:
+        """The tensor leaves its group for another one."""
         key = id(x)
-        entry.family.members.pop(key, None)
+        entry.group.members.pop(key, None)
         entry.storage.lookers.pop(key, None)
-        self.touched |= {entry.family: None, family: None}
-        entry.family = family
-        family.members[key] = family.storage.lookers[key] = entry
+        self.touched |= {entry.group: None, group: None}
+        entry.group = group
+        group.members[key] = group.storage.lookers[key] = entry
         if entry.names:
-            self.name_family(entry)
+            self.name_group(entry)
 
-    def name_family(self, entry: TensorEntry) -> None:
+    def name_group(self, entry: TensorEntry) -> None:
         """A tensor got its first name: states without a name of their own are called by it."""
-        family = entry.family
-        if not family.label:
-            family.label = entry.names[0].split(" in ")[0]
-            for version, state in family.states.items():
+        group = entry.group
+        if not group.label:
+            group.label = entry.names[0].split(" in ")[0]
+            for version, state in group.states.items():
                 if state.step == self.step or entry.look["leaf"]:
                     self.labels[state.label] -= 1
-                    state.event["label"] = label = f"{family.label}@{version}"
+                    state.event["label"] = label = f"{group.label}@{version}"
                     self.labels[label] += 1
 
     def _move(self, x: Tensor, entry: TensorEntry) -> None:
@@ -116,7 +116,7 @@ class Lookers(Memory):
         storage.seen_by_tensor = True
         if storage.version != x._storage.version:  # a new one, whose version was raised after it was told of
             storage.version = storage.event["version"] = x._storage.version
-        self._join(x, entry, self._family(x, storage))
+        self._join(x, entry, self._group(x, storage))
         entry.look = look = self._look(x, storage)
         event = {"do": "retensor", "id": entry.id, "storage": storage.id}
         event |= {key: value for key, value in look.items() if value != old.get(key)}
@@ -149,7 +149,7 @@ class Lookers(Memory):
         if not changed:
             return
         entry.look = look
-        self.touched[entry.family] = None
+        self.touched[entry.group] = None
         if entry.step == self.step:
             entry.event.update(changed)
         else:
@@ -173,7 +173,7 @@ class Lookers(Memory):
         look |= {"stop_gradient": True, "leaf": True}
         me = weakref.ref(self)
         ref = weakref.ref(array, lambda _: _looker_gone(me, key, "arrays"))
-        entry = TensorEntry(self._new_id("t"), ref, Family("", kept), look, run=self.run)
+        entry = TensorEntry(self._new_id("t"), ref, Group("", kept), look, run=self.run)
         self.arrays[key] = kept.lookers[key] = entry
         entry.event = {"do": "tensor", "id": entry.id, "storage": kept.id, **look, "outside": "numpy"}
         (self.before if kept.step < 0 and self.step < 0 else self.events).append(entry.event)
@@ -203,9 +203,9 @@ class Lookers(Memory):
 
     def _let_go(self, key: int, entry: TensorEntry) -> None:
         entry.freed = True
-        entry.family.members.pop(key, None)
+        entry.group.members.pop(key, None)
         if not entry.is_array:
-            self.touched[entry.family] = None
+            self.touched[entry.group] = None
         entry.storage.lookers.pop(key, None)
         self._freed("tensors", entry.id)
         self.facts.append(facts.TensorFreed(entry))
@@ -230,6 +230,6 @@ def _belongs(x: Tensor | None, history: Any) -> bool:
 
 
 def _shows_all_of_it(x: Tensor) -> bool:
-    """Whether ``peek(x)`` is the value of ``x`` itself and not of a family that it is a view in."""
+    """Whether ``peek(x)`` is the value of ``x`` itself and not of a group that it is a view in."""
     history = x._history
-    return history is None or x._seen == history.epoch or x._array is history.founder
+    return history is None or x._seen == history.version or x._array is history.base

@@ -144,7 +144,7 @@ class Names:
         for name, (entry, kind) in list(self.bound.items()):
             if name in found and found[name][0] is entry:
                 continue
-            ledger.touched[entry.family] = None
+            ledger.touched[entry.group] = None
             if kind == "line":
                 entry.held = ""
             else:
@@ -158,7 +158,7 @@ class Names:
             before = self.bound.get(name, (None, ""))[0]
             if before is entry:
                 continue
-            ledger.touched[entry.family] = None
+            ledger.touched[entry.group] = None
             if kind == "line":
                 entry.held = name
             else:
@@ -167,7 +167,7 @@ class Names:
             if kind == "name":
                 entry.was_named = True
                 ledger.facts.append(facts.Named(name, entry, before))
-                ledger.name_family(entry)
+                ledger.name_group(entry)
             elif kind == "grad":
                 entry.was_named = True
         self.bound = found

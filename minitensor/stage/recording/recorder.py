@@ -109,7 +109,7 @@ class Recorder(Following):
         elif kind == "write":
             ledger.wrote(*arguments)
         elif kind == "meta":
-            ledger.relaid(*arguments)
+            ledger.reshaped(*arguments)
         elif kind in ("refused", "stale"):
             ledger.facts.append(facts.Refused(arguments[1]))
         elif kind == "flight":

@@ -36,8 +36,8 @@ class Savings(Lookers):
         version = version_saved(saved)
         kept = self._storage(storage)
         shape, strides, offset = cells.layout(array, storage.buffer)
-        read = [state for state in (*value.reads.values(), value.state) if state.family.storage is kept]
-        others = [family.states[version] for family in kept.families if version in family.states]
+        read = [state for state in (*value.reads.values(), value.state) if state.group.storage is kept]
+        others = [group.states[version] for group in kept.groups if version in group.states]
         at = next((state for state in read + others if state.version == version), None)
         looking = next((entry for entry in kept.lookers.values() if not entry.is_array), None)
         save = SaveEntry(self._new_id("s"), what, kept, version, value, at, looking, position)

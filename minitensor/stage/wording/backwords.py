@@ -42,8 +42,8 @@ def _passed(done: Done, fact: Passed) -> str:
         return _sending(f"{where} takes the gradients of its results and sends", sent)
     if len(sent) == 1 and sent[0].to is not None and sent[0].to.inner:
         return f"The gradient {fact.gradient} of one result goes to its call, {node_text(sent[0].to)}."
-    if fact.op in ("relaid", "cast"):
-        what = "shape" if fact.op == "relaid" else "dtype"
+    if fact.op in ("reshaped", "cast"):
+        what = "shape" if fact.op == "reshaped" else "dtype"
         if node is None or node.drawn is None:
             return f"The leaf has another {what} since: the gradient {fact.gradient} goes on as {_to(sent[0])}."
     if fact.op == "write":
@@ -129,7 +129,7 @@ def _to(sent: Sent) -> str:
 
 
 def _write(fact: Passed) -> str:
-    """The family's value after a write through a view: the gradient is split."""
+    """The group's value after a write through a view: the gradient is split."""
     written = [s for s in fact.sent if s.to is not None and s.to.drawn]
     rest = [s for s in fact.sent if s not in written[-1:]]
     if written and rest:
@@ -142,7 +142,7 @@ def _write(fact: Passed) -> str:
 
 
 def _view(fact: Passed) -> str:
-    """A view's own node: the gradient for what the view sees becomes one for the family."""
+    """A view's own node: the gradient for what the view sees becomes one for the group."""
     node, sent = fact.node, fact.sent[0]
     view = code(node.of.name) if node.of is not None and node.of.name else "a view"
     if fact.op in RESHAPING or fact.op in RESHAPING_IN_PLACE:

@@ -39,7 +39,7 @@ def say_error(done: Done) -> str:
         return f"{node_text(node)} has let go of what it saved, for an earlier backward used it. So this one raises."
     if node is not None and "behind the engine's back" in text:
         return f"{node_text(node)} saved numbers that were written from outside since, so {code('backward')} raises."
-    if reason in ("leaf_written", "leaf_relaid"):
+    if reason in ("leaf_written", "leaf_reshaped"):
         verb = "write" if reason == "leaf_written" else "change the shape of"
         what = _protected(done, target)
         return fitting(f"{subject} asks to {verb} {what} while gradients are recorded, and is refused.", unchanged)
@@ -48,7 +48,7 @@ def say_error(done: Done) -> str:
             f'{subject} is refused under the policy "2.5": its backward needs the input that it would overwrite.',
             unchanged,
         )
-    if reason in ("overlapping_target", "overlapping_family"):
+    if reason in ("overlapping_target", "overlapping_group"):
         return fitting(f"{subject} asks to write {_overlapping(done, target)}, and is refused.", unchanged)
     if reason == "read_only_target":
         return fitting(
@@ -56,7 +56,7 @@ def say_error(done: Done) -> str:
         )
     if reason == "result_does_not_fit":
         return fitting(
-            f"{subject} has a result that the dtype of {_name(target)} can not hold, and a dtype never changes in "
+            f"{subject} has a result that the dtype of {_name(target)} cannot hold, and a dtype never changes in "
             f"place: it is refused.",
             unchanged,
         )
@@ -96,7 +96,7 @@ def _protected(done: Done, name: str) -> str:
         return "a leaf"
     if entry.look["leaf"]:
         return f"the leaf {code(name)}"
-    leaf = next((each for each in entry.family.members.values() if each.look["leaf"] and each.names), None)
+    leaf = next((each for each in entry.group.members.values() if each.look["leaf"] and each.names), None)
     return f"{f'the leaf {code(leaf.names[0])}' if leaf else 'a leaf'} through its view {code(name)}"
 
 

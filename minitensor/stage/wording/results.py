@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 from minitensor.stage.recording.entries import NodeEntry
-from minitensor.stage.recording.facts import Done, Made, Named, Relaid, Viewed
+from minitensor.stage.recording.facts import Done, Made, Named, Reshaped, Viewed
 from minitensor.stage.wording.naming import called, kept, moved, name_of
 from minitensor.stage.wording.sharing import say_borrowed
 from minitensor.stage.wording.words import both, bytes_text, code, count_of, fitting
@@ -43,7 +43,7 @@ def say_made(done: Done, fact: Made) -> str:
         first = f"{subject} copies {numbers} into a new storage {storage.id}, {bytes_text(storage.nbytes)}."
     elif fact.op in ("reshape", "flatten"):
         first = (
-            f"{code(fact.op)} can not show these cells in shape {tensor.look['shape']} without moving them, "
+            f"{code(fact.op)} cannot show these cells in shape {tensor.look['shape']} without moving them, "
             f"so it copies them to storage {storage.id}, {bytes_text(storage.nbytes)}."
         )
     else:
@@ -107,14 +107,14 @@ def say_viewed(done: Done, fact: Viewed) -> str:
         if done.statement.kind == "for" and tensor.names:
             first = f"{first[:-1]}: {code(tensor.names[0])} for this round."
     if base is not None and not base.look["stop_gradient"]:
-        if fact.same_family:
+        if fact.same_group:
             shared = both([called(done, base), name])
             return fitting(first, f"{shared} share one history from now on." if tensor.names and base.names else "")
         return fitting(first, f"Under {code('no_grad')} {name} wants no gradient and stays out of the history.")
     return fitting(first, moved(done) if whole else "No byte is added.")
 
 
-def say_relaid(done: Done, fact: Relaid) -> str:
+def say_reshaped(done: Done, fact: Reshaped) -> str:
     """A tensor that has another shape, or other strides, on the same storage."""
     tensor, old = fact.tensor, fact.old
     new = tensor.look

@@ -53,7 +53,7 @@ def _views(done: Done, ops: list[Viewed]) -> str:
     which = f", {both(names[:3])}" if names and len(names) == len(ops) <= 3 else ""
     first = f"{code(ops[0].op)} makes {len(ops)} tensors on storage {ops[0].tensor.storage.id}{which}"
     base = next((code(fact.base.names[0]) for fact in ops if fact.base is not None and fact.base.names), "")
-    if ops[0].same_family and names and base and not ops[0].tensor.look["stop_gradient"]:
+    if ops[0].same_group and names and base and not ops[0].tensor.look["stop_gradient"]:
         return fitting(f"{first}: no number is copied.", f"{both([base, *names[:3]])} share one history from now on.")
     return f"{first}: no number is copied."
 

@@ -52,7 +52,7 @@ def say_write(done: Done, fact: Wrote) -> str:
         _joined(done, fact),
         _read_first(done, fact),
         _unknown_to_history(done, fact),
-        _family_moves(done, fact),
+        _group_moves(done, fact),
         _same_tensor(done, fact),
         _seen(done, fact),
     )
@@ -142,17 +142,17 @@ def _unknown_to_history(done: Done, fact: Wrote) -> str:
     return f"{code(wanting[0].names[0])} changes with it, and its history does not know."
 
 
-def _family_moves(done: Done, fact: Wrote) -> str:
+def _group_moves(done: Done, fact: Wrote) -> str:
     if fact.node is None:
         return ""
-    others = [entry for entry in _aliases(done, fact) if entry.family is fact.tensor.family]
+    others = [entry for entry in _aliases(done, fact) if entry.group is fact.tensor.group]
     if not others:
         return ""
     return f"The write joins the history they share, so {code(others[0].names[0])} moves on with it."
 
 
 def _seen(done: Done, fact: Wrote) -> str:
-    if _family_moves(done, fact) or _unknown_to_history(done, fact):
+    if _group_moves(done, fact) or _unknown_to_history(done, fact):
         return ""
     return who_sees(done, fact.storage, fact.cover, fact.tensor)
 

@@ -32,7 +32,7 @@ VIEWS = (
     "with mt.no_grad(): v = x[0]",  # a detached alias of a part
     "d = x.detach()",
     "d = v.detach()",
-    "d.stop_gradient = False",  # one memory, two families that want gradients
+    "d.stop_gradient = False",  # one memory, two groups that want gradients
     "x.t_()",  # writes nothing
 )
 
@@ -63,7 +63,7 @@ WRITES = (
     "x[:, ::-1] = y",
     "y.tanh_()",
     "d.scale_(2.3)",  # through a detached alias
-    "d.multiply_(b)",  # recorded, in a family of its own
+    "d.multiply_(b)",  # recorded, in a group of its own
     "with mt.no_grad(): v.scale_(0.6)",
     "with mt.no_grad(): x[0] = 0.29",
     "with mt.no_grad(): a[1] = 0.53",  # as an optimizer does

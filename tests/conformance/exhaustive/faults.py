@@ -27,7 +27,7 @@ class DetachKeepsTheFamily(World):
     plan, noticed_by = "2.6", "stop_gradient"
 
     def alias(self, tensor):
-        return Tensor(self, tensor.storage, tensor.family, tensor.cells, tensor.values, tensor.tangents)
+        return Tensor(self, tensor.storage, tensor.group, tensor.cells, tensor.values, tensor.tangents)
 
 
 class NoGradWritesAreRecorded(World):
@@ -153,7 +153,7 @@ class SavesMoreThanItNeeds(World):
     def normal(self, name, *operands):
         out = super().normal(name, *operands)
         if name == "tanh":
-            out.family.record.saves.append(self.save(0, operands, out))
+            out.group.record.saves.append(self.save(0, operands, out))
         return out
 
 

@@ -2,7 +2,7 @@
 
 Promises: a tensor is three numpy arrays over the same cells: their numbers in the storage, their values, and their
 tangents (one more dimension: the derivative in the direction of every element of every leaf). A view is a numpy view of
-each. So aliasing is numpy's own: no rule about views, overlaps or families is written here. A detached alias shares the
+each. So aliasing is numpy's own: no rule about views, overlaps or groups is written here. A detached alias shares the
 first two and has tangents of its own. Nothing is shared with the engine, and every refusal is calculated, not copied:
 from which values the derivative of a statement needs, and from which cells were written afterwards, and how.
 
@@ -66,7 +66,7 @@ class Record:
         self.parents, self.saves = parents, saves
 
 
-class Family:
+class Group:
     """Tensors that share tangents. ``record`` is None while they want no gradient; a leaf's record has no parents."""
 
     __slots__ = ("record", "is_leaf")
@@ -83,7 +83,7 @@ class World:
         self.lenient = False  # whether what may be refused or not is not
         self.may_hold = 0  # bytes that the statement at hand may allocate and keep
         self.opened = 0  # leaves so far
-        self.tangents: list[np.ndarray] = []  # those of every family
+        self.tangents: list[np.ndarray] = []  # those of every group
         self.arrived = np.zeros(DIRECTIONS)  # what backward has left in the leaves
 
     # ---- vocabulary --------------------------------------------------------------------------------------------------
@@ -120,7 +120,7 @@ class World:
 
     def saved_for(self, outputs: list[Tensor]) -> list[Saved]:
         """Everything that the way from the outputs to the leaves passes."""
-        stack = [x.family.record for x in outputs]
+        stack = [x.group.record for x in outputs]
         seen = set(stack)
         while stack:
             for parent in stack.pop().parents:
@@ -136,27 +136,27 @@ class World:
         own = np.zeros((*values.shape, DIRECTIONS))
         own[...] = tangents
         cells = np.arange(values.size).reshape(values.shape)
-        return Tensor(self, Storage(), self.family(own), cells, values, own)
+        return Tensor(self, Storage(), self.group(own), cells, values, own)
 
     def look(self, tensor: Tensor, pick) -> Tensor:
-        """A view: of one family with ``tensor``, unless it is taken under no_grad of what wants a gradient."""
+        """A view: of one group with ``tensor``, unless it is taken under no_grad of what wants a gradient."""
         seen = Tensor(
-            self, tensor.storage, tensor.family, pick(tensor.cells), pick(tensor.values), pick(tensor.tangents)
+            self, tensor.storage, tensor.group, pick(tensor.cells), pick(tensor.values), pick(tensor.tangents)
         )
         return seen if self.grad_enabled or tensor.stop_gradient else self.alias(seen)
 
     def alias(self, tensor: Tensor) -> Tensor:
-        """A detached alias: the first of another family on the same memory."""
+        """A detached alias: the first of another group on the same memory."""
         tangents = np.zeros(tensor.tangents.shape)
-        return Tensor(self, tensor.storage, self.family(tangents), tensor.cells, tensor.values, tangents)
+        return Tensor(self, tensor.storage, self.group(tangents), tensor.cells, tensor.values, tangents)
 
     def number(self, values: np.ndarray) -> Tensor:
         """A tensor that nothing is written into and no gradient goes to."""
-        return Tensor(self, Storage(), Family(), None, values, None)
+        return Tensor(self, Storage(), Group(), None, values, None)
 
-    def family(self, tangents: np.ndarray) -> Family:
+    def group(self, tangents: np.ndarray) -> Group:
         self.tangents.append(tangents)
-        return Family()
+        return Group()
 
     def open(self, tensor: Tensor, directions: slice) -> None:
         """Make ``tensor`` a leaf: differentiate by its elements from now on."""
@@ -167,13 +167,13 @@ class World:
         cells = range(directions.start, directions.start + tensor.values.size)
         tensor.tangents[..., cells.start : cells.stop] = IDENTITY[tensor.values.shape]
         tensor.directions = slice(cells.start, cells.stop)
-        tensor.family.record, tensor.family.is_leaf = Record([], []), True
+        tensor.group.record, tensor.group.is_leaf = Record([], []), True
         self.opened += 1
 
     # ---- operations --------------------------------------------------------------------------------------------------
 
     def wants(self, tensor: Tensor) -> bool:
-        return self.grad_enabled and tensor.family.record is not None
+        return self.grad_enabled and tensor.group.record is not None
 
     def normal(self, name: str, *operands: Tensor) -> Tensor:
         wants = [self.wants(x) for x in operands]
@@ -181,7 +181,7 @@ class World:
         out = self.fresh(values, tangents)
         if True in wants:
             saves = [self.save(i, operands, out) for i in needs]
-            out.family.record = Record([x.family.record for x in operands if self.wants(x)], saves)
+            out.group.record = Record([x.group.record for x in operands if self.wants(x)], saves)
         return out
 
     def save(self, i: int, operands, out: Tensor) -> Saved:
@@ -207,12 +207,12 @@ class World:
         self.write(target, values, tangents, True in wants)
         if True in wants:
             saves = [self.save(i, operands, target) for i in needs - taken]
-            before = [target.family.record] if target.family.record is not None else []
-            target.family.record = Record([*before, *(x.family.record for x in operands[1:] if self.wants(x))], saves)
+            before = [target.group.record] if target.group.record is not None else []
+            target.group.record = Record([*before, *(x.group.record for x in operands[1:] if self.wants(x))], saves)
         return target
 
     def unwritable(self, target: Tensor) -> list[Reason]:
-        return [LEAF] * (self.grad_enabled and target.family.is_leaf)
+        return [LEAF] * (self.grad_enabled and target.group.is_leaf)
 
     def write(self, target: Tensor, values, tangents, recorded: bool) -> None:
         target.storage.writes.append(Write(line_at_hand(), target.cells, self.policy != "copy_on_write"))
@@ -224,10 +224,10 @@ class World:
 class Tensor:
     """Some cells of a storage: their numbers, values and tangents (see the head of this file)."""
 
-    __slots__ = ("world", "storage", "family", "cells", "values", "tangents", "directions")
+    __slots__ = ("world", "storage", "group", "cells", "values", "tangents", "directions")
 
-    def __init__(self, world: World, storage: Storage, family: Family, cells, values, tangents) -> None:
-        self.world, self.storage, self.family = world, storage, family
+    def __init__(self, world: World, storage: Storage, group: Group, cells, values, tangents) -> None:
+        self.world, self.storage, self.group = world, storage, group
         self.cells, self.values, self.tangents = cells, values, tangents
 
     def numpy(self) -> np.ndarray:
@@ -243,7 +243,7 @@ class Tensor:
 
     @property
     def stop_gradient(self) -> bool:
-        return self.family.record is None
+        return self.group.record is None
 
     @stop_gradient.setter
     def stop_gradient(self, stop: bool) -> None:

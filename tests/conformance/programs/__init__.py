@@ -7,7 +7,7 @@ memory share cells, so views, overlaps and writes through aliases are right with
 
     calculus.py    what each operation means: its value and its derivative, and where both are smooth
     needs.py       which operands backward may need: the reference's own notion of a justified refusal
-    cells.py       storages, families of views, and the records from which a refusal is judged
+    cells.py       storages, groups of views, and the records from which a refusal is judged
     world.py       one run of a program: modes, operations, writes, gradients
     tensor.py      the tensor; views.py and elements.py hold parts of it
     vocabulary.py  the names: what ``mt`` is when the reference runs a program

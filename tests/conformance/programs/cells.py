@@ -1,8 +1,8 @@
-"""Storages, families of views, and the records from which a refusal is judged.
+"""Storages, groups of views, and the records from which a refusal is judged.
 
-Promises: aliasing is exact by construction. A storage holds one value per cell. A family is the set of tensors that are
-views of each other as far as gradients go: it holds one tangent per cell of its storage. Members of a family therefore
-share values and tangents; a detached alias is another family on the same storage and shares the values alone.
+Promises: aliasing is exact by construction. A storage holds one value per cell. A group is the set of tensors that are
+views of each other as far as gradients go: it holds one tangent per cell of its storage. Members of a group therefore
+share values and tangents; a detached alias is another group on the same storage and shares the values alone.
 A record stands for one differentiable statement. It computes nothing: it only remembers which values backward may have
 wanted to find unchanged.
 """
@@ -112,25 +112,25 @@ class Record:
         return list(seen)
 
 
-class Family:
+class Group:
     """Tensors that share tangents as well as values.
 
-    ``first`` is the member that began it, ``founder`` the layout (offset, shape, strides) that it then had. ``leaf`` is
-    the leaf tensor, if the family is a leaf and its views.
+    ``first`` is the member that began it, ``base`` the layout (offset, shape, strides) that it then had. ``leaf`` is
+    the leaf tensor, if the group is a leaf and its views.
     """
 
     def __init__(self, storage: Storage):
         self.tangents = np.zeros((storage.values.size, DIRECTIONS))
-        self.founder: tuple | None = None
+        self.base: tuple | None = None
         self.first = None
         self.wants = False
         self.leaf = None
         self.record = Record()
 
 
-def read(storage: Storage, family: Family, cells: np.ndarray) -> Dual:
+def read(storage: Storage, group: Group, cells: np.ndarray) -> Dual:
     """A copy of the cells: nothing written later changes it."""
-    return Dual(np.array(storage.values[cells]), np.array(family.tangents[cells]))
+    return Dual(np.array(storage.values[cells]), np.array(group.tangents[cells]))
 
 
 def overlaps_itself(cells: np.ndarray) -> bool:

@@ -93,7 +93,7 @@ class Duel:
         except OutsideDomain:
             raise
         except Exception as bad:
-            raise Invalid(f"the reference can not run it: {bad!r}") from bad
+            raise Invalid(f"the reference cannot run it: {bad!r}") from bad
         return None
 
     def judge(self, error: Exception | None, refused: c.Refused | None) -> None:
@@ -145,7 +145,7 @@ class Duel:
         gradients = [t.grad for t in living if t.grad is not None]
         storages = {id(t.storage): t.storage for t in (*living, *gradients)}
         expected, held = sum(s.values.nbytes for s in storages.values()), now - self.allocated_before
-        graph = any(t.family.wants and t.family.leaf is not t for t in living)
+        graph = any(t.group.wants and t.group.leaf is not t for t in living)
         if held < expected or (held > expected and not graph):
             raise Disagreement("memory", f"{held} bytes are held, expected {'at least ' * graph}{expected}")
 

@@ -49,12 +49,12 @@ def largest_error(program: list[str]) -> float:
     here = outputs(program, {})
     worst = 0.0
     direction = 0
-    for number, leaf in enumerate(t for t in here.values() if t.family.leaf is t):
+    for number, leaf in enumerate(t for t in here.values() if t.group.leaf is t):
         for element in range(leaf.cells.size):
             up = outputs(program, {(number, element): STEP})
             down = outputs(program, {(number, element): -STEP})
             for name, t in here.items():
-                tangent = t.family.tangents[t.cells][..., direction]
+                tangent = t.group.tangents[t.cells][..., direction]
                 difference = (up[name].numpy() - down[name].numpy()) / (2 * STEP)
                 size = 1 + np.abs(tangent).max(initial=0.0)
                 worst = max(worst, np.abs(tangent - difference).max(initial=0.0) / size)

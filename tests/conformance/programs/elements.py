@@ -75,11 +75,11 @@ class Elements:
         except ValueError:
             must.append(c.MISFIT)
         world.refuse(must, may)
-        parents = [t.family.record for t in (self, value) if world.wants(t)]
+        parents = [t.group.record for t in (self, value) if world.wants(t)]
         world.write(self, cells, x, wants)
         if wants:
             saves = [c.Saved.of(i) for i in tensors or []]
-            self.family.record = c.Record(parents, saves, holds=tensors is not None)
+            self.group.record = c.Record(parents, saves, holds=tensors is not None)
 
     def copy_(self, other) -> Elements:
         if other.cells.shape != self.cells.shape:
@@ -91,6 +91,6 @@ class Elements:
         values = np.asarray(value)
         if values.shape != self.cells.shape:
             self.world.refuse([c.MISFIT])
-        mode = self.world.grad_mode(self.family.leaf is None and self.world.grad_enabled)
+        mode = self.world.grad_mode(self.group.leaf is None and self.world.grad_enabled)
         with mode:
             self.store(self.cells, values, None)

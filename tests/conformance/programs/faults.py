@@ -20,10 +20,10 @@ class ViewsShareNoHistory(World):
     noticed_by = "gradient"
 
     def look(self, tensor: CellTensor, cells: np.ndarray) -> CellTensor:
-        family = self.found(tensor.storage)
-        family.tangents[:] = tensor.family.tangents
-        family.wants, family.record = tensor.family.wants, tensor.family.record
-        return CellTensor(self, tensor.storage, family, cells)
+        group = self.found(tensor.storage)
+        group.tangents[:] = tensor.group.tangents
+        group.wants, group.record = tensor.group.wants, tensor.group.record
+        return CellTensor(self, tensor.storage, group, cells)
 
 
 class DetachKeepsTheFamily(World):
@@ -32,16 +32,16 @@ class DetachKeepsTheFamily(World):
     noticed_by = "stop_gradient"
 
     def alias(self, tensor: CellTensor) -> CellTensor:
-        return CellTensor(self, tensor.storage, tensor.family, tensor.cells)
+        return CellTensor(self, tensor.storage, tensor.group, tensor.cells)
 
 
 class NoGradViewsTakePart(World):
-    """A view taken under no_grad of a tensor that wants a gradient joins its family."""
+    """A view taken under no_grad of a tensor that wants a gradient joins its group."""
 
     noticed_by = "stop_gradient"
 
     def look(self, tensor: CellTensor, cells: np.ndarray) -> CellTensor:
-        return CellTensor(self, tensor.storage, tensor.family, cells)
+        return CellTensor(self, tensor.storage, tensor.group, cells)
 
 
 class ConstantsKeepTheGradient(World):
@@ -51,7 +51,7 @@ class ConstantsKeepTheGradient(World):
 
     def write(self, target, cells, result, recording):
         if recording and not result.t.any():
-            result = Dual(result.v, target.family.tangents[cells])
+            result = Dual(result.v, target.group.tangents[cells])
         super().write(target, cells, result, recording)
 
 
@@ -61,7 +61,7 @@ class NoGradWritesAreRecorded(World):
     noticed_by = "gradient"
 
     def write(self, target, cells, result, recording):
-        super().write(target, cells, result, True if not self.grad_enabled and target.family.wants else recording)
+        super().write(target, cells, result, True if not self.grad_enabled and target.group.wants else recording)
 
 
 class EveryRepeatedIndexCounts(World):
@@ -73,7 +73,7 @@ class EveryRepeatedIndexCounts(World):
         super().write(target, cells, result, recording)
         if recording:
             for i, cell in reversed(list(enumerate(cells.ravel().tolist()))):
-                target.family.tangents[cell] = result.t.reshape(-1, c.DIRECTIONS)[i]
+                target.group.tangents[cell] = result.t.reshape(-1, c.DIRECTIONS)[i]
 
 
 class VersionsMissWrites(World):
@@ -111,7 +111,7 @@ class ChecksAfterTheWrite(World):
         try:
             super().check(name, operands, params)
         except ValueError:
-            if operands[0].family.leaf is not None and name in ("scale", "zero", "fill"):
+            if operands[0].group.leaf is not None and name in ("scale", "zero", "fill"):
                 operands[0].storage.values[operands[0].cells] = 0.0
             raise
 
@@ -122,7 +122,7 @@ class LeavesMayBeWritten(World):
     noticed_by = "accepted"
 
     def unwritable(self, target):
-        return [r for r in super().unwritable(target) if r != c.LEAF or target.family.leaf is target]
+        return [r for r in super().unwritable(target) if r != c.LEAF or target.group.leaf is target]
 
 
 class ReadsWhatItOverwrote(World):
@@ -223,7 +223,7 @@ class PolicyOfTheSave(World):
         return record
 
     def differentiate(self, outputs, seeds, retain_graph):
-        records = {r for o in outputs for r in o.family.record.ancestry()}
+        records = {r for o in outputs for r in o.group.record.ancestry()}
         for r in records:
             for s in r.saves:
                 if not getattr(r, "preserving", True) and s.storage.version > s.version:
@@ -248,7 +248,7 @@ class ShapeOperationsCount(World):
 
     noticed_by = "inplace_version"
 
-    def relaid(self, tensor):
+    def reshaped(self, tensor):
         tensor.storage.version += 1
 
 
@@ -259,7 +259,7 @@ class InPlaceGivesAnother(World):
 
     def inplace(self, name, target, others, params):
         super().inplace(name, target, others, params)
-        return CellTensor(self, target.storage, target.family, target.cells)
+        return CellTensor(self, target.storage, target.group, target.cells)
 
 
 class SplitGivesViews(World):

@@ -140,7 +140,7 @@ class Generator(Mathematics, Memory, Histories, Mistakes):
 
     def closing(self) -> list[str]:
         """A backward from up to six tensors that want a gradient, each with its own random seed."""
-        wanting = self.floats(lambda t: t.family.wants)
+        wanting = self.floats(lambda t: t.group.wants)
         chosen = self.rng.sample(wanting, min(6, len(wanting)))
         return [self.backward_from(name, "retain_graph=True") for name in chosen]
 
@@ -234,9 +234,9 @@ class Generator(Mathematics, Memory, Histories, Mistakes):
         t = self.at(x)
         same = [o for o in self.env.values() if isinstance(o, CellTensor) and o.storage is t.storage and o is not t]
         tags = {
-            "write to a tensor with views": any(o.family is t.family for o in same),
-            "write to memory with a detached alias": any(o.family is not t.family for o in same),
-            "write through a partial view": t.cells.size < t.storage.values.size and t.family.wants,
+            "write to a tensor with views": any(o.group is t.group for o in same),
+            "write to memory with a detached alias": any(o.group is not t.group for o in same),
+            "write through a partial view": t.cells.size < t.storage.values.size and t.group.wants,
             "write through strides": not t.is_contiguous(),
             "write to a tensor without dimensions": t.cells.ndim == 0,
             "write to no elements": t.cells.size == 0,

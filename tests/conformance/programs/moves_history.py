@@ -21,7 +21,7 @@ class Histories:
 
     def load_leaf(self) -> str | None:
         """set_value on a leaf: how weights are loaded."""
-        x = self.pick(self.floats(lambda t: t.family.leaf is t))
+        x = self.pick(self.floats(lambda t: t.group.leaf is t))
         if x is None:
             return None
         self.tags.add("set_value on a leaf")
@@ -29,7 +29,7 @@ class Histories:
 
     def optimizer_step(self) -> str | None:
         """A write to a leaf under no_grad."""
-        x = self.pick(self.floats(lambda t: t.family.leaf is t))
+        x = self.pick(self.floats(lambda t: t.group.leaf is t))
         if x is None:
             return None
         self.tags.add("a leaf written under no_grad")
@@ -45,10 +45,10 @@ class Histories:
         return f"{name} = {x}.detach()"
 
     def cut(self) -> str | None:
-        """stop_gradient = True on a result: it leaves its family."""
+        """stop_gradient = True on a result: it leaves its group."""
 
         def allowed(t: CellTensor) -> bool:
-            return t.family.wants and t.family.leaf is None and t not in self.world.retained
+            return t.group.wants and t.group.leaf is None and t not in self.world.retained
 
         x = self.pick(self.floats(allowed))
         if x is None:
@@ -57,14 +57,14 @@ class Histories:
         return self.rng.choice((f"{x}.stop_gradient = True", f"{x}.detach_()"))
 
     def begin(self) -> str | None:
-        """stop_gradient = False: on the first of a family the whole family becomes a leaf, else the view alone."""
+        """stop_gradient = False: on the first of a group the whole group becomes a leaf, else the view alone."""
 
         def allowed(t: CellTensor) -> bool:
-            if t.family.wants or not self.room(t.cells.size) or overlaps_itself(t.cells):
+            if t.group.wants or not self.room(t.cells.size) or overlaps_itself(t.cells):
                 return False
-            if t.family.first is t:
-                return layout(t.cells) == t.family.founder
-            return t.cells.size < int(np.prod(t.family.founder[1]))
+            if t.group.first is t:
+                return layout(t.cells) == t.group.base
+            return t.cells.size < int(np.prod(t.group.base[1]))
 
         x = self.pick(self.floats(allowed))
         if x is None:
@@ -83,7 +83,7 @@ class Histories:
 
     def hook(self) -> str | None:
         x = self.any_float()
-        if not self.at(x).family.wants or not self.defined("scale", self.at(x), scale=1.5):
+        if not self.at(x).group.wants or not self.defined("scale", self.at(x), scale=1.5):
             return None
         name = self.fresh_name()
         self.tags.add("register_hook")
@@ -92,14 +92,14 @@ class Histories:
     def retain(self) -> str | None:
         x = self.any_float()
         t = self.at(x)
-        if not t.family.wants or not self.defined("square", t) or not self.room(t.cells.size):
+        if not t.group.wants or not self.defined("square", t) or not self.room(t.cells.size):
             return None
         name = self.fresh_name("r")
         self.tags.add("retain_grads")
         return f"{name} = {x}.square(); {name}.retain_grads()"
 
     def backward(self) -> str | None:
-        x = self.pick(self.floats(lambda t: t.family.wants))
+        x = self.pick(self.floats(lambda t: t.group.wants))
         if x is None:
             return None
         self.tags.add("backward")
@@ -113,11 +113,11 @@ class Histories:
 
     def partial(self) -> str | None:
         """mt.grad: gradients as a result, leaving ``.grad`` alone."""
-        y = self.pick(self.floats(lambda t: t.family.wants))
+        y = self.pick(self.floats(lambda t: t.group.wants))
         if y is None:
             return None
-        reached = set(self.env[y].family.record.ancestry())
-        names = self.floats(lambda t: bool(t.directions) and t.family.record in reached)
+        reached = set(self.env[y].group.record.ancestry())
+        names = self.floats(lambda t: bool(t.directions) and t.group.record in reached)
         if not names:
             return None
         self.tags.add("grad")

@@ -117,7 +117,7 @@ class Mathematics:
             "an operand with itself": a is b,
             "operands in one memory": a.storage is b.storage and a is not b,
             "an integer operand": b.dtype.kind == "i",
-            "two families that want gradients": a.family.wants and b.family.wants and a.family is not b.family,
+            "two groups that want gradients": a.group.wants and b.group.wants and a.group is not b.group,
         }
         return {tag for tag, holds in tags.items() if holds}
 

@@ -32,7 +32,7 @@ class Memory:
         call = self.view_call(name, t)
         if call is None:
             return None
-        self.tags |= {name, *(["a view of a view"] * (t.family.first is not t))}
+        self.tags |= {name, *(["a view of a view"] * (t.group.first is not t))}
         if name != "unbind":
             return f"{self.fresh_name()} = {x}{call}"
         names = [self.fresh_name() for _ in range(t.cells.shape[int(call[-2])])]
@@ -87,7 +87,7 @@ class Memory:
         """In-place operations that change the shape only."""
 
         def allowed(t: CellTensor) -> bool:
-            protected = self.world.grad_enabled and t.family.leaf is not None
+            protected = self.world.grad_enabled and t.group.leaf is not None
             return not protected and t not in self.world.retained
 
         x = self.pick(self.floats(allowed))

@@ -19,7 +19,7 @@ class Mistakes:
 
     def wrong_leaf(self) -> str | None:
         """A write to a leaf, or to a view of one."""
-        x = self.pick(self.floats(lambda t: t.family.leaf is not None and t.cells.size))
+        x = self.pick(self.floats(lambda t: t.group.leaf is not None and t.cells.size))
         if x is None:
             return None
         calls = [".scale_(2.0)", ".add_(1.0)", ".zero_()", "[...] = 1.0", ".relu_()", ".fill_(3.0)", ".unsqueeze_(0)"]

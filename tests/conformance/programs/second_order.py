@@ -51,7 +51,7 @@ def disagreement(engine, program: list[str], rng: Random) -> str:
     """What is wrong with the engine's second derivatives; empty when nothing is.
 
     Raises:
-        Rough: when the reference can not tell.
+        Rough: when the reference cannot tell.
     """
     question = asked(program, rng)
     try:
@@ -73,8 +73,8 @@ def disagreement(engine, program: list[str], rng: Random) -> str:
 
 def asked(program: list[str], rng: Random) -> Question:
     env = run(program, {})
-    leaves = {n: t for n, t in env.items() if t.family.leaf is t}
-    wanting = [n for n, t in env.items() if t.family.wants and t.dtype == np.float64 and n not in leaves]
+    leaves = {n: t for n, t in env.items() if t.group.leaf is t}
+    wanting = [n for n, t in env.items() if t.group.wants and t.dtype == np.float64 and n not in leaves]
     if not leaves or not wanting:
         raise Rough
 
@@ -110,7 +110,7 @@ def weighted_gradient(program: list[str], question: Question, step: float) -> fl
     env = run(program, nudges)
     gradient = np.zeros(c.DIRECTIONS)
     for n, weight in question.outputs.items():
-        x = c.read(env[n].storage, env[n].family, env[n].cells)
+        x = c.read(env[n].storage, env[n].group, env[n].cells)
         factor = 2 * weight * x.v if n in question.squared else weight
         gradient += (factor[..., None] * x.t).reshape(-1, c.DIRECTIONS).sum(0)
     return sum(float((gradient[env[n].own_directions()] * w).sum()) for n, w in question.gradients.items())

@@ -1,4 +1,4 @@
-"""The reference's tensor: a storage, a family, and the cells it looks at.
+"""The reference's tensor: a storage, a group, and the cells it looks at.
 
 Promises: ``cells`` is a numpy view of the storage's own numbering of cells. Taking a view of a tensor is taking a numpy
 view of that numbering, so offset, strides and overlap are those that numpy gives, never computed a second time.
@@ -20,15 +20,15 @@ class CellTensor(Views, Elements):
 
     __array_ufunc__ = None  # numpy leaves ``array + tensor`` to the tensor
 
-    def __init__(self, world, storage: c.Storage, family: c.Family, cells: np.ndarray):
-        self.world, self.storage, self.family, self.cells = world, storage, family, cells
+    def __init__(self, world, storage: c.Storage, group: c.Group, cells: np.ndarray):
+        self.world, self.storage, self.group, self.cells = world, storage, group, cells
         self.grad: CellTensor | None = None
         self.noise = 0.0  # for a gradient: the size of the terms that cancelled in it
         self.settled_cells: np.ndarray | None = None  # the cells whose layout was compared
         self.folded = False  # whether it is a view of a tensor whose elements share memory
         self.directions: dict[int, int] = {}  # for a leaf, or where gradients are retained: cell -> direction
-        if family.first is None:
-            family.first, family.founder = self, c.layout(cells)
+        if group.first is None:
+            group.first, group.base = self, c.layout(cells)
 
     # ---- what can be seen --------------------------------------------------------------------------------------------
 
@@ -54,7 +54,7 @@ class CellTensor(Views, Elements):
 
     @property
     def is_leaf(self) -> bool:
-        return not self.family.wants or self.family.leaf is self
+        return not self.group.wants or self.group.leaf is self
 
     def data_ptr(self) -> int:
         """Some number that names the storage, and behind it the offset in bytes."""
@@ -75,29 +75,29 @@ class CellTensor(Views, Elements):
         if min(strides) < 0 or c.overlaps_itself(new):
             return False
         storage.values[new] = storage.values[old]
-        self.family.tangents[new] = self.family.tangents[old]
+        self.group.tangents[new] = self.group.tangents[old]
         directions = [self.directions[cell] for cell in old.ravel().tolist()] if self.directions else []
         self.directions = dict(zip(new.ravel().tolist(), directions, strict=False))
-        self.cells, self.family.founder = new, c.layout(new)
+        self.cells, self.group.base = new, c.layout(new)
         return True
 
     # ---- gradients ---------------------------------------------------------------------------------------------------
 
     @property
     def stop_gradient(self) -> bool:
-        return not self.family.wants
+        return not self.group.wants
 
     @stop_gradient.setter
     def stop_gradient(self, stop: bool) -> None:
         if stop == self.stop_gradient:
             return
         if stop:
-            self.family = self.detach().family
+            self.group = self.detach().group
             return
-        if c.layout(self.cells) != self.family.founder:
-            self.family = self.detach().family
-        self.family.wants, self.family.leaf = True, self
-        self.family.record = c.Record()
+        if c.layout(self.cells) != self.group.base:
+            self.group = self.detach().group
+        self.group.wants, self.group.leaf = True, self
+        self.group.record = c.Record()
         self.open_directions()
 
     def detach_(self) -> CellTensor:
@@ -108,7 +108,7 @@ class CellTensor(Views, Elements):
         """Differentiate with respect to this tensor's elements from now on."""
         taken = self.world.take_directions(self.cells.size)
         self.directions = dict(zip(self.cells.ravel().tolist(), range(taken.start, taken.stop), strict=True))
-        self.family.tangents[self.cells.ravel(), list(self.directions.values())] = 1.0
+        self.group.tangents[self.cells.ravel(), list(self.directions.values())] = 1.0
 
     def own_directions(self) -> np.ndarray:
         return np.array([self.directions[cell] for cell in self.cells.ravel().tolist()], int).reshape(self.cells.shape)
@@ -120,20 +120,20 @@ class CellTensor(Views, Elements):
     def follow_current_value(self) -> None:
         """A retained gradient is the derivative by the current value: forget what depended on the one before."""
         own = list(self.directions.values())
-        for family in self.world.families:
-            family.tangents[:, own] = 0.0
-        self.family.tangents[list(self.directions), own] = 1.0
+        for group in self.world.groups:
+            group.tangents[:, own] = 0.0
+        self.group.tangents[list(self.directions), own] = 1.0
 
     def register_hook(self, hook) -> None:
         """A linear hook on a fresh result: a factor on everything that is computed from it."""
-        self.family.tangents[self.cells.ravel()] *= hook(1.0)
+        self.group.tangents[self.cells.ravel()] *= hook(1.0)
 
     def backward(self, grad_tensor=None, retain_graph=False) -> None:
         derivative, noise, records = self.world.differentiate([self], [grad_tensor], retain_graph)
-        owners = {id(f.leaf): f.leaf for f in self.world.families if f.leaf is not None}
+        owners = {id(f.leaf): f.leaf for f in self.world.groups if f.leaf is not None}
         owners |= {id(t): t for t in self.world.retained}
         for tensor in owners.values():
-            if tensor.family.record in records:
+            if tensor.group.record in records:
                 tensor.accumulate(derivative[tensor.own_directions()], noise[tensor.own_directions()])
 
     def accumulate(self, gradient: np.ndarray, noise: np.ndarray) -> None:

@@ -46,7 +46,7 @@ class Views:
             return self.world.refuse([c.MISFIT])
 
     def holds(self, cells: np.ndarray) -> bool:
-        """Whether these are cells of this storage: numpy copies them where strides can not express a shape."""
+        """Whether these are cells of this storage: numpy copies them where strides cannot express a shape."""
         return cells.size == 0 or np.may_share_memory(cells, self.storage.cells)
 
     def reshape(self, shape) -> Views:
@@ -65,7 +65,7 @@ class Views:
     def copied(self, shape) -> Views:
         out = self.world.clone(self)
         out.cells = out.storage.cells.reshape(shape)
-        out.family.founder = c.layout(out.cells)
+        out.group.base = c.layout(out.cells)
         return out
 
     def transpose(self, perm) -> Views:
@@ -113,7 +113,7 @@ class Views:
 
     def relayout(self, cells: np.ndarray) -> Views:
         """Look at the same cells in another shape: nothing is written."""
-        if self.world.grad_enabled and self.family.leaf is not None:
+        if self.world.grad_enabled and self.group.leaf is not None:
             self.world.refuse([c.LEAF])
         if not self.holds(cells):
             self.world.refuse([c.MISFIT])
@@ -123,7 +123,7 @@ class Views:
             noise = np.broadcast_to(self.grad.noise, self.grad.cells.shape)
             self.grad.cells, self.grad.noise = self.grad.cells.ravel()[order], noise.ravel()[order]
         self.cells = cells
-        self.world.relaid(self)
+        self.world.reshaped(self)
         return self
 
     def reshape_(self, shape) -> Views:

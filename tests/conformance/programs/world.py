@@ -39,7 +39,7 @@ class World:
         self.leaves = 0
         #: (version now, version expected, reason) of what was stale at the last backward
         self.stale_versions: set[tuple[int, int, str]] = set()
-        self.families: list[c.Family] = []
+        self.groups: list[c.Group] = []
         self.retained: list[CellTensor] = []
         self.nn = self
         self.functional = self
@@ -68,17 +68,17 @@ class World:
         return self.fresh(constant(np.full(shape, fill_value, dtype)))
 
     def fresh(self, result: Dual, wants: bool = False) -> CellTensor:
-        """A tensor on a storage of its own, in a family of its own."""
+        """A tensor on a storage of its own, in a group of its own."""
         storage = c.Storage(result.v.ravel().copy())
         tensor = CellTensor(self, storage, self.found(storage), storage.cells.reshape(result.v.shape))
         if wants:
-            tensor.family.tangents[:] = result.t.reshape(tensor.family.tangents.shape)
-            tensor.family.wants = True
+            tensor.group.tangents[:] = result.t.reshape(tensor.group.tangents.shape)
+            tensor.group.wants = True
         return tensor
 
-    def found(self, storage: c.Storage) -> c.Family:
-        self.families.append(c.Family(storage))
-        return self.families[-1]
+    def found(self, storage: c.Storage) -> c.Group:
+        self.groups.append(c.Group(storage))
+        return self.groups[-1]
 
     def take_directions(self, count: int) -> slice:
         first, self.directions = self.directions, self.directions + count
@@ -132,40 +132,40 @@ class World:
         raise refusal.errors[0](f"{words}; tensor_version:{now} != wrapper_version_snapshot:{then}: {refusal.reason}")
 
     def wants(self, operand) -> bool:
-        return self.grad_enabled and isinstance(operand, CellTensor) and operand.family.wants
+        return self.grad_enabled and isinstance(operand, CellTensor) and operand.group.wants
 
     # ---- aliases -----------------------------------------------------------------------------------------------------
 
     def look(self, tensor: CellTensor, cells: np.ndarray) -> CellTensor:
-        """A view: a member of the family, unless it is taken under no_grad of something that wants a gradient."""
-        detached = tensor.family.wants and not self.grad_enabled
-        family = self.found(tensor.storage) if detached else tensor.family
-        view = CellTensor(self, tensor.storage, family, cells)
+        """A view: a member of the group, unless it is taken under no_grad of something that wants a gradient."""
+        detached = tensor.group.wants and not self.grad_enabled
+        group = self.found(tensor.storage) if detached else tensor.group
+        view = CellTensor(self, tensor.storage, group, cells)
         view.folded = tensor.folded or c.overlaps_itself(tensor.cells)
         return view
 
     def alias(self, tensor: CellTensor) -> CellTensor:
-        """A detached alias: the first of another family on the same storage."""
+        """A detached alias: the first of another group on the same storage."""
         alias = CellTensor(self, tensor.storage, self.found(tensor.storage), tensor.cells)
         alias.folded = tensor.folded
         return alias
 
-    def relaid(self, tensor: CellTensor) -> None:
+    def reshaped(self, tensor: CellTensor) -> None:
         """The shape of ``tensor`` was changed in place: nothing was written, so there is nothing to count."""
 
     def gather(self, tensor: CellTensor, cells: np.ndarray, index_tensors: list, holds: bool) -> CellTensor:
         """A copy of some cells, an element for every cell asked for."""
         wants = self.wants(tensor)
-        out = self.fresh(c.read(tensor.storage, tensor.family, cells), wants)
+        out = self.fresh(c.read(tensor.storage, tensor.group, cells), wants)
         if wants:
-            out.family.record = c.Record([tensor.family.record], [c.Saved.of(i) for i in index_tensors], holds)
+            out.group.record = c.Record([tensor.group.record], [c.Saved.of(i) for i in index_tensors], holds)
         return out
 
     # ---- operations --------------------------------------------------------------------------------------------------
 
     def dual(self, operand, dtype=None) -> Dual:
         if isinstance(operand, CellTensor):
-            x = c.read(operand.storage, operand.family, operand.cells)
+            x = c.read(operand.storage, operand.group, operand.cells)
             x = x if self.wants(operand) else constant(x.v)
         else:
             x = constant(operand)
@@ -197,7 +197,7 @@ class World:
         wants = [self.wants(o) for o in operands]
         out = self.fresh(result, any(wants))
         if any(wants):
-            out.family.record = self.record(name, operands, wants, out)
+            out.group.record = self.record(name, operands, wants, out)
         return out
 
     def inplace(self, name: str, target: CellTensor, others: list, params: dict) -> CellTensor:
@@ -208,7 +208,7 @@ class World:
         recording = any(wants)
         self.write(target, target.cells, result, recording)
         if recording:
-            target.family.record = self.record(name, operands, wants, target, inplace=True)
+            target.group.record = self.record(name, operands, wants, target, inplace=True)
         return target
 
     def check(self, name: str, operands: list, params: dict) -> None:
@@ -235,7 +235,7 @@ class World:
         self.refuse(must, may)
 
     def unwritable(self, target: CellTensor) -> list[c.Refusal]:
-        leaf = self.grad_enabled and target.family.leaf is not None
+        leaf = self.grad_enabled and target.group.leaf is not None
         return [c.LEAF] * leaf + [c.OVERLAP] * c.overlaps_itself(target.cells)
 
     def doubtful(self, target: CellTensor) -> list[c.Refusal]:
@@ -253,7 +253,7 @@ class World:
 
     def write(self, target: CellTensor, cells: np.ndarray, result: Dual, recording: bool) -> None:
         """Store values, and tangents if the write is history; where a cell occurs twice, the last counts."""
-        storage, family = target.storage, target.family
+        storage, group = target.storage, target.group
         last = {cell: i for i, cell in enumerate(cells.ravel().tolist())}
         where, which = list(last), list(last.values())
         storage.version += 1
@@ -263,10 +263,10 @@ class World:
         storage.written[where] = storage.version
         if not recording:
             return
-        family.tangents[where] = result.t.reshape(-1, c.DIRECTIONS)[which]
-        family.wants = True
+        group.tangents[where] = result.t.reshape(-1, c.DIRECTIONS)[which]
+        group.wants = True
         for tensor in self.retained:
-            if tensor.family is family:
+            if tensor.group is group:
                 tensor.follow_current_value()
 
     def record(self, name: str, operands: list, wants: list[bool], out: CellTensor, inplace: bool = False) -> c.Record:
@@ -278,21 +278,21 @@ class World:
             private = inplace and (i == 0 or self.lies_in(operand, out))  # copied: overwritten by the operation itself
             if isinstance(operand, CellTensor) and not private:
                 saves.append(c.Saved.of(operand))
-        parents = [o.family.record for o, wanting in zip(operands, wants, strict=True) if wanting]
+        parents = [o.group.record for o, wanting in zip(operands, wants, strict=True) if wanting]
         return c.Record(parents, saves, holds=bool(needs))
 
     # ---- gradients ---------------------------------------------------------------------------------------------------
 
     def differentiate(self, outputs: list, seeds: list, retain_graph: bool) -> tuple:
         """The derivative along every direction, the size of what cancelled in it, and the records it passed."""
-        records = {r for o in outputs for r in o.family.record.ancestry()}
+        records = {r for o in outputs for r in o.group.record.ancestry()}
         may = [c.FREED for r in records if r.freed and r.holds]
         stale = [s for r in records for s in r.saves if s.staleness()]
         self.stale_versions = {(s.storage.version, s.version, s.staleness().reason) for s in stale}
         may += [s.staleness() for s in stale]
         derivative, noise = np.zeros(c.DIRECTIONS), np.zeros(c.DIRECTIONS)
         for output, seed in zip(outputs, seeds, strict=True):
-            x = c.read(output.storage, output.family, output.cells)
+            x = c.read(output.storage, output.group, output.cells)
             g = np.ones(x.v.shape) if seed is None else seed.storage.values[seed.cells]
             derivative += (g[..., None] * x.t).reshape(-1, c.DIRECTIONS).sum(0)
             noise += np.abs(g[..., None] * x.t).reshape(-1, c.DIRECTIONS).sum(0)
@@ -311,7 +311,7 @@ class World:
         derivative, noise, records = self.differentiate(outputs, seeds, bool(retain_graph))
         results = []
         for leaf in inputs:
-            if leaf.family.record not in records:
+            if leaf.group.record not in records:
                 self.refuse([] if allow_unused else [c.ARGUMENT])
                 results.append(None)
                 continue

@@ -73,7 +73,7 @@ class Segment:
 
 
 class NoRoom(Exception):
-    """``tried`` bytes can not be reserved."""
+    """``tried`` bytes cannot be reserved."""
 
     def __init__(self, tried: int) -> None:
         self.tried = tried

@@ -90,7 +90,7 @@ templates(
 )  # fmt: skip
 templates(
     "view-written-without-its-family",
-    "A write through a view gives the view a new value, and the rest of the family does not hear of it.",
+    "A write through a view gives the view a new value, and the rest of the group does not hear of it.",
     "            wrote({x}, node)",
     "            {x}._node = node",
     "alias_programs::test_the_gradient_is_right",

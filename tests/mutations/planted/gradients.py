@@ -17,7 +17,7 @@ walk(
 )  # fmt: skip
 walk(
     "second-gradient-replaces-the-first",
-    "Of two gradients that meet, the later one counts.",
+    "Of two gradients that promote, the later one counts.",
     "awaiting[1] = total = as_array(before + pg)",
     "awaiting[1] = total = as_array(pg)",
     "autograd::test_gradients_add_up_over_calls_and_over_paths",
@@ -154,7 +154,7 @@ second(
 )  # fmt: skip
 second(
     "second-order-gradients-do-not-add-up",
-    "Second order: of two gradients that meet, the later one counts.",
+    "Second order: of two gradients that promote, the later one counts.",
     "passed if so_far is None else so_far + passed",
     "passed",
     "gradcheck::test_right_gradients_pass",

@@ -1,4 +1,4 @@
-"""Faults in storages, families and modes."""
+"""Faults in storages, groups and modes."""
 
 from functools import partial
 
@@ -58,15 +58,15 @@ history(
 )  # fmt: skip
 history(
     "stale-view-reads-its-old-value",
-    "A view does not notice that its family was written.",
-    "    if x._seen == history.epoch:\n        return x._node",
+    "A view does not notice that its group was written.",
+    "    if x._seen == history.version:\n        return x._node",
     "    if x._node is not None:\n        return x._node",
     "alias_programs::test_the_gradient_is_right",
 )  # fmt: skip
 history(
-    "family-does-not-move-on",
+    "group-does-not-move-on",
     "A write through one member does not tell the others.",
-    "    history.epoch += 1\n    if x._node is not None:\n        move_boxes(x._node, node)",
+    "    history.version += 1\n    if x._node is not None:\n        move_boxes(x._node, node)",
     "    if x._node is not None:\n        move_boxes(x._node, node)",
     "alias_programs::test_the_gradient_is_right",
 )  # fmt: skip
@@ -85,7 +85,7 @@ history(
     "leaves::test_a_view_of_a_leaf_is_protected_too",
 )  # fmt: skip
 history(
-    "leaf-relaid-loses-its-gradient-shape",
+    "leaf-reshaped-loses-its-gradient-shape",
     "A leaf that gets another shape under no_grad keeps its gradient in the old one.",
     "back(gradient._array).copy()",
     "gradient._array.copy()",
@@ -93,22 +93,22 @@ history(
 )  # fmt: skip
 history(
     "old-leaf-sends-its-gradient-unrelaid",
-    "What was computed before a leaf was relaid sends its gradient in the old order.",
+    "What was computed before a leaf was reshaped sends its gradient in the old order.",
     "    (back,) = node.saved\n    return (back(g),)",
     "    (back,) = node.saved\n    return (g.reshape(node.inputs[0].shape),)",
     "leaves::test_under_no_grad_a_leaf_may_change_its_shape_and_stays_a_leaf",
 )  # fmt: skip
 history(
-    "founder-becomes-leaf-alone",
+    "base-becomes-leaf-alone",
     "A tensor with views becomes a leaf, and its views do not belong to it.",
-    "    if same_layout(x._array, history.founder):\n        history.node = leaf",
-    "    if same_layout(x._array, history.founder):\n        x._history = None",
+    "    if same_layout(x._array, history.base):\n        history.node = leaf",
+    "    if same_layout(x._array, history.base):\n        x._history = None",
     "leaves::test_a_view_protects_the_leaf_also_when_the_leaf_was_declared_one_later",
 )  # fmt: skip
 history(
     "part-becomes-leaf-with-its-family",
-    "A view of a part that becomes a leaf takes the family's memory for its own.",
-    "    if not covers(x._array, history.founder):\n        x._history = None\n        return",
+    "A view of a part that becomes a leaf takes the group's memory for its own.",
+    "    if not covers(x._array, history.base):\n        x._history = None\n        return",
     "    if False:\n        return",
     "leaves::test_a_part_of_a_constant_may_become_a_leaf_of_its_own",
 )  # fmt: skip

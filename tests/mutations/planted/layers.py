@@ -81,7 +81,7 @@ rebinding(
 )  # fmt: skip
 rebinding(
     "cast-stays-in-the-family",
-    "A tensor that cast_ has moved to another storage still belongs to the old family.",
+    "A tensor that cast_ has moved to another storage still belongs to the old group.",
     "_moved_to(x, x._array.astype(wanted.numpy, order=\"C\"), \"cast_\")\n    x._history = None\n",
     "_moved_to(x, x._array.astype(wanted.numpy, order=\"C\"), \"cast_\")\n",
     "rebinding::test_a_cast_view_leaves_its_family_and_the_family_its_history",

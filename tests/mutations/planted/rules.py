@@ -19,8 +19,8 @@ functions(
 functions(
     "tanh-with-the-wrong-sign",
     "The slope of tanh has a plus for a minus.",
-    'x="g * (1 - out * out)", spaces="TmF"',
-    'x="g * (1 + out * out)", spaces="TmF"',
+    'x="g * (1 - out * out)", namespaces="TmF"',
+    'x="g * (1 + out * out)", namespaces="TmF"',
     "operations::test_the_gradient_is_that_of_central_differences",
 )  # fmt: skip
 functions(

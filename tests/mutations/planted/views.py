@@ -7,7 +7,7 @@ from ..mutation import mutation
 regions = partial(mutation, "core/regions.py")
 views = partial(mutation, "views/viewing.py")
 parts = partial(mutation, "views/parts.py")
-relaying = partial(mutation, "views/reshaping.py")
+reshaping = partial(mutation, "views/reshaping.py")
 joining = partial(mutation, "views/joining.py")
 
 regions(
@@ -19,7 +19,7 @@ regions(
 )  # fmt: skip
 regions(
     "overwritten-cells-of-columns-keep-their-gradient",
-    "The same, where the founder does not lie in rows.",
+    "The same, where the base does not lie in rows.",
     "        part[...] = 0\n        return taken, ",
     "        return taken, ",
     "part_gradients",
@@ -47,7 +47,7 @@ regions(
 )  # fmt: skip
 regions(
     "region-counted-from-the-first-element",
-    "Places are counted from the founder's first element, also where its strides go down.",
+    "Places are counted from the base's first element, also where its strides go down.",
     "part = Layout((start - base) // size",
     "part = Layout((start - first) // size",
     "members",
@@ -68,27 +68,27 @@ regions(
 )  # fmt: skip
 regions(
     "second-order-read-shifted",
-    "Second order: a view shows its part of another order of the founder.",
-    "        self.founder.of(cells)[...] = u\n        return",
+    "Second order: a view shows its part of another order of the base.",
+    "        self.base.of(cells)[...] = u\n        return",
     "        cells[: u.size] = u.ravel()\n        return",
     "members",
 )  # fmt: skip
 views(
     "view-has-a-history-of-its-own",
-    "A view does not join the family of the tensor that it is taken of.",
-    "        out._history = history\n        out._seen = history.epoch\n",
+    "A view does not join the group of the tensor that it is taken of.",
+    "        out._history = history\n        out._seen = history.version\n",
     "        out._history = None\n",
     "views::test_a_gradient_goes_through_a_write_into_a_view",
 )  # fmt: skip
 views(
     "view-under-no-grad-takes-part",
-    "A view taken under no_grad joins the family, and a write through it is recorded.",
+    "A view taken under no_grad joins the group, and a write through it is recorded.",
     "if node is None or modes.grad:",
     "if True:",
     "modes::test_under_no_grad_nothing_is_recorded",
 )  # fmt: skip
 views(
-    "leaf-may-be-relaid",
+    "leaf-may-be-reshaped",
     "A leaf is given another shape in grad mode.",
     "if modes.grad and is_protected(x):",
     "if False:",
@@ -117,19 +117,19 @@ parts(
 )  # fmt: skip
 parts(
     "as-strided-reaches-outside",
-    "as_strided takes places behind the family's memory.",
+    "as_strided takes places behind the group's memory.",
     "begin <= first and last < begin + extent",
     "begin <= first and last <= begin + extent",
     "views::test_as_strided_stays_inside_the_memory_of_its_tensor",
 )  # fmt: skip
-relaying(
+reshaping(
     "transpose-turned-the-same-way-back",
     "The gradient of a transpose is permuted as the value was, instead of back.",
     "        back[p] = i",
     "        back[i] = p",
     "views::test_a_gradient_goes_through_a_view",
 )  # fmt: skip
-relaying(
+reshaping(
     "reshape-in-place-copies",
     "reshape_ takes a copy where the memory does not allow the shape.",
     "return reshaped if np.may_share_memory(reshaped, array) else None",
@@ -144,7 +144,7 @@ joining(
     "views::test_a_gradient_goes_through_a_copy",
 )  # fmt: skip
 joining(
-    "concat-onward-begins-at-zero",
+    "concat-jvp-begins-at-zero",
     "Second order: every part of a join is put at its beginning.",
     "begin = sum(lengths[:i])",
     "begin = 0 * sum(lengths[:i])",
@@ -160,7 +160,7 @@ joining(
 mutation(
     "core/tensor.py",
     "detach-stays-in-the-family",
-    "A detached alias belongs to the family, and writes through it are recorded.",
+    "A detached alias belongs to the group, and writes through it are recorded.",
     "        alias = Tensor._alias(self._array, self._storage)\n        if watch",
     "        alias = self.__copy__()\n        if watch",
     "autograd::test_backward_without_anything_recorded_says_so",
@@ -184,7 +184,7 @@ mutation(
 mutation(
     "core/tensor.py",
     "retaining-member-not-noted",
-    "A view that retains its gradient is not known to its family.",
+    "A view that retains its gradient is not known to its group.",
     "            self._history.note_retaining(self)",
     "            pass",
     "members",

@@ -72,8 +72,8 @@ indexing(
 )  # fmt: skip
 indexing(
     "setitem-tells-no-views",
-    "x[index] = value does not tell the other members of the family.",
-    "    history.epoch += 1\n    current(x)",
+    "x[index] = value does not tell the other members of the group.",
+    "    history.version += 1\n    current(x)",
     "    current(x)",
     "autograd::test_values_of_several_dtypes_on_one_way_have_the_gradient_of_calculus",
 )  # fmt: skip
