@@ -24,7 +24,7 @@ build: environment
 test: environment
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
-	$(RUN) -m pytest --numprocesses auto --dist worksteal
+	$(RUN) tools/run_tests.py
 
 bench: environment
 	@$(RUN) -m benchmarks

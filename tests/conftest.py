@@ -6,6 +6,7 @@ import gc
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -57,9 +58,10 @@ def building(tmp_path_factory: pytest.TempPathFactory) -> str:
     from filelock import FileLock  # here, so that the engine's tests run without what the book needs
 
     from tools import build
+    from tools.taking_turns import SHARED
 
-    shared = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
+    shared = Path(os.environ.get(SHARED) or tmp_path_factory.getbasetemp())
+    if "PYTEST_XDIST_WORKER" in os.environ:  # pytest -n 2
         shared = shared.parent
     outcome = shared / "building"
     with FileLock(shared / "building.lock"):

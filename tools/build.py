@@ -1,8 +1,9 @@
 """Build the book into `_build/html`, running every cell; any warning or failing cell is an error.
 
-    python tools/build.py [--force]
+    python tools/build.py [--force] [--quiet]
 
-A build whose sources have not changed since is kept, unless --force is given.
+A build whose sources have not changed since is kept, unless --force is given. What is printed is kept in
+`_build/build.log`; --quiet shows none of it.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ IGNORED = {"__pycache__", ".ipynb_checkpoints"}
 
 def main() -> None:
     if "--force" in sys.argv[1:] or not is_fresh(ROOT):
-        sys.exit(build(ROOT))
+        sys.exit(build(ROOT, quiet="--quiet" in sys.argv[1:]))
 
 
 def is_fresh(book: Path) -> bool:

@@ -1,10 +1,11 @@
 """Every chapter, appendix and guide runs from top to bottom, in the environment that runs the tests.
 
-Building the book runs them all. Where it is built in the same run, each counts as it ran there.
+Building the book runs them all. Where a run of tests needs the book, each chapter counts as it ran there.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import time
@@ -17,6 +18,7 @@ from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 
 from tests.chapters.chapter import FOLDER, ROOT, Chapter, appendices, guides, in_order
+from tools.taking_turns import SHARED
 
 LONGEST = 15  # seconds for a chapter on two cores; longer is told, not refused
 BUILT = ROOT / "_build"
@@ -33,9 +35,9 @@ class ThisInterpreter(KernelSpecManager):
 
 @pytest.fixture
 def runs_in_the_book(request: pytest.FixtureRequest) -> bool:
-    """Whether the book was built in this run. It is not built for the chapters' sake: one of them runs sooner alone."""
-    needed = any("book" in item.fixturenames for item in request.session.items)
-    return needed and request.getfixturevalue("building") == "done"
+    """Whether the book is built, of the sources as they are. It is not built for the sake of one chapter alone."""
+    needed = SHARED in os.environ or any("book" in item.fixturenames for item in request.session.items)
+    return needed and request.getfixturevalue("building") != "failed"
 
 
 @pytest.mark.parametrize("name", [*in_order(), *appendices(), *guides()])

@@ -1,0 +1,153 @@
+"""Tests on several processes: all of them, each once, and nothing that goes wrong goes by in silence."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tools import run_tests
+from tools.build import ROOT
+
+#: Without the plugins of pytest that happen to be installed, whose import takes longer than these runs.
+BARE = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A project of its own with the same tools: files of tests by name; a run gives its process."""
+    (tmp_path / "tools").mkdir()
+    for name in ("run_tests", "taking_turns", "build"):
+        shutil.copyfile(ROOT / "tools" / f"{name}.py", tmp_path / "tools" / f"{name}.py")
+    (tmp_path / "pyproject.toml").write_text('[tool.pytest.ini_options]\naddopts = ["--import-mode=importlib"]\n')
+    (tmp_path / "tests").mkdir()
+
+    def run(files: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+        for name, text in files.items():
+            (tmp_path / "tests" / name).parent.mkdir(exist_ok=True)
+            (tmp_path / "tests" / name).write_text(text, encoding="utf-8")
+        command = [sys.executable, "tools/run_tests.py", "-j2", *arguments]
+        return subprocess.run(command, cwd=tmp_path, env=BARE, capture_output=True, text=True, timeout=300)
+
+    return run
+
+
+NOTE = "import pathlib\ndef note(name):\n    with pathlib.Path('ran').open('a') as ran: ran.write(name + '\\n')\n"
+MANY = NOTE + "import pytest\n@pytest.mark.parametrize('n', range(7))\ndef test_many(n): note(f'many {n}')\n"
+
+
+def test_every_test_runs_once_also_in_a_file_that_is_given_out_in_shares(project, tmp_path):
+    files = {f"test_{name}.py": f"{NOTE}def test_it(): note('{name}')\n" for name in "abcdef"}
+    done = project({**files, "test_many.py": MANY, "longest.txt": "# head\n  99 tests/test_many.py\n"})
+    assert done.returncode == 0, done.stdout + done.stderr
+    ran = (tmp_path / "ran").read_text().splitlines()
+    assert sorted(ran) == [*"abcdef", *(f"many {n}" for n in range(7))]
+    assert "13 passed" in done.stdout.splitlines()[-1]
+    assert "tests/test_many.py (4 of 4)" in done.stdout
+
+
+def test_what_a_session_and_a_folder_have_set_up_is_there_for_all_files_of_a_process(project, tmp_path):
+    shared = (
+        "import os\n\n@pytest.fixture(scope='session')\ndef once():\n    note('up ' + str(os.getpid()))\n    yield\n"
+    )
+    conftest = f"{NOTE}import pytest\n{shared}    note('down ' + str(os.getpid()))\n"
+    files = {f"part/test_{name}.py": "def test_it(once): pass\n" for name in "abcdef"}
+    done = project({"part/conftest.py": conftest, **files})
+    assert "6 passed" in done.stdout.splitlines()[-1], done.stdout
+    ran = (tmp_path / "ran").read_text().splitlines()
+    assert len(ran) == len(set(ran)) <= 4
+
+
+def test_options_of_pytest_choose_among_the_tests(project, tmp_path):
+    done = project({"test_many.py": MANY, "test_other.py": "def test_other(): assert False"}, "--", "-k", "many and 3")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (tmp_path / "ran").read_text() == "many 3\n"
+
+
+def test_a_failure_is_told_at_once_and_shown_in_the_end(project):
+    done = project({"test_bad.py": "def test_bad():\n    one = 1\n    assert one == 2\n", "test_good.py": MANY})
+    assert done.returncode == 1
+    lines = done.stdout.splitlines()
+    assert lines.index("FAILED tests/test_bad.py::test_bad") < lines.index("E       assert 1 == 2")
+    assert "1 failed, 7 passed" in lines[-1]
+
+
+@pytest.mark.parametrize("text", ["import nothing_of_this_name", "def test_it(fixture_of_no_name): pass", "1 +"])
+def test_a_file_that_cannot_be_read_and_a_test_that_cannot_be_set_up_are_errors(project, text):
+    done = project({"test_bad.py": text, "test_good.py": MANY})
+    assert done.returncode == 1
+    assert re.search(r"1 error, 7 passed", done.stdout.splitlines()[-1]), done.stdout
+    assert "FAILED tests/test_bad.py" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "end, how",
+    [
+        ("os.kill(os.getpid(), signal.SIGKILL)", "was killed by SIGKILL"),
+        ("os.kill(os.getpid(), signal.SIGSEGV)", "was killed by SIGSEGV"),
+        ("os._exit(0)", "ended with status 0"),
+    ],
+)
+def test_a_process_that_dies_is_named_with_its_test_and_the_others_go_on(project, tmp_path, end, how):
+    dying = f"import os, signal\ndef test_last():\n    {end}\n"
+    files = {f"test_{name}.py": f"{NOTE}def test_it(): note('{name}')\n" for name in "bcdef"}
+    done = project({"test_a.py": dying, **files})
+    assert done.returncode == 1
+    (told,) = {line for line in done.stdout.splitlines() if line.startswith("LOST")}
+    rest = r"The tests of tests/test_a\.py that came after it were not run\."
+    assert re.fullmatch(rf"LOST process \d {how} while it ran tests/test_a\.py::test_last\. {rest}", told)
+    assert sorted((tmp_path / "ran").read_text().split()) == [*"bcdef"]
+
+
+def test_what_no_process_is_left_to_run_is_named(project):
+    dying = "import os\ndef test_last(): os._exit(3)\n"
+    done = project({f"test_{name}.py": dying for name in "abcd"})
+    assert done.returncode == 1
+    assert "LOST tests/test_c.py was not run: no process was left." in done.stdout
+    assert "LOST tests/test_d.py was not run: no process was left." in done.stdout
+
+
+def test_a_run_in_which_nothing_ran_is_no_success(project):
+    assert project({"test_many.py": MANY}, "--", "-k", "nothing").returncode == 1
+    done = project({}, "tests/nowhere")
+    assert done.returncode == 1
+    assert "tests/nowhere is no file of tests" in done.stderr
+
+
+def test_a_run_that_is_interrupted_ends_all_its_processes(project, tmp_path):
+    slow = "import os, time\ndef test_slow():\n    open(f'{os.getpid()}.pid', 'w').close()\n    time.sleep(99)\n"
+    for name in ("a", "b"):
+        (tmp_path / "tests" / f"test_{name}.py").write_text(slow)
+    command = [sys.executable, "tools/run_tests.py", "-j2"]
+    with subprocess.Popen(command, cwd=tmp_path, env=BARE, stdout=subprocess.PIPE, text=True) as run:
+        while len(list(tmp_path.glob("*.pid"))) < 2:
+            assert run.poll() is None
+            time.sleep(0.1)
+        run.send_signal(signal.SIGINT)
+        told, _ = run.communicate(timeout=60)
+    assert run.returncode == 130
+    assert told.splitlines()[-1] == "interrupted"
+    for path in tmp_path.glob("*.pid"):
+        assert not Path(f"/proc/{path.stem}").exists()
+
+
+def test_files_that_take_long_come_first_and_very_long_ones_in_shares():
+    given = run_tests.units(["tests"])
+    took = run_tests.longest()
+    each = [took.get(path, 0) / shares for path, _, shares in given]
+    assert each == sorted(each, reverse=True)
+    assert max(each) <= run_tests.SHARE
+    assert {path for path, _, _ in given} == {
+        path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").rglob("test_*.py")
+    }
+
+
+def test_files_that_are_said_to_take_long_are_there():
+    assert [path for path in run_tests.longest() if not (ROOT / path).is_file()] == []

@@ -1,0 +1,273 @@
+"""Run the tests on several processes, the longest first: what `make test` runs last.
+
+    python tools/run_tests.py [-j PROCESSES] [--record] [path ...] [-- options of pytest]
+
+Each process is a pytest that is given one file after another (or a share of a long one) and collects only that. A
+process that is given tests one by one, as pytest-xdist does it, collects all of them and spends as long on messages as
+on the tests: they are many and short. What a process of a run needs once (a browser) it keeps; what all need (the built
+book) is made at the start, beside the tests that do without.
+
+`tests/longest.txt` names the files that take long; `--record` writes it anew.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import ceil
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tools import build  # noqa: E402
+from tools.taking_turns import CONNECTION, NOW, SHARED, Unit  # noqa: E402
+
+LONGEST = ROOT / "tests" / "longest.txt"
+SHARE = 30  # seconds: a file that takes longer is given out in shares
+RECORDED = 3  # seconds: a file that takes less is not worth a line
+NEED_THE_BOOK = ("tests/site", "tests/chapters/test_run.py")  # they are given out when the book is built
+
+
+@dataclass
+class Process:
+    """A pytest that takes units, or, without a connection, the building of the book."""
+
+    name: str
+    popen: subprocess.Popen[str]
+    connection: Connection | None = None
+    output: Path | None = None
+    now: Path | None = None
+    unit: Unit | None = None  # what it is at
+    done: bool = False
+    waiting: bool = False
+
+
+@dataclass
+class Run:
+    """All processes of one run, the units that are left, and what has come of the others."""
+
+    folder: Path
+    units: list[Unit]
+    options: Sequence[str]
+    processes: list[Process] = field(default_factory=list)
+    builder: Process | None = None
+    counts: Counter[str] = field(default_factory=Counter)
+    seconds: Counter[str] = field(default_factory=Counter)
+    lost: list[str] = field(default_factory=list)
+
+    def start(self, count: int) -> None:
+        """Start ``count`` processes; one of them builds the book first where a unit needs it."""
+        if any(needs_the_book(path) for path, _, _ in self.units):
+            if build.is_fresh(ROOT):
+                self.note_book("kept")
+            else:
+                command = [sys.executable, "tools/build.py", "--quiet"]
+                self.builder = Process("the book", subprocess.Popen(command, cwd=ROOT, text=True))
+        for number in range(count - (self.builder is not None)):
+            self.start_worker(number)
+
+    def start_worker(self, number: int) -> None:
+        ours, theirs = Pipe()
+        name = f"process {number}"
+        output, now = self.folder / f"{number}.txt", self.folder / f"{number}.now"
+        environment = {**os.environ, CONNECTION: str(theirs.fileno()), SHARED: str(self.folder), NOW: str(now)}
+        command = [sys.executable, "-m", "pytest", "-p", "tools.taking_turns", "-p", "no:cacheprovider", "-q"]
+        command += [f"--basetemp={self.folder / f'tmp{number}'}", *self.options]
+        command += dict.fromkeys(path for path, _, _ in self.units)
+        with output.open("w") as written, theirs:
+            popen = subprocess.Popen(
+                command,
+                cwd=ROOT,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=written,
+                stderr=subprocess.STDOUT,
+                pass_fds=[theirs.fileno()],
+                text=True,
+            )
+        self.processes.append(Process(name, popen, ours, output, now))
+
+    def note_book(self, outcome: str) -> None:
+        (self.folder / "building").write_text(outcome)
+
+    def go(self) -> None:
+        """Give out units until all are done or no process is left."""
+        while any(not process.done for process in self.processes) or self.builder:
+            open_ones = [process.connection for process in self.processes if not process.done]
+            if not open_ones and self.builder:
+                self.builder.popen.wait()
+            for ready in wait(open_ones, timeout=0.2 if self.builder else None):
+                self.hear(next(process for process in self.processes if process.connection is ready))
+            if self.builder and self.builder.popen.poll() is not None:
+                self.note_book("failed" if self.builder.popen.returncode else "done")
+                say(f"the book is {'not ' if self.builder.popen.returncode else ''}built")
+                self.builder = None
+                self.start_worker(len(self.processes))
+            for process in self.processes:
+                if process.waiting:
+                    self.give(process)
+        self.lost += [f"{path} was not run: no process was left." for path, _, _ in self.units]
+
+    def hear(self, process: Process) -> None:
+        try:
+            kind, *what = process.connection.recv()
+        except (EOFError, OSError):
+            self.bury(process)
+            return
+        if kind == "next":
+            self.give(process)
+        elif kind == "failed":
+            say(f"FAILED {what[0]}")
+        elif kind == "ran":
+            (path, share, shares), counts, seconds = what
+            process.unit = None
+            self.counts += counts
+            self.seconds[path] += seconds
+            part = f" ({share + 1} of {shares})" if shares > 1 else ""
+            say(f"{path}{part}: {told(counts)} in {seconds:.1f} s")
+        elif kind == "done":
+            process.done = True
+            process.popen.wait()
+
+    def give(self, process: Process) -> None:
+        """Give the longest unit that can be run now; let the process wait while the rest needs the book."""
+        ready = [unit for unit in self.units if not (self.builder and needs_the_book(unit[0]))]
+        process.waiting = bool(self.units) and not ready
+        if not process.waiting:
+            if ready:
+                self.units.remove(ready[0])
+                process.unit = ready[0]
+            try:
+                process.connection.send(ready[0] if ready else None)
+            except OSError:
+                self.bury(process)
+
+    def bury(self, process: Process) -> None:
+        """A process has ended in the middle. What it was at is lost; the others go on."""
+        status = process.popen.wait()
+        process.done, process.waiting = True, False
+        how = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
+        test = process.now.read_text().strip() if process.now.exists() else ""
+        rest = f" The tests of {process.unit[0]} that came after it were not run." if process.unit else ""
+        self.lost.append(f"{process.name} {how} while it ran {test}.{rest}" if test else f"{process.name} {how}.{rest}")
+        say(f"LOST {self.lost[-1]}")
+
+    def stop(self) -> None:
+        """End what is still running, whatever else is asked for meanwhile."""
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        started = [*self.processes, *([self.builder] if self.builder else [])]
+        for process in started:
+            if process.popen.poll() is None:
+                process.popen.terminate()
+        for process in started:
+            process.popen.wait()
+
+
+def needs_the_book(path: str) -> bool:
+    return path.startswith(NEED_THE_BOOK)
+
+
+def say(line: str) -> None:
+    print(line, flush=True)
+
+
+def told(counts: Counter[str]) -> str:
+    return ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()) if count) or "no tests"
+
+
+def longest() -> dict[str, float]:
+    """File -> seconds, as they were recorded."""
+    lines = LONGEST.read_text(encoding="utf-8").splitlines() if LONGEST.exists() else []
+    return {path: float(seconds) for seconds, path in (line.split() for line in lines if not line.startswith("#"))}
+
+
+def record(seconds: Counter[str]) -> None:
+    """Write down which files took long."""
+    lines = [f"{took:4.0f} {path}" for path, took in seconds.most_common() if took >= RECORDED]
+    head = "# Files that take long, in seconds: python tools/run_tests.py --record"
+    LONGEST.write_text("\n".join([head, *lines, ""]), encoding="utf-8")
+
+
+def units(paths: Sequence[str]) -> list[Unit]:
+    """The files of tests under ``paths``, the longest first; a very long one in shares.
+
+    Raises:
+        SystemExit: a path is not there, or holds no tests.
+    """
+    took = longest()
+    found: list[tuple[float, Unit]] = []
+    for path in paths:
+        given = (ROOT / path.rstrip("/")).resolve()
+        files = sorted(given.rglob("test_*.py")) if given.is_dir() else [given] * given.is_file()
+        if not files:
+            sys.exit(f"{path} is no file of tests and no folder that holds any; give a path like tests/engine")
+        for file in files:
+            name = file.relative_to(ROOT).as_posix()
+            shares = ceil(took.get(name, 0) / SHARE) or 1
+            found += [(took.get(name, 0) / shares, (name, share, shares)) for share in range(shares)]
+    ordered = sorted(found, key=lambda each: -each[0])
+    return list(dict.fromkeys(unit for _, unit in ordered))
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def main(arguments: list[str]) -> int:
+    split = arguments.index("--") if "--" in arguments else len(arguments)
+    own, options = arguments[:split], arguments[split + 1 :]
+    parser = argparse.ArgumentParser(
+        prog="python tools/run_tests.py", description="Run the tests on several processes."
+    )
+    parser.add_argument("paths", nargs="*", default=["tests"], help="files or folders (tests)")
+    parser.add_argument("-j", "--jobs", type=int, default=cores(), help="processes (one for each core)")
+    parser.add_argument("--record", action="store_true", help="write tests/longest.txt anew")
+    chosen = parser.parse_args(own)
+    began = time.perf_counter()
+    with tempfile.TemporaryDirectory(prefix="minitensor-tests-") as folder:
+        run = Run(Path(folder), units(chosen.paths), options)
+        try:
+            run.start(max(1, chosen.jobs))
+            run.go()
+        except KeyboardInterrupt:
+            say("interrupted")
+            return 130
+        finally:
+            run.stop()
+        status = report(run)
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    say(f"{told(run.counts)} in {time.perf_counter() - began:.0f} s; {used.ru_utime + used.ru_stime:.0f} s of one core")
+    if chosen.record and status == 0:
+        record(run.seconds)
+    return status
+
+
+def report(run: Run) -> int:
+    """Show what pytest has to say about failures, warnings and skipped tests; the exit status."""
+    for process in run.processes:
+        lines = process.output.read_text(encoding="utf-8", errors="replace").splitlines()
+        begins = next((number for number, line in enumerate(lines) if line.startswith("=====")), None)
+        bad = process.popen.wait() not in (0, 5)
+        if begins is not None or bad:
+            say("\n".join(lines[begins if begins is not None else -40 :]))
+    for line in run.lost:
+        say(f"LOST {line}")
+    bad = any(process.popen.returncode not in (0, 5) for process in run.processes)
+    return 1 if bad or run.lost or not run.counts["passed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
