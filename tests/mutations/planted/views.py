@@ -48,7 +48,7 @@ regions(
 regions(
     "region-counted-from-the-first-element",
     "Places are counted from the base's first element, also where its strides go down.",
-    "part = Layout((start - base) // size",
+    "part = Layout((start - begins) // size",
     "part = Layout((start - first) // size",
     "members",
 )  # fmt: skip
