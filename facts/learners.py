@@ -20,8 +20,10 @@ NO_EXPRESSIONS: list[str] = []
 
 def ask(library: str, program: str, expressions: list[str]) -> dict[str, Any]:
     """Run the program in a process of its own."""
-    importlib.import_module(library)
-    return {"program": program, **apart(lambda: printed(library, program))}
+    module = importlib.import_module(library)
+    answer = apart(lambda: printed(program, {library: module}))
+    answer.pop("line", None)
+    return {"program": program, **answer}
 
 
 def of(library: str, group: str, start: str, *lines: str) -> Questions:

@@ -104,6 +104,8 @@ def apart(run: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 #: Where a package was installed and where an object happened to lie say nothing about the package.
 PLACES = re.compile(r"/[^\s'\"()]*/site-packages/")
 ADDRESSES = re.compile(r"\b0x[0-9a-f]{6,}\b")
+#: The file name that a program is compiled under.
+PROGRAM = "program.py"
 
 
 def told(text: str) -> str:
@@ -111,17 +113,23 @@ def told(text: str) -> str:
     return ADDRESSES.sub("0x...", PLACES.sub("", text))
 
 
-def printed(library: str, program: str) -> dict[str, Any]:
-    """What the program prints, the type and the text of its error, and its warnings; what is not there is left out."""
-    names: dict[str, Any] = {"__name__": "__main__", library: importlib.import_module(library)}
+def printed(program: str, names: dict[str, Any]) -> dict[str, Any]:
+    """What the program prints, the type and the text of its error, and its warnings; what is not there is left out.
+
+    `names` are the names that it begins with. Where an error came, `line` is the line of the program that raised it.
+    """
+    names = {"__name__": "__main__", **names}
     answer: dict[str, Any] = {}
     out = io.StringIO()
     with warnings.catch_warnings(record=True) as warned, contextlib.redirect_stdout(out):
         warnings.simplefilter("always")
         try:
-            exec(compile(program, "program.py", "exec"), names)
+            exec(compile(program, PROGRAM, "exec"), names)
         except Exception as error:
             answer["error"] = f"{type(error).__name__}: {told(str(error).strip())}"
+            lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == PROGRAM]
+            if lines:
+                answer["line"] = lines[-1]
     if out.getvalue():
         answer["out"] = told(out.getvalue())
     if warned:

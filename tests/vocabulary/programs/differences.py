@@ -1,0 +1,177 @@
+"""What differs on purpose, by kinds and by programs, each with its reason; and what the engine does not have yet.
+
+A difference of a kind is recognised by what it is, in any program. The programs of DELIBERATE differ as a whole, for
+the reason beside them. Those of NOT_YET are faults: `test_learners_programs.py` expects each to fail, strictly, so that who
+mends one takes it out of the list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tests.vocabulary.programs import comparing
+
+Answer = dict[str, Any]
+
+
+def named_here(vocabulary: str, program: str, answer: Answer) -> Answer:
+    """The answer with the framework's name in the place of this package's."""
+    answer = dict(answer)
+    for part in ("out", "error"):
+        if part in answer:
+            answer[part] = answer[part].replace("minitensor", vocabulary)
+    return answer
+
+
+def without_what_errors_add(vocabulary: str, program: str, answer: Answer) -> Answer:
+    """The answer without lines that stand after the first of an error's text, where a program prints it whole."""
+    if "print(error)" not in program:
+        return answer
+    return {**answer, "out": "\n".join(line for line in answer.get("out", "").splitlines() if not line.endswith("."))}
+
+
+#: The name of a kind, its reason, and what makes two answers comparable that differ in nothing else.
+KINDS: list[tuple[str, str, Callable[[str, str, Answer], Answer]]] = [
+    (
+        "names itself",
+        "a dtype and a module say whose they are: minitensor.float32 where Paddle says paddle.float32",
+        named_here,
+    ),
+    (
+        "an error says more",
+        "an error begins in the framework's words and goes on: what was given, what would be right. Compared are the "
+        "lines that are no sentence of their own",
+        without_what_errors_add,
+    ),
+]
+
+#: Paddle's texts name C++ files and conditions; the leaf's and the stale tensor's words are held elsewhere, in
+#: test_paddle_programs.py. PyTorch's words are kept, so a difference in them is none of purpose.
+OWN_WORDS = "an error of Paddle's type is told in words of its own: what was given and what would be right"
+
+
+def remaining(vocabulary: str, program: str, recorded: Answer, here: Answer) -> tuple[dict[str, str], list[str]]:
+    """What differs and is of no kind; and the names of the kinds that were met."""
+    found, met = comparing.differences(recorded, here), []
+    for name, _, alike in KINDS:
+        if not found:
+            break
+        wanted, seen = alike(vocabulary, program, recorded), alike(vocabulary, program, here)
+        less = comparing.differences(wanted, seen)
+        if len(less) < len(found):
+            met.append(name)
+            recorded, here, found = wanted, seen, less
+    if vocabulary == "paddle" and "words" in found:
+        met.append("own words")
+        del found["words"]
+    return found, met
+
+
+#: Programs that do another thing here on purpose, and why.
+DELIBERATE: dict[str, dict[str, str]] = {
+    "torch": {
+        "device_agnostic": "where no CUDA device is, a simulated one answers, so `cuda.is_available()` is true",
+        "log_softmax_overwritten": "log_softmax saves no output here, so the write on it loses nothing",
+        "momentum_and_weight_decay": "an optimizer prints the options that it has",
+        "overlapping_write": "what a write reads of its own memory is read before, so overlaps are right",
+        "several_outputs": "a write into one of several views is followed, where PyTorch refuses",
+        "std_input_overwritten": "std keeps what its gradient needs in the forward, so its input may be written",
+        "times_itself_in_place": "`y *= y` copies what its own gradient needs",
+    },
+    "paddle": {
+        "dtypes": "int64 with float32 gives float32; Paddle 2.6.2 gives int64 by the left one, 3.3.1 refuses",
+        "backward_twice": "RuntimeError: SystemError is Python's word for a broken interpreter",
+        "gradient_not_wanted": "backward of what nothing was recorded for is told; Paddle does nothing in silence",
+        "optimizer_step_between": "a step counts as a write; Paddle's second backward uses the new weights in silence",
+        "shapes_in_place": "flatten_ of a transposed tensor would need another storage; no in-place operation takes one",
+    },
+}
+
+#: Programs that differ because something is missing or wrong, and what.
+NOT_YET: dict[str, dict[str, str]] = {
+    "torch": {
+        "adamw_and_amsgrad": "AdamW(amsgrad=)",
+        "batch_norm_layer": "nn.BatchNorm1d",
+        "clip_gradients": "nn.utils.clip_grad_norm_",
+        "cross_entropy_options": "cross_entropy: target -100, weight, ignore_index, label_smoothing",
+        "custom_function": "autograd.Function",
+        "dataset_and_loader": "utils.data",
+        "deep_copies": "deepcopy of a tensor and its view keeps sharing",
+        "dtypes": "dtype=float is float64; half",
+        "duplicate_parameters": "the warning of a parameter that is listed twice",
+        "embedding_and_gru": "nn.Embedding, nn.GRU",
+        "float64_model": "Module.double, Module.to(dtype)",
+        "gan_step": "nn.BCELoss",
+        "gan_step_wrong_order": "which output the overwritten weight is: PyTorch saw a transposed view of it",
+        "gradient_checkpoint": "utils.checkpoint",
+        "gradient_of_a_non_leaf": "the warning of the .grad of what is not a leaf",
+        "gradient_penalty": "grad(only_inputs=)",
+        "half_precision": "float16, bfloat16, uint8",
+        "hooks_on_modules": "Module.register_forward_hook",
+        "jacobian_and_hessian": "autograd.functional",
+        "keepdims_and_axis": "sum(keepdims=), norm(0), clamp(min=tensor)",
+        "kept_gradients": "a kept .grad is what the next backward adds to",
+        "layer_norm": "nn.LayerNorm",
+        "loss_shapes_broadcast": "the warning of a loss whose shapes broadcast",
+        "one_hot_and_embedding_by_hand": "functional.one_hot",
+        "optimizer_state": "Optimizer.load_state_dict",
+        "out_arguments": "matmul(out=)",
+        "physics_informed_network": "second derivatives with grad_outputs and a bias",
+        "polynomial_fit": "optim.RMSprop",
+        "random_numbers": "multinomial",
+        "scheduler": "optim.lr_scheduler",
+        "seeded_initialisation": "Module.apply visits children first",
+        "small_convolution": "nn.Conv2d",
+        "softmax_without_dim": "the warning of softmax without dim",
+        "sort_and_topk": "unique, topk",
+        "state_dict_in_memory": "save, load",
+        "straight_through": "autograd.Function",
+        "threads_and_grad_mode": "grad mode belongs to the thread",
+        "update_makes_a_new_tensor": "the warning of the .grad of what is not a leaf",
+        "variable_and_old_names": "autograd.Variable, FloatTensor, Tensor.type",
+        "views_and_gradients": "Tensor._base",
+    },
+    "paddle": {
+        "a_layer_of_ones_own": "a gradient prints stop_gradient=False",
+        "attention_by_hand": "a gradient prints stop_gradient=False",
+        "backward_hook": "Tensor._register_backward_hook",
+        "backward_of_a_vector": "a gradient prints stop_gradient=False",
+        "backward_twice_retained": "a gradient prints stop_gradient=False",
+        "batch_norm_layer": "BatchNorm lists its running mean and variance among its parameters",
+        "bitwise_and_logical": "& | ^ ~ on tensors",
+        "clip_gradients": "nn.ClipGradByGlobalNorm",
+        "copy_and_set_value": "copy_(y, True)",
+        "cumulative_in_place": "cumsum_ without an axis",
+        "dataset_and_loader": "io.Dataset, io.DataLoader",
+        "deep_copies": "deepcopy of a leaf drops its gradient",
+        "dropout_and_eval": "nn.Dropout",
+        "exp_output_overwritten": "a gradient prints stop_gradient=False",
+        "gan_step": "nn.BCELoss",
+        "gradient_with_grad_outputs": "a gradient prints stop_gradient=False",
+        "gradients_accumulate": "a gradient prints stop_gradient=False",
+        "hooks_on_tensors": "a gradient prints stop_gradient=False",
+        "kept_gradients": "a kept .grad is what the next backward adds to",
+        "layer_norm": "nn.LayerNorm",
+        "learning_rate_scheduler": "optimizer.lr",
+        "loop_appends_losses": "a gradient prints stop_gradient=False",
+        "losses": "functional.smooth_l1_loss, binary_cross_entropy",
+        "mask_in_place": "a gradient prints stop_gradient=False",
+        "minimize": "Optimizer.minimize",
+        "no_grad_vars": "grad(no_grad_vars=)",
+        "normalise_in_place": "Tensor.norm",
+        "one_hot_and_lookup": "functional.one_hot",
+        "printing": "a gradient prints stop_gradient=False",
+        "relu_in_place": "a gradient prints stop_gradient=False",
+        "retain_grads": "a gradient prints stop_gradient=False",
+        "save_and_load": "save, load",
+        "simple_gradient": "a gradient prints stop_gradient=False",
+        "small_convolution": "nn.MaxPool2D",
+        "softmax_and_cross_entropy": "functional.softmax_with_cross_entropy",
+        "sort_and_topk": "sort, topk",
+        "statistics": "std, var, norm, dot, mm, bmm, add_n",
+        "straight_through": "a gradient prints stop_gradient=False",
+        "threads_and_grad_mode": "grad mode belongs to the thread",
+        "whole_numbers": "the mean of whole numbers is whole",
+    },
+}

@@ -1,0 +1,9 @@
+import paddle
+
+x = paddle.ones([2])
+x.stop_gradient = False
+y = (x * x).sum()
+y.backward(retain_graph=True)
+print(x.grad)
+y.backward()
+print(x.grad)

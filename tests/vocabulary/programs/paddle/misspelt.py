@@ -1,0 +1,4 @@
+import paddle
+
+x = paddle.ones([2])
+x.summ()

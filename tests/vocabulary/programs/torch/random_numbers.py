@@ -1,0 +1,15 @@
+import torch
+
+torch.manual_seed(42)
+print(torch.rand(3))
+print(torch.randn(2, 2))
+print(torch.randint(0, 10, (4,)))
+print(torch.randperm(5))
+torch.manual_seed(42)
+print(torch.rand(3))
+g = torch.Generator()
+g.manual_seed(7)
+print(torch.rand(2, generator=g))
+print(torch.bernoulli(torch.tensor([0.2, 0.8])))
+print(torch.normal(0.0, 1.0, size=(2,)))
+print(torch.multinomial(torch.tensor([0.1, 0.2, 0.7]), 2))
