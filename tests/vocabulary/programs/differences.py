@@ -1,8 +1,8 @@
 """What differs on purpose, by kinds and by programs, each with its reason; and what the engine does not have yet.
 
 A difference of a kind is recognised by what it is, in any program. The programs of DELIBERATE differ as a whole, for
-the reason beside them. Those of NOT_YET are faults: `test_learners_programs.py` expects each to fail, strictly, so that who
-mends one takes it out of the list.
+the reason beside them. Those of NOT_YET are faults: `test_learners_programs.py` expects each to fail, strictly, so that
+who mends one takes it out of the list.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ DELIBERATE: dict[str, dict[str, str]] = {
         "backward_twice": "RuntimeError: SystemError is Python's word for a broken interpreter",
         "gradient_not_wanted": "backward of what nothing was recorded for is told; Paddle does nothing in silence",
         "optimizer_step_between": "a step counts as a write; Paddle's second backward uses the new weights in silence",
-        "shapes_in_place": "flatten_ of a transposed tensor would need another storage; no in-place operation takes one",
+        "shapes_in_place": "flatten_ of a transposed tensor would need another storage, which is never taken in place",
     },
 }
 
