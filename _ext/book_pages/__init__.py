@@ -9,6 +9,8 @@ It promises, for every page that Jupyter Book writes:
   (``markup``);
 * the notebook as it ran is beside the page, offered for download (``downloads``), and where the repository is known,
   the page leads there (``links``);
+* an error and a question find the section that explains them (``finding``), and an answer to an exercise can be written
+  (``exercises``);
 * search engines and those who share the page get a description (``description``).
 """
 
@@ -18,7 +20,7 @@ from pathlib import Path
 
 from sphinx.application import Sphinx
 
-from . import assets, description, downloads, links, markup, mathematics, navigation, streams
+from . import assets, description, downloads, exercises, finding, links, markup, mathematics, navigation, streams
 
 THEME = Path(__file__).parent / "theme"
 
@@ -29,13 +31,17 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_config_value("book_address", "", "html", [str])
     app.connect("config-inited", mathematics.use_own_copy)
     app.connect("builder-inited", assets.offer_package_assets)
+    app.connect("builder-inited", finding.offer_data)
     app.connect("html-collect-pages", navigation.not_found_page)
     # Other extensions fill the page context at priority 500; what is chosen from it is chosen after them.
     app.connect("html-page-context", markup.mend_body, priority=600)
+    app.connect("html-page-context", exercises.offer_writing, priority=600)
     app.connect("html-page-context", navigation.show_chapters, priority=600)
     app.connect("html-page-context", links.lead_to_the_sources, priority=600)
     app.connect("html-page-context", description.describe_page, priority=610)
     app.connect("html-page-context", assets.choose_page_assets, priority=900)
+    app.connect("html-page-context", finding.read_page, priority=900)
+    app.connect("build-finished", finding.write_sections, priority=400)
     app.connect("build-finished", downloads.copy_notebooks)
     app.connect("build-finished", mathematics.copy_mathjax)
     app.connect("build-finished", assets.lighten_assets)

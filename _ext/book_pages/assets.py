@@ -21,20 +21,24 @@ from minitensor.stage.picture import script_source
 
 from . import mathematics
 
-# A page whose text contains the mark gets the file.
+# A page whose text contains the mark gets the files.
 MARKS = {
-    "<memory-stage": "stage.js",
-    "<memory-figure": "figures.js",
-    "<predict-first": "quiz.js",
-    'class="mt-note': "quiz.css",
-    'class="mt-note mt-report': "explain.css",
+    "<memory-stage": ("stage.js",),
+    "<memory-figure": ("figures.js",),
+    "<predict-first": ("quiz.js",),
+    "<exercise-box": ("exercise.js", "asking.css"),
+    "<error-door": ("messages.js", "finder.js", "error-door.js", "asking.css"),
+    'class="mt-note': ("quiz.css",),
+    'class="mt-note mt-report': ("explain.css",),
 }
 
 # What every page has. Jupyter Book and the extensions it brings add more to each page (buttons that start a kernel on
 # another host, the state of live widgets, inline settings): none of that is taken over.
 STYLE = "page.css"
 SCRIPT = "page.js"
+MARKED = "marks.js"  # what a reader searched for, on the page that was found
 OWN_SCRIPTS = {SCRIPT, "mode.js", "quiz.js", "tables.js", mathematics.SETTINGS}  # the stage's are light already
+OWN_SCRIPTS |= {"finder.js", "error-door.js", "search.js", MARKED, "exercise.js"}
 MATHEMATICS = (mathematics.SETTINGS, f"mathjax/{mathematics.SCRIPT}")
 # Named by no page: read by other files of `_static`, or found by Sphinx's search.
 NAMED_ELSEWHERE = ("fonts/*", "mathjax/**/*")
@@ -62,11 +66,12 @@ def choose_page_assets(
         context[kind].clear()  # the builder's own list, which add_js_file adds to: changed in place
     app.add_css_file(STYLE)
     app.add_js_file(SCRIPT, loading_method="defer")
+    app.add_js_file(MARKED, loading_method="defer")
     body = context.get("body", "")
-    for mark, name in MARKS.items():
-        if mark in body and name.endswith(".js"):
+    for name in (name for mark, names in MARKS.items() if mark in body for name in names):
+        if name.endswith(".js"):
             app.add_js_file(name, loading_method="defer")
-        elif mark in body:
+        else:
             app.add_css_file(name, priority=800)
     if app.env.get_domain("math").has_equations(pagename):
         for name in MATHEMATICS:

@@ -1,0 +1,151 @@
+"""Finding things in the book: the data that its search page and its error door look through.
+
+* ``messages.js``: the recorded messages of ``facts/messages.json``, each with its cause from ``book/causes.json``.
+* ``sections.js``: every section of every page, as the text that a reader reads. The code of cells, what pictures say
+  and the page around it are left out; tables are kept apart, so that an excerpt shows prose.
+
+Both are scripts that set one variable: a page that is opened from the disk may not fetch a file of data.
+Sphinx's own search drops words such as "being" and then wants every word to occur, so that it finds no error message;
+it also shows code and menus as excerpts. What looks through the data here is ``finder.js``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+ROOT = Path(__file__).parents[2]
+NAMES = {"torch": "PyTorch", "paddle": "Paddle", "numpy": "NumPy", "cupy": "CuPy", "minitensor": "minitensor"}
+LONGEST = 160  # characters of a message where it is quoted
+#: What no reader reads as prose: code, pictures as text, raw HTML, and the sources at the end of a chapter.
+NOT_PROSE = (nodes.literal_block, nodes.raw, nodes.citation, nodes.comment, nodes.image)
+
+
+def messages(root: Path) -> dict[str, Any]:
+    """The recorded messages and their causes, as the finder reads them: one entry for each different message."""
+    causes = json.loads((root / "book" / "causes.json").read_text(encoding="utf-8"))
+    records = json.loads((root / "facts" / "messages.json").read_text(encoding="utf-8"))
+    entries: dict[tuple[str, str], dict[str, Any]] = {}
+    for record in records.values():
+        for said in record["messages"]:
+            library = said.get("library", record.get("library"))
+            # What differs in numbers only, or in the place inside the library, is one message.
+            core = re.sub(r"\s*\(at /\S+\)|\d[\d,.]*", "#", said["message"])
+            entry = entries.setdefault((library, core), _entry(said, NAMES[library]))
+            if "version" in record and record["version"] not in entry["versions"]:
+                entry["versions"].append(record["version"])
+    return {"causes": causes, "messages": list(entries.values())}
+
+
+def _entry(said: dict[str, str], name: str) -> dict[str, Any]:
+    short = said["message"].splitlines()[0]
+    if len(short) > LONGEST:
+        short = short[:LONGEST].rsplit(" ", 1)[0] + " …"
+    entry: dict[str, Any] = {key: said[key] for key in ("cause", "message", "reported") if key in said}
+    return {**entry, "name": name, "short": short, "versions": []}
+
+
+def sections(page: str, doctree: nodes.document) -> Iterator[dict[str, Any]]:
+    """The sections of a page, each with its own text and not that of the sections in it."""
+    titles = list(doctree.findall(nodes.title))
+    of = titles[0].astext() if titles else page
+    for section in doctree.findall(nodes.section):
+        title = next(iter(section.findall(nodes.title)), None)
+        if title is None or title.astext() == "Sources":
+            continue
+        texts: list[str] = []
+        tables: list[str] = []
+        for child in section.children:
+            if not isinstance(child, (nodes.section, nodes.title)):
+                _read(child, texts, tables)
+        first = section.parent is doctree
+        yield {
+            "page": page,
+            "place": "" if first else section["ids"][0],
+            "title": title.astext(),
+            "of": of,
+            "text": texts,
+            "tables": tables,
+        }
+
+
+def _read(node: nodes.Node, texts: list[str], tables: list[str]) -> None:
+    """Sort what a node says into paragraphs and rows of tables."""
+    if isinstance(node, NOT_PROSE):
+        return
+    if isinstance(node, nodes.row):
+        tables.append(" · ".join(filter(None, (_plain(cell) for cell in node.children))))
+    elif isinstance(node, (nodes.paragraph, nodes.term)):
+        if text := _plain(node):
+            inside_output = any("cell_output" in parent.get("classes", []) for parent in _parents(node))
+            (tables if inside_output else texts).append(text)
+    else:
+        for child in node.children:
+            _read(child, texts, tables)
+
+
+def _parents(node: nodes.Node) -> Iterator[nodes.Element]:
+    while node.parent is not None:
+        node = node.parent
+        yield node
+
+
+def _plain(node: nodes.Node) -> str:
+    """The words of a node, without raw HTML and marks of citations."""
+    words = (
+        text.astext() for text in node.findall(nodes.Text) if not any(_is_mark(parent) for parent in _parents(text))
+    )
+    return " ".join("".join(words).split()).replace(" []", "")
+
+
+def _is_mark(node: nodes.Element) -> bool:
+    return isinstance(node, nodes.raw) or "bibtex" in node.get("classes", []) or node.get("refid", "").startswith("id")
+
+
+# ---- in the build ----------------------------------------------------------------------------------------------------
+
+
+def offer_data(app: Sphinx) -> None:
+    """Put the messages where pages find them; the sections follow when every page was read."""
+    folder = Path(app.doctreedir) / "finding"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "messages.js").write_text(_script("bookMessages", messages(ROOT)), encoding="utf-8")
+    (folder / "sections.js").write_text(_script("bookSections", []), encoding="utf-8")
+    app.config.html_static_path.append(str(folder))
+
+
+def read_page(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    """Keep the sections of a page that is written."""
+    if doctree is not None:
+        kept = _kept(app)
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        known = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
+        known[pagename] = list(sections(pagename, doctree))
+        kept.write_text(json.dumps(known, ensure_ascii=False), encoding="utf-8")
+
+
+def write_sections(app: Sphinx, exception: Exception | None) -> None:
+    """Write what was kept of every page that the book has."""
+    kept = _kept(app)
+    if exception or app.builder.format != "html" or not kept.exists():
+        return
+    known = json.loads(kept.read_text(encoding="utf-8"))
+    found = [section for page, them in known.items() if page in app.env.all_docs for section in them]
+    (Path(app.outdir) / "searchindex.js").unlink(missing_ok=True)  # of Sphinx's search, which no page loads
+    (Path(app.outdir) / "_static" / "sections.js").write_text(_script("bookSections", found), encoding="utf-8")
+
+
+def _kept(app: Sphinx) -> Path:
+    return Path(app.doctreedir) / "finding" / "sections.json"
+
+
+def _script(name: str, data: Any) -> str:
+    return f"globalThis.{name} = {json.dumps(data, ensure_ascii=False, separators=(',', ':'))};\n"

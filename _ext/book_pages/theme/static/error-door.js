@@ -1,0 +1,59 @@
+// <error-door>: paste an error, whole or in part, and be led to the place that explains it. Without this script the
+// element holds a link to the list of all messages.
+(() => {
+  if (customElements.get("error-door")) return;
+  const make = (tag, properties, ...children) => {
+    const node = Object.assign(document.createElement(tag), properties);
+    node.append(...children);
+    return node;
+  };
+
+  /** A text as nodes: what stands between backticks is code. */
+  const prose = (text) => text.split("`").map((part, i) => (i % 2 ? make("code", {}, part) : part));
+
+  /** What the book says of the causes of a message, as nodes; links begin at the root of the book. */
+  globalThis.bookCauses = (causes) => causes.map(({ title, what, do: todo, where, page, place, said }) => {
+    const root = document.documentElement.dataset.content_root ?? "./";
+    const by = said.reported ? `${said.name}, reported ${said.reported}` : `${said.name} ${said.versions.join(" and ")}`;
+    return make(
+      "section",
+      { className: "cause" },
+      make("p", { className: "cause-title" }, make("a", { href: `${root}${page}.html#${place}` }, ...prose(title))),
+      make("p", {}, ...prose(what)),
+      make("p", {}, make("strong", {}, "What to do. "), ...prose(todo)),
+      make("p", { className: "cause-place" }, "Explained in ", make("a", { href: `${root}${page}.html#${place}` }, where), `. Recorded from ${by}: `, make("code", {}, said.short)),
+    );
+  });
+
+  class ErrorDoor extends HTMLElement {
+    connectedCallback() {
+      if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", () => this.open(), { once: true });
+      else this.open();
+    }
+
+    open() {
+      this.querySelector("form")?.remove();
+      const text = make("textarea", { rows: 3, id: "pasted-error", spellcheck: false, autocomplete: "off" });
+      text.setAttribute("autocapitalize", "off");
+      const told = make("p", { className: "told" }), found = make("div", { className: "found" });
+      told.setAttribute("role", "status");
+      const look = () => {
+        const causes = text.value.trim() ? bookFinder.causesOf(text.value) : [];
+        found.replaceChildren(...bookCauses(causes));
+        if (!text.value.trim()) told.textContent = "";
+        else if (causes.length) told.textContent = causes.length === 1 ? "One place explains it." : `${causes.length} places explain messages like it.`;
+        else {
+          const root = document.documentElement.dataset.content_root ?? "./";
+          told.replaceChildren("No recorded message is like this one. ", make("a", { href: `${root}search.html?q=${encodeURIComponent(text.value.trim().split("\n").at(-1).slice(0, 200))}` }, "Search the book for its words"), ".");
+        }
+      };
+      let waiting;
+      text.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(look, 150); });
+      const form = make("form", {}, make("label", { htmlFor: "pasted-error" }, "Paste your error, whole or in part"), text, make("button", { type: "submit" }, "Find it"), told, found);
+      form.addEventListener("submit", (event) => { event.preventDefault(); clearTimeout(waiting); look(); });
+      this.prepend(form);
+      this.classList.add("opened");
+    }
+  }
+  customElements.define("error-door", ErrorDoor);
+})();

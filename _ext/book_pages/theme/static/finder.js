@@ -1,0 +1,160 @@
+// Finds what a reader asks for: the cause of a message that was pasted, and the sections that answer a question.
+// Plain functions over the book's own data (messages.js, sections.js); nothing leaves the reader's browser.
+globalThis.bookFinder = (() => {
+  /* ---------- messages ---------- */
+
+  // What stands for a message: its words and pairs of words, without numbers, addresses, files and names of errors.
+  const spoken = (text) => text.toLowerCase()
+    .replace(/\b[\w.]+(error|warning|exception):/g, " ")
+    .replace(/https?:\S+|(\.{0,2}\/)?([\w.-]+\/)+[\w.-]+|\b[\w.-]+\.(py|cc|cpp|cu|h|pyx)\b/g, " ")
+    .replace(/\bin[- ]place\b/g, "inplace")
+    .replace(/['’`"]/g, "")
+    .replace(/0x[0-9a-f]+|\b\d[\d.,]*[a-z]{0,3}\b/g, " ")
+    .match(/[a-z_]{1,}/g) ?? [];
+  const featuresOf = (said) => {
+    const found = new Set(said);
+    for (let i = 1; i < said.length; i++) found.add(`${said[i - 1]} ${said[i]}`);
+    return found;
+  };
+  const isPair = (feature) => feature.includes(" ");
+
+  let known; // the recorded messages, weighed: a pair of words that few messages have says more than one that many have
+  const catalogue = () => known ??= (() => {
+    const { messages } = globalThis.bookMessages, count = new Map();
+    const entries = messages.map((entry) => ({ ...entry, features: featuresOf(spoken(entry.message)) }));
+    for (const { features } of entries) for (const feature of features) count.set(feature, (count.get(feature) ?? 0) + 1);
+    const weight = (feature) => Math.log(1 + entries.length / (count.get(feature) ?? 1)) * (isPair(feature) ? 1 : 0.4);
+    const sum = (features) => { let all = 0; for (const feature of features) all += weight(feature); return all; };
+    for (const entry of entries) entry.weight = sum(entry.features);
+    return { entries, weight, sum };
+  })();
+
+  const FEWEST_PAIRS = 3, ENOUGH = 0.55;
+
+  /** How well a piece of pasted text and a message agree, 0 to about 1. A part of a message is enough, and so is a whole one in other text. */
+  const agreement = (features, asked, entry) => {
+    let shared = 0, pairs = 0;
+    for (const feature of features) if (entry.features.has(feature)) { shared += catalogue().weight(feature); pairs += isPair(feature); }
+    const ofMessage = shared / entry.weight, ofText = shared / asked;
+    if (pairs < FEWEST_PAIRS && ofMessage < 0.9) return 0;
+    return Math.max(ofMessage, ofText) + 0.1 * Math.min(ofMessage, ofText);
+  };
+
+  /** Causes of what was pasted, the likeliest first: { cause, title, what, do, address, where, said: [messages] }. */
+  function causesOf(pasted) {
+    const { entries, sum } = catalogue(), { causes } = globalThis.bookMessages, best = new Map();
+    const pieces = new Set([pasted, ...pasted.split("\n")]);
+    for (const piece of pieces) {
+      const features = featuresOf(spoken(piece)), asked = sum(features);
+      if (!asked) continue;
+      for (const entry of entries) {
+        const score = agreement(features, asked, entry);
+        if (score >= ENOUGH && score > (best.get(entry.cause)?.score ?? 0)) best.set(entry.cause, { score, said: entry });
+      }
+    }
+    const ranked = [...best].sort(([, a], [, b]) => b.score - a.score), top = ranked[0]?.[1].score ?? 0;
+    return ranked.filter(([, { score }]) => score > top - 0.25).slice(0, 3)
+      .map(([cause, { score, said }]) => ({ cause, score, said, ...causes[cause] }));
+  }
+
+  /* ---------- sections ---------- */
+
+  // Terms of the field in Chinese, as Paddle's documents use them, and what the book calls them.
+  const TERMS = {
+    原位: "in place", 就地: "in place", 原地: "in place", inplace操作: "in place", 叶子: "leaf", 叶节点: "leaf", 版本: "version",
+    视图: "view", 梯度: "gradient", 反向传播: "backward", 反向: "backward", 前向: "forward", 显存: "memory GPU", 内存: "memory",
+    存储: "storage", 张量: "tensor", 步长: "strides", 步幅: "strides", 偏移: "offset", 形状: "shape", 别名: "alias",
+    共享: "share", 拷贝: "copy", 复制: "copy", 写时复制: "copy on write", 克隆: "clone", 分离: "detach", 切片: "slice",
+    转置: "transpose", 广播: "broadcast", 优化器: "optimizer", 报错: "error", 错误: "error", 分配器: "allocator", 峰值: "peak",
+    保存: "saved", 覆盖: "overwritten", 检测: "detection", 自动: "automatic", 算子: "operation", 操作: "operation",
+    动态图: "autograd", 计算图: "history", 历史: "history", 泄漏: "memory", 溢出: "out of memory", 名字: "name", 重塑: "reshape",
+  };
+  const CHINESE = Object.keys(TERMS).sort((a, b) => b.length - a.length);
+  const inEnglish = (query) => CHINESE.reduce((text, term) => text.replaceAll(term, ` ${TERMS[term]} `), query);
+
+  const SAID_OFTEN = new Set(("a an and are as at be been being but by can could did do does for from had has have how i if in into is it its me my no not of "
+    + "on or our should so than that the their them then there these they this to was we were what when where which who why will with would you your").split(" "));
+  const WAYS = { modified: "overwrite", modify: "overwrite", mutate: "overwrite", mutation: "overwrite", oom: "memory", vram: "memory", ram: "memory",
+    differ: "difference", different: "difference", grad: "gradient", requires_grad: "gradient", array: "numpy", weights: "leaf", parameter: "leaf",
+    inplace: "inplace" };
+  const stem = (word) => {
+    if (word === "leaves") return "leaf";
+    if (word.length < 4 || /[_\d]/.test(word)) return word;
+    return word.replace(/(ations?|ating|ated)$/, "ate").replace(/(ies|ied)$/, "y").replace(/(sses)$/, "ss").replace(/([^aisu])s$/, "$1").replace(/(ing|ed|en)$/, "").replace(/(.)\1$/, "$1").replace(/e$/, "");
+  };
+  const joined = (text) => text.toLowerCase().replace(/\bin[- ]place\b/g, "inplace").replace(/[’']/g, "");
+  const wordsOf = (text) => joined(text).match(/[+*/-]=|[\p{L}\p{N}_]+(?:\.\d+)*/gu) ?? [];
+  const termsOf = (text) => wordsOf(text).map(stem);
+
+  let read; // the sections, taken apart into terms
+  const shelf = () => read ??= (() => {
+    const count = new Map();
+    const sections = globalThis.bookSections.map((section) => {
+      const terms = new Map(), prose = termsOf(section.text.join(" ")), rows = termsOf(section.tables.join(" "));
+      const title = new Set(termsOf(section.title)), of = new Set(termsOf(section.of));
+      for (const term of prose) terms.set(term, (terms.get(term) ?? 0) + 1);
+      for (const term of rows) terms.set(term, (terms.get(term) ?? 0) + 0.4);
+      for (const term of new Set([...terms.keys(), ...title, ...of])) count.set(term, (count.get(term) ?? 0) + 1);
+      return { ...section, terms, title_: title, of_: of, length: prose.length + 0.4 * rows.length };
+    });
+    const usual = sections.reduce((all, { length }) => all + length, 0) / sections.length;
+    return { sections, usual, weight: (term) => Math.log(1 + sections.length / (0.5 + (count.get(term) ?? 0))) };
+  })();
+
+  /** The words of a question that are looked for. */
+  function asked(query) {
+    const all = wordsOf(inEnglish(query)), telling = all.filter((word) => !SAID_OFTEN.has(word));
+    return telling.length ? telling : all;
+  }
+
+  /** A chapter explains; an appendix is looked up, and what only repeats or leads on comes later. */
+  const worthOf = ({ page, title }) => (/\/[A-Z]_|^index$/.test(page) ? 0.6 : 1) * (/^(What to remember|Exercises|Where the facts come from)$/.test(title) ? 0.6 : 1);
+
+  /** Sections for a question, the best first. Not every word has to occur. */
+  function sectionsFor(query) {
+    const { sections, usual, weight } = shelf(), terms = new Map();
+    for (const word of asked(query)) {
+      terms.set(stem(word), 1);
+      if (WAYS[word] && !terms.has(stem(WAYS[word]))) terms.set(stem(WAYS[word]), 0.5);
+      if (/^\w{2,}_$/.test(word) && !terms.has(word.slice(0, -1))) terms.set(word.slice(0, -1), 0.3); // relu for relu_
+    }
+    const total = [...terms].reduce((all, [term, worth]) => all + worth * weight(term), 0);
+    return sections.map((section) => {
+      let score = 0, found = 0;
+      for (const [term, worth] of terms) {
+        const times = section.terms.get(term) ?? 0, inTitle = section.title_.has(term), inChapter = section.of_.has(term);
+        if (!times && !inTitle && !inChapter) continue;
+        const often = (times * 2.2) / (times + 1.2 * (0.4 + 0.6 * section.length / usual));
+        score += worth * weight(term) * (often + (inTitle ? 1.6 : 0) + (inChapter ? 0.7 : 0));
+        found += worth * weight(term);
+      }
+      return { section, score: score * (found / total) * worthOf(section) };
+    }).filter(({ score }) => score > 0).sort((a, b) => b.score - a.score).map(({ section, score }) => ({ ...section, score }));
+  }
+
+  /** A sentence or two of a section in which the words occur: prose where it has any of them, else the row of a table. */
+  function excerpt(section, query) {
+    const terms = new Set(asked(query).map(stem)), hits = (text) => new Set(termsOf(text).filter((term) => terms.has(term))).size;
+    const best = (texts) => texts.map((text) => [hits(text), text]).reduce((a, b) => (b[0] > a[0] ? b : a), [0, ""]);
+    const sentences = section.text.flatMap((paragraph) => paragraph.split(/(?<=[.!?:])\s+(?=[\p{Lu}`“(*])/u));
+    let at = -1, most = 0;
+    sentences.forEach((sentence, i) => { const n = hits(`${sentence} ${sentences[i + 1] ?? ""}`); if (n > most) [most, at] = [n, i]; });
+    const row = best(section.tables);
+    if (row[0] > most) return row[1];
+    const said = at < 0 ? section.text[0] ?? "" : sentences.slice(at, at + 3).join(" ");
+    return said.length > 260 ? `${said.slice(0, 260).replace(/\s+\S*$/, "")} …` : said;
+  }
+
+  /** A text as nodes, with the words that were asked for marked. */
+  function marked(text, query) {
+    const terms = new Set(asked(query).map(stem));
+    return text.split(/([+*/-]=|\bin[- ]place\b|[\p{L}\p{N}_]+(?:\.\d+)*)/iu).map((part) => {
+      if (!part || !terms.has(stem(joined(part)))) return part;
+      const mark = document.createElement("mark");
+      mark.textContent = part;
+      return mark;
+    });
+  }
+
+  return { causesOf, sectionsFor, excerpt, marked, asked, stem };
+})();

@@ -1,0 +1,46 @@
+// The search page: causes of a message first, then sections, each with its chapter and a sentence of its prose.
+(() => {
+  const SHOWN = 12;
+  const make = (tag, properties, ...children) => {
+    const node = Object.assign(document.createElement(tag), properties);
+    node.append(...children);
+    return node;
+  };
+
+  document.addEventListener("DOMContentLoaded", () => {
+    const query = new URLSearchParams(location.search).get("q")?.trim() ?? "";
+    const fields = document.querySelectorAll('form.bd-search input[name="q"]');
+    for (const field of fields) field.value = query;
+    [...fields].at(-1)?.focus();
+    const results = document.getElementById("search-results");
+    if (!query) return;
+    document.title = `${query} – ${document.title}`;
+    const causes = bookFinder.causesOf(query), sections = bookFinder.sectionsFor(query);
+    const places = new Set(causes.map(({ page, place }) => `${page}#${place}`));
+    const others = sections.filter(({ page, place }) => !places.has(`${page}#${place}`));
+    const told = make("p", { className: "told" }, summary(causes.length, others.length));
+    told.setAttribute("role", "status");
+    results.replaceChildren(told, ...bookCauses(causes), list(others.slice(0, SHOWN), query));
+    if (others.length > SHOWN) {
+      const more = make("button", { type: "button" }, `Show ${others.length - SHOWN} more`);
+      more.addEventListener("click", () => { results.lastElementChild.previousElementSibling.replaceWith(list(others, query)); more.remove(); });
+      results.append(more);
+    }
+  });
+
+  const summary = (causes, sections) => {
+    if (causes) return "This is like a message that the book explains.";
+    return sections ? `${sections} ${sections === 1 ? "section" : "sections"} found.` : "Nothing found. Try fewer or other words.";
+  };
+
+  const list = (sections, query) => make("ol", { className: "hits" }, ...sections.map((section) => {
+    const address = `${section.page}.html?marked=${encodeURIComponent(query)}${section.place ? `#${section.place}` : ""}`;
+    return make(
+      "li",
+      {},
+      make("a", { href: address }, ...bookFinder.marked(section.title, query)),
+      section.of === section.title ? "" : make("span", { className: "of" }, section.of),
+      make("p", {}, ...bookFinder.marked(bookFinder.excerpt(section, query), query)),
+    );
+  }));
+})();

@@ -1,0 +1,268 @@
+"""An error that is pasted, and a question that is searched, lead to the place that explains them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tools.build import ROOT
+
+MESSAGES = json.loads((ROOT / "facts" / "messages.json").read_text(encoding="utf-8"))
+CAUSES = json.loads((ROOT / "book" / "causes.json").read_text(encoding="utf-8"))
+RECORDED = [entry for record in MESSAGES.values() for entry in record["messages"]]
+
+TRACEBACK = """Traceback (most recent call last):
+  File "/home/somebody/project/train.py", line 212, in <module>
+    main(sys.argv[1:])
+  File "/home/somebody/project/train.py", line 145, in main
+    {line}
+  File "/usr/lib/python3/site-packages/torch/_tensor.py", line 648, in backward
+    torch.autograd.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+{message}
+"""
+# What a reader pastes, and the page and place that explain it. The texts are what users reported or what a library says
+# with other numbers and names; none of them is in the book's own records as it stands here.
+PASTED = {
+    "whole": (
+        "RuntimeError: a leaf Variable that requires grad is being used in an in-place operation.",
+        "chapters/08_leaves.html#the-error",
+    ),
+    "in part, without its end": (
+        "a leaf Variable that requires grad is being used in an in-place",
+        "chapters/08_leaves.html#the-error",
+    ),
+    "in a traceback, with other numbers": (
+        TRACEBACK.format(
+            line="loss.backward()",
+            message="RuntimeError: one of the variables needed for gradient computation has been modified by an "
+            "inplace operation: [torch.cuda.HalfTensor [64, 512, 7, 7]], which is output 0 of ReluBackward0, is at "
+            "version 17; expected version 16 instead. Hint: enable anomaly detection to find the operation that failed "
+            "to compute its gradient, with torch.autograd.set_detect_anomaly(True).",
+        ),
+        "chapters/09_automatic_detection.html#a-value-that-another-operation-saved",
+    ),
+    "from the middle": (
+        "has been modified by an inplace operation. Its version is 4 but the expected version is 2",
+        "chapters/09_automatic_detection.html#a-value-that-another-operation-saved",
+    ),
+    "of Paddle, with a parameter's name": (
+        "ValueError: (InvalidArgument) Leaf Var (linear_3.w_0) that doesn't stop gradient can't use inplace strategy.\n"
+        "  [Hint: Expected !autograd_meta->StopGradient() && IsLeafTensor(target) == false, but received "
+        "!autograd_meta->StopGradient() && IsLeafTensor(target):1 != false:0.] (at ../paddle/fluid/eager/utils.h:181)",
+        "chapters/08_leaves.html#the-error",
+    ),
+    "of a GPU's memory": (
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 22.78 GiB. GPU 0 has a total capacity of 31.47 "
+        "GiB of which 12.73 GiB is free. Including non-PyTorch memory, this process has 18.73 GiB memory in use.",
+        "chapters/fifteen_confusions.html#where-did-my-memory-go",
+    ),
+    "of NumPy's memory": (
+        "numpy.core._exceptions.MemoryError: Unable to allocate 31.9 GiB for an array with shape (3094, 720, 1280, 3) "
+        "and data type float32",
+        "chapters/fifteen_confusions.html#where-did-my-memory-go",
+    ),
+    "of a view": (
+        "view size is not compatible with input tensor's size and stride",
+        "chapters/fifteen_confusions.html#reshape-a-view-or-a-copy",
+    ),
+    "of NumPy, short": ("ValueError: assignment destination is read-only", "one-cell-seen-many-times"),
+    "of an overlap": (
+        "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+        "location. Please clone() the tensor before performing the operation.",
+        "chapters/04_aliases.html#reading-what-is-being-overwritten",
+    ),
+    "of several views": (
+        "RuntimeError: Output 1 of UnbindBackward0 is a view and is being modified inplace.",
+        "chapters/fifteen_confusions.html#views-that-refuse-a-write",
+    ),
+    "of a second backward": (
+        TRACEBACK.format(
+            line="loss_g.backward()",
+            message="RuntimeError: Trying to backward through the graph a second time, but the saved intermediate "
+            "results have already been freed. Specify retain_graph=True when calling .backward() or "
+            "autograd.grad() the first time.",
+        ),
+        "chapters/08_leaves.html#an-update-that-comes-too-early",
+    ),
+}
+NOT_OURS = [
+    "ModuleNotFoundError: No module named 'torchvision'",
+    "KeyError: 'labels'",
+    "my loss is nan after ten steps, what should I do?",
+    TRACEBACK.format(line="model.fit(data)", message="TypeError: fit() missing 1 required positional argument: 'y'"),
+]
+
+
+@pytest.fixture(scope="module")
+def door(browser, site):
+    """The error door on the first page."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    page.goto(f"{site}index.html")
+    yield page.locator("error-door")
+    context.close()
+
+
+def paste(door, text: str) -> list[str]:
+    """What the door leads to after the text was pasted, the likeliest first."""
+    door.get_by_label("Paste your error").fill(text)
+    door.get_by_role("button", name="Find it").click()
+    return door.locator(".cause-title a").evaluate_all("links => links.map(link => link.href)")
+
+
+# ---- messages --------------------------------------------------------------------------------------------------------
+
+
+def test_every_message_has_a_cause_and_every_cause_a_message():
+    assert {entry["cause"] for entry in RECORDED} == set(CAUSES)
+    assert len(RECORDED) >= 40
+    assert {record.get("library") for record in MESSAGES.values()} >= {"torch", "paddle", "numpy", "minitensor"}
+
+
+def test_every_message_says_where_it_comes_from():
+    for record in MESSAGES.values():
+        for entry in record["messages"]:
+            assert ("version" in record and entry["program"]) or entry["source"].startswith("https://github.com/")
+
+
+def test_every_cause_leads_to_a_place_that_exists(book):
+    for cause in CAUSES.values():
+        page = (book / f"{cause['page']}.html").read_text(encoding="utf-8")
+        assert f'id="{cause["place"]}"' in page, cause
+
+
+def test_every_recorded_message_leads_to_its_own_cause(door):
+    found = door.page.evaluate(
+        "messages => messages.map(message => bookFinder.causesOf(message)[0]?.cause)",
+        [entry["message"] for entry in RECORDED],
+    )
+    assert found == [entry["cause"] for entry in RECORDED]
+
+
+@pytest.mark.parametrize("how", PASTED)
+def test_a_pasted_error_leads_to_its_place(door, how):
+    text, place = PASTED[how]
+    assert place in paste(door, text)[0]
+
+
+@pytest.mark.parametrize("text", NOT_OURS)
+def test_what_is_no_such_error_leads_to_the_search(door, text):
+    assert paste(door, text) == []
+    assert door.get_by_role("link", name="Search the book").is_visible()
+
+
+def test_what_is_pasted_never_becomes_markup_and_goes_nowhere(site, visit):
+    seen = visit(f"{site}index.html")
+    before = len(seen.finished)
+    paste(
+        seen.page.locator("error-door"), "<img src=x onerror=document.title='run'> assignment destination is read-only"
+    )
+    assert seen.page.locator("error-door img").count() == 0
+    assert [request.url for request in seen.finished[before:]] == [] and seen.complaints == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_door_is_used_by_keyboard_and_heard_and_axe_finds_nothing(site, visit, scheme):
+    seen = visit(f"{site}chapters/your_error.html", width=360, scheme=scheme)
+    door = seen.page.locator("error-door")
+    door.get_by_label("Paste your error").focus()
+    seen.page.keyboard.insert_text("assignment destination is read-only")
+    seen.page.keyboard.press("Tab")
+    seen.page.keyboard.press("Enter")
+    assert door.get_by_role("status").inner_text() == "One place explains it."
+    assert door.locator(".cause-title").inner_text() == "The array is read-only"
+    assert seen.violations() == [] and seen.overflow() == 0
+
+
+def test_without_scripts_the_messages_are_listed_by_cause(site, visit):
+    seen = visit(f"{site}index.html", scripts=False)
+    seen.page.get_by_role("link", name="All recorded messages").click()
+    said = seen.page.locator("article").inner_text().replace("’", "'")
+    for cause in CAUSES.values():
+        assert cause["title"].replace("`", "") in said
+    assert "assignment destination is read-only" in said
+
+
+# ---- the search ------------------------------------------------------------------------------------------------------
+
+ASKED = {
+    "a leaf Variable that requires grad is being used in an in-place operation": "chapters/08_leaves.html",
+    "one of the variables needed for gradient computation has been modified by an inplace operation": (
+        "chapters/09_automatic_detection.html"
+    ),
+    "does relu_ save memory in training?": "chapters/fifteen_confusions.html?*#where-did-my-memory-go",
+    "why does my numpy array change?": "chapters/fifteen_confusions.html?*#an-array-and-a-tensor-on-the-same-memory",
+    "what changed in Paddle 2.6?": "chapters/09_automatic_detection.html",
+    "叶子": "chapters/08_leaves.html",
+    "版本": "chapters/09_automatic_detection.html",
+    "视图": "chapters/fifteen_confusions.html?*#reshape-a-view-or-a-copy",
+    "梯度": "chapters/08_leaves.html",
+    "显存": "chapters/fifteen_confusions.html?*#where-did-my-memory-go",
+    "写时复制": "chapters/09_automatic_detection.html?*#a-third-policy-copy-on-write",
+    "x += 1": "chapters/fifteen_confusions.html?*#x-y-and-x-x-y",
+    "copy on write": "chapters/09_automatic_detection.html?*#a-third-policy-copy-on-write",
+}
+
+
+def search(seen, query: str) -> list[str]:
+    """The addresses found for a query that is typed into the field beside the chapters."""
+    field = seen.page.locator("#chapters .bd-search input")
+    field.fill(query)
+    field.press("Enter")
+    seen.page.wait_for_function("document.querySelector('#search-results .told')")
+    links = "#search-results :is(.cause-title, .hits) a"
+    return seen.page.locator(links).evaluate_all("links => links.map(link => link.getAttribute('href'))")
+
+
+@pytest.mark.parametrize("query", ASKED)
+def test_the_first_place_found_answers_the_question(site, visit, query):
+    seen = visit(f"{site}index.html", width=1440)
+    first = search(seen, query)[0].removeprefix("./")
+    page, _, place = ASKED[query].partition("?*")
+    assert first.startswith(page) and first.endswith(place)
+    assert seen.complaints == []
+
+
+def test_the_term_in_chinese_for_in_place_finds_the_chapters_on_it(site, visit):
+    found = search(visit(f"{site}index.html", width=1440), "原位")
+    assert any("02_three_kinds" in address for address in found[:5])
+
+
+def test_an_excerpt_is_prose_and_the_words_are_marked(site, visit):
+    seen = visit(f"{site}index.html", width=1440)
+    search(seen, "slice view shares storage")
+    excerpts = seen.page.locator(".hits p").all_inner_texts()
+    for text in excerpts:
+        for not_prose in ("import ", "%%stage", "Show the set-up", "Download as notebook", "allocated 12 B"):
+            assert not_prose not in text
+    assert seen.page.locator(".hits mark").count() > 5
+
+
+def test_the_hits_are_marked_on_the_page_until_escape(site, visit):
+    seen = visit(f"{site}index.html", width=1440)
+    search(seen, "clone detach history")
+    seen.page.locator(".hits a").first.click()
+    seen.page.wait_for_selector("article mark")
+    marked = {text.lower() for text in seen.page.locator("article mark").all_inner_texts()}
+    assert marked <= {"clone", "detach", "history", "clones", "detached", "histories"} and "detach" in marked
+    assert seen.page.locator("memory-stage mark, pre mark").count() == 0
+    seen.page.keyboard.press("Escape")
+    assert seen.page.locator("article mark").count() == 0
+
+
+@pytest.mark.parametrize("width, scheme", [(1280, "light"), (360, "dark")])
+def test_axe_finds_nothing_on_what_was_found(site, visit, width, scheme):
+    seen = visit(f"{site}search.html?q=modified+by+an+inplace+operation", width=width, scheme=scheme)
+    assert seen.page.locator(".hits li").count() > 0
+    assert seen.violations() == [] and seen.overflow() == 0
+
+
+def test_nothing_found_says_what_to_try(site, visit):
+    seen = visit(f"{site}search.html?q=zyzzyva")
+    assert "Try fewer or other words" in seen.page.locator("#search-results").inner_text()
+
+
+def test_the_search_works_from_the_disk(book, visit):
+    seen = visit(f"{(book / 'search.html').as_uri()}?q=leaf")
+    assert seen.page.locator(".hits li").count() > 3 and seen.complaints == []
