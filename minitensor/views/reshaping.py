@@ -102,7 +102,7 @@ def view(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
     array = _same_memory(x._array, wanted)
     if array is None:
         raise ValueError(
-            f"The Tensor cannot be viewed, please call reshape. Its shape {x.shape} with strides {x.strides} "
+            f"The Tensor can not be viewed, please call reshape. Its shape {x.shape} with strides {x.strides} "
             f"cannot be seen as {list(wanted)} without a copy."
         )
     return view_of(x, array, VIEW, (wanted,))

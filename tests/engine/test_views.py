@@ -236,7 +236,7 @@ def test_is_contiguous_tells_whether_the_last_index_runs_first():
 
 def test_view_refuses_what_would_take_a_copy():
     x = mt.to_tensor(CUBE)
-    with pytest.raises(ValueError, match=r"cannot be viewed, please call reshape.*\[4, 3, 2\].*\[1, 4, 12\].*\[24\]"):
+    with pytest.raises(ValueError, match=r"can not be viewed, please call reshape.*\[4, 3, 2\].*\[1, 4, 12\].*\[24\]"):
         x.T.view([24])
     assert x.T.view([4, 3, 1, 2]).shape == [4, 3, 1, 2]
 
