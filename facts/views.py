@@ -42,9 +42,7 @@ QUESTIONS: Questions = {
     "squeeze": sees(
         numpy="y = x[None].squeeze()", torch="y = x[None].squeeze()", paddle="y = x.unsqueeze(0).squeeze()"
     ),
-    "unsqueeze": sees(
-        numpy="y = numpy.expand_dims(x, 0)", torch="y = x.unsqueeze(0)", paddle="y = x.unsqueeze(0)"
-    ),
+    "unsqueeze": sees(numpy="y = numpy.expand_dims(x, 0)", torch="y = x.unsqueeze(0)", paddle="y = x.unsqueeze(0)"),
     "a row": sees(numpy="y = x[1]", torch="y = x[1]", paddle="y = x[1]"),
     "every second column": sees(numpy="y = x[:, ::2]", torch="y = x[:, ::2]", paddle="y = x[:, ::2]"),
     "from the last to the first": sees(numpy="y = x[::-1]", torch="y = x[::-1]", paddle="y = x[::-1]"),
@@ -58,9 +56,7 @@ QUESTIONS: Questions = {
         numpy="y = numpy.broadcast_to(x, (2, 2, 3))", torch="y = x.expand(2, 2, 3)", paddle="y = x.expand([2, 2, 3])"
     ),
     "diagonal": sees(numpy="y = numpy.diagonal(x)", torch="y = x.diagonal()", paddle="y = x.diagonal()"),
-    "contiguous": sees(
-        numpy="y = numpy.ascontiguousarray(x)", torch="y = x.contiguous()", paddle="y = x.contiguous()"
-    ),
+    "contiguous": sees(numpy="y = numpy.ascontiguousarray(x)", torch="y = x.contiguous()", paddle="y = x.contiguous()"),
     "contiguous of a transposed": sees(
         numpy="y = numpy.ascontiguousarray(x.T)",
         torch="y = x.t().contiguous()",
