@@ -1,0 +1,77 @@
+"""Runs a program line by line and looks at what is there afterwards; in PyTorch and here alike."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+#: What an error says, told from others by some of its words.
+KINDS = (
+    ("has been modified by an inplace operation", "stale"),
+    ("a view of a leaf Variable", "view of a leaf"),
+    ("a leaf Variable that requires grad", "leaf"),
+    ("more than one element of the written-to tensor", "expanded"),
+    ("some elements of the input tensor and the written-to tensor", "overlap"),
+    ("function that returns multiple views", "several views"),
+    ("created in no_grad mode", "view made under no_grad"),
+    ("backward through the graph a second time", "freed"),
+    ("does not require grad and does not have a grad_fn", "nothing recorded"),
+    ("appears to not have been used in the graph", "unused"),
+    ("Can't detach views in-place", "detach of a view"),
+    ("has been detached in-place", "saved and detached"),
+)
+
+#: A line that gets hold of a gradient.
+GRADIENT = re.compile(r"(\w+) = (?:x\.grad|torch\.autograd\.grad\()")
+
+
+def kind(error: Exception) -> str:
+    """The kind of an error: by its words, else its type."""
+    return next((name for words, name in KINDS if words in str(error)), type(error).__name__)
+
+
+def run(torch: Any, lines: Sequence[str]) -> dict[str, Any]:
+    """What the lines do: `error`, (line, type, kind) of the first that raised; and how every name ended.
+
+    `names` has, for each tensor, its numbers, its shape, its version and whether it wants a gradient and is a leaf;
+    `gradients`, the gradient of each leaf; `kept`, whether a kept gradient is the gradient still. The version of a
+    gradient is counted from where the program got hold of it: where it begins tells only whether a copy was made.
+    """
+    space: dict[str, Any] = {"torch": torch}
+    result: dict[str, Any] = {}
+    begun: dict[str, int] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for number, line in enumerate(lines):
+            try:
+                exec(line, space)
+                got = GRADIENT.match(line)
+                if got and isinstance(space[got[1]], torch.Tensor):
+                    begun[got[1]] = space[got[1]]._version
+            except Exception as error:
+                result["error"] = [number, type(error).__name__, kind(error)]
+                break
+        tensors = {name: value for name, value in space.items() if isinstance(value, torch.Tensor)}
+        result["names"] = {name: looked_at(value, begun.get(name, 0)) for name, value in sorted(tensors.items())}
+        leaves = [name for name in ("c", "x") if name in tensors and tensors[name].is_leaf]
+        result["gradients"] = {
+            name: None if tensors[name].grad is None else looked_at(tensors[name].grad)[:2] for name in leaves
+        }
+        result["kept"] = {
+            name: "nothing" if space[name] is None else space[name] is space["x"].grad
+            for name in space
+            if name[0] == "k" and name[1:].isdigit()
+        }
+    return result
+
+
+def looked_at(tensor: Any, begun: int = 0) -> list[Any]:
+    """Numbers (six figures), shape, version, and flags; or the kind of error by which PyTorch refuses even that."""
+    try:
+        flags = ("wants" if tensor.requires_grad else "") + (" leaf" if tensor.is_leaf else "")
+        numbers = [float(f"{number:.6g}") for number in tensor.detach().reshape(-1).tolist()]
+    except RuntimeError as error:
+        return [kind(error)]
+    return [numbers, list(tensor.shape), tensor._version - begun, flags]
