@@ -24,6 +24,7 @@ build: environment
 test: environment
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
+	.venv/bin/lint-imports --no-cache --no-logo
 	$(RUN) tools/run_tests.py
 
 bench: environment

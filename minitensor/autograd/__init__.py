@@ -3,6 +3,9 @@
 * :func:`grad` and :func:`backward`: gradients as results, and from several tensors at once.
 * :class:`PyLayer`: an operation whose forward and backward are written by hand, also in place.
 * :func:`gradcheck`: compares backward with differences, in the first and the second order.
+
+How rules run on tensors is registered with the operations here: second derivatives are made of operations.
+May import: all that stands below ``autograd``.
 """
 
 from minitensor.autograd.context import PyLayerContext

@@ -15,11 +15,11 @@ import numpy as np
 from minitensor.autograd.backward_pass import Awaiting, answer_of, holds_something, ready_for
 from minitensor.autograd.rules.on_tensors import summed_to
 from minitensor.core.errors import leaf_reshaped_by_hook
-from minitensor.core.history import Leaf, Node, Operation, new_node
+from minitensor.core.history import Leaf, Node, Operation, Saved, new_node
 from minitensor.core.storage import new_storage
 from minitensor.core.tensor import Tensor
 from minitensor.modes import modes
-from minitensor.saving.saved import FREED, Saved, recovered
+from minitensor.saving.saved import FREED, recovered
 
 Map = Callable[[np.ndarray], np.ndarray]
 

@@ -17,8 +17,7 @@ from minitensor.dtypes import FLOATS
 from minitensor.events import telling
 
 if TYPE_CHECKING:
-    from minitensor.core.history import Node
-    from minitensor.saving.saved import Saved
+    from minitensor.core.history import Node, Saved
 
 
 @telling("refused")

@@ -19,8 +19,12 @@ from typing import Any
 import numpy as np
 
 from minitensor.core.regions import Part, covers, region_of, same_layout
-from minitensor.core.storage import Place, caller
+from minitensor.core.storage import Place, Storage, caller
 from minitensor.device.arrays import like
+
+#: A saved array, the storage it lies in, and the version at which it was saved: an integer, or what
+#: :mod:`minitensor.saving.saved` puts in its place once a write took some of its bytes.
+Saved = tuple[np.ndarray, Storage, Any]
 
 
 class Operation:
@@ -72,7 +76,7 @@ class Node:
     Attributes:
         op: its :class:`Operation`.
         inputs: the nodes of the op's inputs; None where an input wants no gradient.
-        saved: what backward needs: :data:`~minitensor.saving.saved.Saved` triples (or None) in the order of
+        saved: what backward needs: :data:`Saved` triples (or None) in the order of
             ``op.saved_names``, then plain values.
         shape: the shape of the value.
         hooks: a list of callables and :class:`GradientBox`, or None.

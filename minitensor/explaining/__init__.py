@@ -10,6 +10,8 @@
 Each row says what the operation's backward needs and why (it quotes the derivative table), what happened to memory,
 which saved tensors became stale, and what would be cheaper or safer. Its verdict is one of a fixed few:
 :class:`Verdict`. Nothing else decides whether an operation is free, copies, is refused or makes something stale.
+
+May import: all that stands below ``explaining``.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ from collections.abc import Callable
 from typing import Any
 
 from minitensor.explaining.listening import Listener
-from minitensor.explaining.report import Report, Row
+from minitensor.explaining.report import Report
+from minitensor.explaining.rows import Row
 from minitensor.explaining.sharing import in_reach
 from minitensor.explaining.verdicts import Verdict
 

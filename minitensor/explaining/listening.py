@@ -16,20 +16,20 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.core.history import Leaf, Node, peek
+from minitensor.core.history import Leaf, Node, Saved, peek
 from minitensor.core.tensor import Tensor
 from minitensor.events import watch
 from minitensor.explaining import advice
 from minitensor.explaining.attempts import Attempt, attempt_in, frames_of
 from minitensor.explaining.needs import Kept, Needs, kept_by, needs_of, node_of_write, wanted_of
-from minitensor.explaining.report import Look, Report, Row, SavedTensor
+from minitensor.explaining.report import Report
+from minitensor.explaining.rows import Look, Row, SavedTensor
 from minitensor.explaining.sharing import Sharing
 from minitensor.explaining.sources import Site, Sources, is_engines
 from minitensor.explaining.taking import Taken, moved, preservable
 from minitensor.explaining.verdicts import Verdict, in_order
 from minitensor.explaining.wording import what_happened
 from minitensor.modes import modes
-from minitensor.saving.saved import Saved
 
 MOST_ROWS = 1000  # the totals count what happens after them
 

@@ -15,7 +15,7 @@ from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 from minitensor.core.storage import Place
-from minitensor.explaining.report import Spot
+from minitensor.explaining.rows import Spot
 
 LONGEST = 40  # characters of an expression that are shown
 

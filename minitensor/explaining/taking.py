@@ -15,7 +15,7 @@ from minitensor.core.regions import address
 from minitensor.core.storage import Storage
 from minitensor.core.tensor import Tensor
 from minitensor.explaining.needs import row_of
-from minitensor.explaining.report import SavedTensor
+from minitensor.explaining.rows import SavedTensor
 from minitensor.explaining.sources import Site
 from minitensor.saving.cells import Cells
 from minitensor.saving.patches import Patch

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 from minitensor.explaining.advice import count
-from minitensor.explaining.report import Report, Row, Totals
+from minitensor.explaining.rows import Row, Totals
 from minitensor.explaining.verdicts import Verdict
 
 WIDTH = 110
@@ -13,25 +13,23 @@ _PLACE, _TENSOR = 38, 30  # columns at most
 _INDENT = " " * 14
 
 
-def as_text(report: Report) -> str:
-    """Every row, its reasons below it."""
-    parts = [textwrap.fill(summary(report), WIDTH)]
-    folded = report.folded()
+def as_text(folded: list[tuple[Row, Row, int]], totals: Totals, left_out: int, cut_short: str) -> str:
+    """Every row, its reasons below it: what a :class:`~minitensor.explaining.report.Report` prints."""
+    parts = [textwrap.fill(summary(totals), WIDTH)]
     widths = [max(map(len, column)) for column in zip(*(_cells(row) for row, _, _ in folded), strict=True)]
     for row, last, number in folded:
         line = "  ".join(cell.ljust(width) for cell, width in zip(_cells(row), widths, strict=True))
         parts.append("\n" + line.rstrip())
         parts += _wrapped(details(row, last, number))
-    if report.left_out:
-        parts.append(f"\n{report.left_out:,} operations more are in the sums and not shown.")
-    if report.cut_short:
-        parts.append(f"\n{report.cut_short}")
+    if left_out:
+        parts.append(f"\n{left_out:,} operations more are in the sums and not shown.")
+    if cut_short:
+        parts.append(f"\n{cut_short}")
     return "\n".join(parts)
 
 
-def summary(report: Report) -> str:
+def summary(totals: Totals) -> str:
     """One or two lines of sums."""
-    totals = report.totals
     number = totals.operations
     if number == 0:
         return "No in-place operation."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from minitensor.explaining.advice import UNRECORDED, count
-from minitensor.explaining.report import Row, SavedTensor
+from minitensor.explaining.rows import Row, SavedTensor
 
 MOST_NAMED = 3  # savers that a sentence names
 

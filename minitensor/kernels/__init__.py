@@ -2,4 +2,5 @@
 
 A forward function takes ``out`` last: the array to write, which is also the array of the operand that is overwritten.
 It checks everything before it writes into it, and reads every operand that shares memory with it before that.
+May import: the ground files, ``device``, ``core``.
 """

@@ -16,6 +16,8 @@
 
 Watching changes nothing: values, versions, lifetimes, allocated bytes and peak are those of the unwatched run, and the
 counters of :mod:`minitensor.device` are left alone. Nobody pays for it while nobody watches.
+
+May import: all that stands below ``memory``.
 """
 
 from minitensor.device.memory_log import MemoryEvent

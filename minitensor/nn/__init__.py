@@ -1,4 +1,8 @@
-"""Neural networks under Paddle's names: layers, functions, initializers. Each is loaded when it is first looked up."""
+"""Neural networks under Paddle's names: layers, functions, initializers. Each is loaded when it is first looked up.
+
+A layer is parameters and a call; what it computes, saves and counts is the operations' business.
+May import: all that stands below ``nn``.
+"""
 
 import importlib
 

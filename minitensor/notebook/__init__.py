@@ -4,7 +4,8 @@
     from minitensor.notebook import check, predict, require, stage
     from minitensor.notebook import allocator_map, meter, stride_explorer, timeline, what_fits
 
-It needs IPython only when the extension is loaded. May import: everything. Nothing else imports this package.
+It needs IPython only when the extension is loaded.
+May import: all that stands below ``notebook``, and ``minitensor`` itself. Nothing else imports this package.
 """
 
 from __future__ import annotations

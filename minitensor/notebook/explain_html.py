@@ -8,7 +8,8 @@ from __future__ import annotations
 import html
 from typing import Any
 
-from minitensor.explaining.report import Report, Row
+from minitensor.explaining.report import Report
+from minitensor.explaining.rows import Row
 from minitensor.explaining.text import details, summary, verdict, versions
 from minitensor.explaining.verdicts import Verdict
 from minitensor.stage.embed import page_assets, prose
@@ -32,7 +33,9 @@ _HEADINGS = {"needs": "Needs", "happened": "Happened", "repeated": "Repeated", "
 def as_html(report: Report) -> str:
     """The table, its sums before it and its words after it."""
     if not report.rows:
-        return f'<div class="mt-note mt-report mathjax_ignore">{_paragraph(summary(report))}{_rest(report)}</div>'
+        return (
+            f'<div class="mt-note mt-report mathjax_ignore">{_paragraph(summary(report.totals))}{_rest(report)}</div>'
+        )
     heads = "".join(
         f'<th scope="col" role="columnheader">{head}</th>' for head in ("Line", "Tensor", "Version", "Verdict", "Why")
     )
@@ -40,7 +43,7 @@ def as_html(report: Report) -> str:
     return (
         # The class keeps a page's MathJax away from dollar signs.
         '<div class="mt-note mt-report mathjax_ignore">\n'
-        f"{_paragraph(summary(report))}\n"
+        f"{_paragraph(summary(report.totals))}\n"
         # The roles say again what the elements are: a narrow page shows them as blocks, which are no table to a reader.
         f'<table role="table"><thead role="rowgroup"><tr role="row">{heads}</tr></thead>\n'
         f'<tbody role="rowgroup">{body}</tbody></table>\n'

@@ -1,4 +1,7 @@
-"""Optimizers under Paddle's names: they write parameters in place, and every write counts."""
+"""Optimizers under Paddle's names: they write parameters in place, and every write counts.
+
+May import: the ground files, ``device``, ``core``, ``kernels``, ``saving``.
+"""
 
 from minitensor.optimizer.adam import Adam, AdamW
 from minitensor.optimizer.optimizer import Optimizer

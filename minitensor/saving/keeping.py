@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from minitensor.core.errors import needs_own_input
+from minitensor.core.history import Saved
 from minitensor.core.regions import same_layout
 from minitensor.core.storage import Storage, new_storage
 from minitensor.device.counters import cpu_meter
@@ -15,7 +16,6 @@ from minitensor.kernels.chunks import copied, large
 from minitensor.modes import modes
 from minitensor.saving.cells import Cells, touch
 from minitensor.saving.patches import Patch
-from minitensor.saving.saved import Saved
 
 
 def own_input(op: str, a: np.ndarray) -> Saved:

@@ -28,11 +28,7 @@ from minitensor.saving.cells import Cells, touch
 from minitensor.saving.patches import Group, Patch, add, as_it_was, joined, preserved
 
 if TYPE_CHECKING:
-    from minitensor.core.history import Node
-
-#: A saved array, the storage it lies in, and the version at which it was saved: an integer, or in its place
-#: :class:`Preserved` or :class:`Lost` once a write took some of its bytes.
-Saved = tuple[np.ndarray, Storage, Any]
+    from minitensor.core.history import Node, Saved
 
 #: A node and the position of a saved tensor in its ``saved``.
 Member = tuple["Node", int]

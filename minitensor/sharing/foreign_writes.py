@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from minitensor.core.history import Saved
 from minitensor.core.regions import address, overlaps_itself
 from minitensor.core.storage import Storage
 from minitensor.device.arrays import gpu_of
 from minitensor.saving.cells import Cells
-from minitensor.saving.saved import Preserved, Saved
+from minitensor.saving.saved import Preserved
 from minitensor.sharing import borrowing
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@
 * the picture is drawn by one script, ``assets/stage*.js``, in a page and, for what is shown without scripts, in V8;
 * :mod:`~minitensor.stage.figures` are the figures beside it.
 
-May import: the engine, ``explaining``, ``memory``. Nothing in the engine imports this package.
+May import: all that stands below ``stage``, and ``minitensor`` itself. Nothing in the engine imports this package.
 """
 
 from minitensor.stage.stages import Stage, compare, record, save, trace

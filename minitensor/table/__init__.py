@@ -12,7 +12,9 @@ and whether a later write makes the saved value stale. Nothing about safety is w
     clip       x: where(passed, g, 0)       needs one bit per element of its input
 
 Broadcasting is not the rules' business: a gradient is summed to the shape of its input after the rule.
-The names of functions in a rule are operations of the table, or helpers: see :mod:`minitensor.rules`.
+The names of functions in a rule are operations of the table, or helpers: see :mod:`minitensor.operations.rules`.
+
+May import: ``kernels``.
 """
 
 from minitensor.table import (

@@ -5,6 +5,8 @@ goes half to even, ``numpy()`` shares. What a tensor is, and what backward does,
 vocabulary is one of the engine's under other names. Where both kinds meet in an operator, the left operand's wins; a
 method gives its own tensor's, a function that of its vocabulary.
 A name that is missing raises an AttributeError that names the nearest there is.
+
+May import: all that stands below ``torch``.
 """
 
 import math as _math

@@ -18,7 +18,7 @@ import numpy as np
 
 from minitensor.autograd.higher_order import revived as engine_revived
 from minitensor.autograd.rules.compiling import on_tensors
-from minitensor.core.history import Node, Operation
+from minitensor.core.history import Node, Operation, Saved
 from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.modes import modes
 from minitensor.operations import compiling
@@ -26,7 +26,7 @@ from minitensor.operations.rules import namespaces
 from minitensor.operations.templates import backward_name, backward_source, in_place_source, normal_source
 from minitensor.saving import keeping
 from minitensor.saving.redirecting import redirected
-from minitensor.saving.saved import Saved, is_right
+from minitensor.saving.saved import is_right
 from minitensor.table import Row
 from minitensor.torch import operands, rules, variants, words
 from minitensor.torch.spelling import SPELLINGS, Spelling

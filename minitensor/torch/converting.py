@@ -10,19 +10,18 @@ import numpy as np
 from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.device.arrays import gpu_of
 from minitensor.dtypes import FLOATS
+from minitensor.torch import cuda
 from minitensor.torch.compiling import FUNCTIONS as TABLE
+from minitensor.torch.dtypes import device as Device
+from minitensor.torch.dtypes import dtype as DType
 from minitensor.torch.dtypes import dtype_of
 from minitensor.torch.naming import need_tensor
+from minitensor.torch.operands import cast
 from minitensor.torch.tensor import Tensor
 
 
 def to(input: Tensor, *where: Any, device: Any = None, dtype: Any = None, copy: bool = False, **_: Any) -> Tensor:
     """The tensor in another dtype or on another device: ``to("cuda")``, ``to(torch.float64)``, ``to(other)``."""
-    from minitensor.torch import cuda
-    from minitensor.torch.dtypes import device as Device
-    from minitensor.torch.dtypes import dtype as DType
-    from minitensor.torch.operands import cast
-
     for each in where:
         if isinstance(each, BaseTensor):
             device, dtype = Device("cpu" if gpu_of(each._array) is None else "cuda"), each.dtype

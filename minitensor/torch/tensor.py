@@ -21,6 +21,7 @@ from minitensor.modes import modes
 from minitensor.torch import printing
 from minitensor.torch.dtypes import BY_NUMPY, Size, device, device_of, dtype
 from minitensor.torch.grad_fn import Function, look
+from minitensor.torch.missing import missing
 
 
 class Tensor(BaseTensor):
@@ -291,8 +292,6 @@ class Tensor(BaseTensor):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(f"'Tensor' object has no attribute {name!r}", name=name, obj=self)
-        from minitensor.torch.missing import missing
-
         raise missing("'Tensor' object", name, dir(type(self)), obj=self)
 
 

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from minitensor.core import errors
+from minitensor.core.history import Saved
 from minitensor.core.regions import overlaps_itself, read_only, writeable
 from minitensor.core.storage import write_that_made
 from minitensor.device.arrays import gpu_of
 from minitensor.events import telling
-from minitensor.saving.saved import Saved, is_right
+from minitensor.saving.saved import is_right
 from minitensor.saving.saved import recovered as engine_recovered
 from minitensor.torch.dtypes import SCALAR_NAMES
 from minitensor.torch.grad_names import function_name, operation_name

@@ -2,6 +2,8 @@
 
 With them ``import minitensor as paddle`` runs programs written for Paddle's dynamic graph. What is called alike and
 means something else elsewhere is in :mod:`minitensor.vocabulary.names`, from which appendix C is made.
+
+May import: all that stands below ``autograd``.
 """
 
 from __future__ import annotations

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from minitensor.device.places import set_device
 from minitensor.modes import modes
 
 
 def disable_static(place: Any = None) -> None:
     """Nothing: operations run when they are called, always. ``place`` is set with ``set_device``."""
     if place is not None:
-        from minitensor.device.places import set_device
-
         set_device(place)
 
 

@@ -6,10 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from minitensor.stage.recording.covers import Cover
     from minitensor.stage.recording.entries import NodeEntry, SaveEntry, StorageEntry, TensorEntry
-    from minitensor.stage.recording.hooks import Statement
-    from minitensor.stage.recording.ledger import Ledger
-    from minitensor.stage.recording.memory import Cover
 
 
 @dataclass(eq=False)
@@ -192,26 +190,3 @@ class Returned:
 
     function: str  # with its class
     may_go_on: bool = False  # a generator, which may only wait
-
-
-@dataclass
-class Done:
-    """A step that is over."""
-
-    statement: Statement
-    line: int
-    phase: str
-    partly: bool  # the statement goes on
-    facts: list[Any]
-    printed: bool
-    error: BaseException | None
-    node: NodeEntry | None
-    told: str  # the sentence of the step before
-    ledger: Ledger
-    events: list[dict[str, Any]]
-    unreserved: int = 0  # bytes that the GPU's allocator gave back
-    reserved: int = 0  # bytes that it holds
-
-    def all(self, *kinds: type) -> list[Any]:
-        """The facts of some kinds, in order."""
-        return [fact for fact in self.facts if isinstance(fact, kinds)]

@@ -14,9 +14,10 @@ from minitensor.core.tensor import Tensor
 from minitensor.modes import modes
 from minitensor.saving.saved import FREED
 from minitensor.stage.recording import cells, facts, outside
+from minitensor.stage.recording.covers import Cover
 from minitensor.stage.recording.entries import SaveEntry, StateEntry, StorageEntry, TensorEntry
 from minitensor.stage.recording.lineage import Lineage, is_operation, is_shown
-from minitensor.stage.recording.memory import Cover, at_once
+from minitensor.stage.recording.memory import at_once
 
 
 class Ledger(Lineage):

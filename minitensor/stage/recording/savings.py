@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from minitensor.core.history import Node
+from minitensor.core.history import Node, Saved
 from minitensor.core.storage import Storage
 from minitensor.saving.patches import Patch
-from minitensor.saving.saved import FREED, Lost, Preserved, Saved, is_right, version_saved
+from minitensor.saving.saved import FREED, Lost, Preserved, is_right, version_saved
 from minitensor.stage.recording import cells, facts
 from minitensor.stage.recording.entries import NodeEntry, SaveEntry, StateEntry, StorageEntry
 from minitensor.stage.recording.lookers import Lookers

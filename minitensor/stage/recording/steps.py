@@ -15,6 +15,7 @@ from typing import Any
 from minitensor.core.history import Node
 from minitensor.device.counters import cpu_meter
 from minitensor.stage.recording import facts, names
+from minitensor.stage.recording.done import Done
 from minitensor.stage.recording.hooks import Statement
 from minitensor.stage.recording.ledger import Ledger
 from minitensor.stage.recording.running import Running
@@ -128,7 +129,7 @@ class Steps(Running):
         of_gpu = self.ledger.meters.reading()
         reserved = self._on_gpu[-1]["reserved"] if self._on_gpu else self.reserved_before
         phase = "backward" if any(type(fact) is facts.Passed for fact in happened) else step.phase
-        done = facts.Done(
+        done = Done(
             statement=step.statement,
             line=line,
             phase=phase,

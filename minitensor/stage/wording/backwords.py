@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from minitensor.stage.recording.done import Done
 from minitensor.stage.recording.entries import NodeEntry, StorageEntry
-from minitensor.stage.recording.facts import Allocated, Collected, Done, Named, Passed, Sent, Started, StorageFreed
+from minitensor.stage.recording.facts import Allocated, Collected, Named, Passed, Sent, Started, StorageFreed
 from minitensor.stage.wording.words import (
     RESHAPING,
     RESHAPING_IN_PLACE,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from minitensor.stage.recording.done import Done
 from minitensor.stage.recording.entries import StorageEntry, TensorEntry
-from minitensor.stage.recording.facts import Allocated, Done, Named, StorageFreed, TensorFreed, Unnamed
+from minitensor.stage.recording.facts import Allocated, Named, StorageFreed, TensorFreed, Unnamed
 from minitensor.stage.wording.words import both, bytes_text, code, fitting, node_text
 
 _NUMPY = re.compile(r"^\w+\.numpy\(\)$")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import re
 
+from minitensor.stage.recording.done import Done
 from minitensor.stage.recording.entries import TensorEntry
-from minitensor.stage.recording.facts import Done, Refused, Wrote
+from minitensor.stage.recording.facts import Refused, Wrote
 from minitensor.stage.wording.words import code, count_of, fitting, node_text
 from minitensor.stage.wording.writes import as_written, distinct
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 
+from minitensor.stage.recording.done import Done
 from minitensor.stage.recording.entries import NodeEntry
-from minitensor.stage.recording.facts import Done, Made, Named, Reshaped, Viewed
+from minitensor.stage.recording.facts import Made, Named, Reshaped, Viewed
 from minitensor.stage.wording.naming import called, kept, moved, name_of
 from minitensor.stage.wording.sharing import say_borrowed
 from minitensor.stage.wording.words import both, bytes_text, code, count_of, fitting

@@ -9,18 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from minitensor.stage.recording.facts import (
-    Called,
-    Done,
-    Made,
-    Moved,
-    Named,
-    Reshaped,
-    Returned,
-    Unversioned,
-    Viewed,
-    Wrote,
-)
+from minitensor.stage.recording.done import Done
+from minitensor.stage.recording.facts import Called, Made, Moved, Named, Reshaped, Returned, Unversioned, Viewed, Wrote
 from minitensor.stage.wording.backwords import say_backward
 from minitensor.stage.wording.calls import say_call, say_return
 from minitensor.stage.wording.naming import say_names

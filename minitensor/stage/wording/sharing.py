@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from minitensor.stage.recording.done import Done
 from minitensor.stage.recording.entries import StorageEntry
-from minitensor.stage.recording.facts import Done, Made, Moved, Unversioned
+from minitensor.stage.recording.facts import Made, Moved, Unversioned
 from minitensor.stage.wording.naming import called, kept
 from minitensor.stage.wording.savers import named_savers
 from minitensor.stage.wording.words import bytes_text, code, count_of, fitting

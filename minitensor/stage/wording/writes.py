@@ -6,9 +6,10 @@ import math
 import re
 
 from minitensor.stage.recording.cells import SMALL, merged, runs_of
+from minitensor.stage.recording.covers import Cover
+from minitensor.stage.recording.done import Done
 from minitensor.stage.recording.entries import NodeEntry, StorageEntry, TensorEntry
-from minitensor.stage.recording.facts import Done, Named, Wrote
-from minitensor.stage.recording.memory import Cover
+from minitensor.stage.recording.facts import Named, Wrote
 from minitensor.stage.wording.naming import called
 from minitensor.stage.wording.savers import preserved_text, spared_text, stale_text
 from minitensor.stage.wording.words import both, bytes_text, code, count_of, fitting, storages_text

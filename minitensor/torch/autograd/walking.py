@@ -9,6 +9,7 @@ from minitensor.autograd import gradients as engine
 from minitensor.autograd.backward_pass import propagate, waiting
 from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.torch.autograd.anomaly import searching
+from minitensor.torch.creation import zeros_like
 from minitensor.torch.tensor import Tensor, as_kind
 
 
@@ -148,7 +149,5 @@ def grad(
         found = engine.grad(many, wanted, gradients, retain_graph, create_graph, allow_unused=True)
     results = [None if g is None else as_kind(g) for g in found]
     if materialize_grads:
-        from minitensor.torch.creation import zeros_like
-
         results = [zeros_like(x) if g is None else g for x, g in zip(wanted, results, strict=True)]
     return tuple(results)
