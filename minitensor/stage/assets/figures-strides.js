@@ -121,8 +121,8 @@ function drawStrides(data, at, W) {
   }
   const end = wide ? Y + across + CELL + 32 : Y + n * pitch + 6;
   const word = `storage: ${n} cells, ${bytesText(n * data.itemsize)}`, unread = n - read.size, more = unread ? `${unread} not read by this view` : 'all read by this view';
-  out += T(0, end + 14, word, { bold: true }) + T(widthOf(word, { bold: true }) + 12, end + 14, more, { size: 12, color: 'muted', max: W - widthOf(word, { bold: true }) - 12 });
-  return svgOf(W, end + 22, strides.say(data, at), patternDef(uid, 1) + stripesDef(uid, [1, 3]), out);
+  out += T(0, end + 14, word, { bold: true }) + T(0, end + 30, more, { size: 12, color: 'muted', max: W });
+  return svgOf(W, end + 38, strides.say(data, at), patternDef(uid, 1) + stripesDef(uid, [1, 3]), out);
 }
 
 const CELL = 34;

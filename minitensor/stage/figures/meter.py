@@ -103,10 +103,11 @@ class Meter:
         self._before = now
         self._cells.append({"label": label, "change": change, "allocated": now.allocated, "reserved": now.reserved})
         del self._cells[:-MOST_CELLS]
+        what = f"Cell {label}" if label.startswith("[") else label[:1].upper() + label[1:]
         if change:
-            did = f"Cell {label} {'takes' if change > 0 else 'frees'} {bytes_shown(abs(change))}"
+            did = f"{what} {'takes' if change > 0 else 'frees'} {bytes_shown(abs(change))}"
         else:
-            did = f"Cell {label} leaves the bytes as they are"
+            did = f"{what} leaves the bytes as they are"
         self.data = self._told(now, f"{did}: {_where(now)} holds {bytes_shown(now.allocated)}{_in_all(now)}.")
         if self._widget is not None:
             self._widget.data = self.data
