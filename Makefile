@@ -1,5 +1,6 @@
 # make book       set up, run every chapter, build the book and serve it on this machine
 # make test       everything that has to hold
+# make check      the quick part of it: style, and the tests of what has changed
 # make notebooks  JupyterLab on the chapters
 # make bench      what operations, chains and networks cost, beside numpy and the libraries installed
 # make clean      remove what the above have made
@@ -13,7 +14,7 @@ REQUIREMENTS := $(strip $(REQUIREMENTS))
 PORT := $(strip $(PORT))
 RUN := .venv/bin/python
 
-.PHONY: book build test bench notebooks environment clean
+.PHONY: book build test check bench notebooks environment clean
 
 book: build
 	@$(RUN) tools/serve.py --port $(PORT)
@@ -22,10 +23,10 @@ build: environment
 	@$(RUN) tools/build.py
 
 test: environment
-	$(RUN) -m ruff check .
-	$(RUN) -m ruff format --check .
-	.venv/bin/lint-imports --no-cache --no-logo
-	$(RUN) tools/run_tests.py
+	@$(RUN) tools/check.py --all
+
+check: environment
+	@$(RUN) tools/check.py
 
 bench: environment
 	@$(RUN) -m benchmarks
@@ -38,5 +39,5 @@ environment:
 	@$(PYTHON) tools/environment.py $(REQUIREMENTS)
 
 clean:
-	rm -rf .venv _build build *.egg-info .pytest_cache .ruff_cache
+	rm -rf .venv _build build *.egg-info .pytest_cache .ruff_cache .mypy_cache .import_linter_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +

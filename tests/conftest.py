@@ -1,4 +1,7 @@
-"""What tests of several folders share: a built book, one browser for each process, pages in it that are used again."""
+"""What tests of several folders share: a built book, one browser for each process, pages in it that are used again.
+
+``--operation sin`` runs the tests of one operation.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -24,6 +28,85 @@ CHROMIUM_FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+
+
+# ---- the tests of one operation --------------------------------------------------------------------------------------
+
+#: Folders and files of tests whose parameters are operations.
+NOTHING = SimpleNamespace(params={})
+PARAM = type(pytest.param())
+OF_OPERATIONS = ("tests/engine", "tests/vocabulary", "tests/conformance/test_goldens.py")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--operation", metavar="NAME", help="the tests of one operation, normal and in place")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    wanted = config.getoption("--operation")
+    if wanted is None:
+        return
+    from minitensor.table import ROWS
+
+    if wanted.removesuffix("_") not in ROWS:
+        raise pytest.UsageError(f"--operation {wanted}: the table has no operation of that name")
+    config.pluginmanager.register(OneOperation(wanted.removesuffix("_"), set(ROWS), config.rootpath))
+
+
+class OneOperation:
+    """Makes only the tests one of whose parameters is the operation: to make all and leave most out takes ten times as
+    long.
+    """
+
+    def __init__(self, name: str, all_names: set[str], root: Path) -> None:
+        self.name = name
+        self.all_names = all_names
+        self.folders = [root / part for part in OF_OPERATIONS]
+
+    def names(self, value: object) -> set[str]:
+        """The operations that a parameter is, or is about."""
+        values = value.values if isinstance(value, PARAM) else value if isinstance(value, tuple) else (value,)
+        names = {each if isinstance(each, str) else getattr(each, "name", None) for each in values}
+        return self.all_names & {name.removesuffix("_") for name in names if isinstance(name, str)}
+
+    def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
+        inside = any(folder in (collection_path, *collection_path.parents) for folder in self.folders)
+        left_out = collection_path.name == "test_benchmarks.py"  # what it imports takes a second
+        return None if inside and not left_out or collection_path.is_dir() else True
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_pycollect_makeitem(self, name: str, obj: object) -> list[pytest.Item] | None:
+        """No tests of a function whose parameters are no operations, or others."""
+        marks = [mark for mark in getattr(obj, "pytestmark", ()) if mark.name == "parametrize"]
+        lists = [[*mark.args, mark.kwargs.get("argvalues")][1] for mark in marks]
+        if not name.startswith("test") or any(iter(values) is values for values in lists):
+            return None  # what can be read only once is left to pytest
+        return None if any(self.name in self.names(value) for values in lists for value in values) else []
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        parametrize = metafunc.parametrize
+
+        def those_of_the_operation(parameters, values, *more, ids=None, **options):
+            values = list(values)
+            about = [self.names(value) for value in values]
+            if any(about):
+                kept = [at for at, names in enumerate(about) if self.name in names]
+                values = [values[at] for at in kept]
+                ids = [list(ids)[at] for at in kept] if ids is not None and not callable(ids) else ids
+            parametrize(parameters, values, *more, ids=ids, **options)
+
+        metafunc.parametrize = those_of_the_operation
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        of_it = [
+            item
+            for item in items
+            if any(self.name in self.names(value) for value in getattr(item, "callspec", NOTHING).params.values())
+        ]
+        config.hook.pytest_deselected(items=[item for item in items if item not in set(of_it)])
+        items[:] = of_it
 
 
 # ---- the garbage collector -------------------------------------------------------------------------------------------

@@ -9,13 +9,16 @@ interpreter that runs this file is the one the environment is made of.
 from __future__ import annotations
 
 import hashlib
+import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 ENVIRONMENT = ROOT / ".venv"
 OLDEST = (3, 10)
+MOST_PIPS = 4
 
 
 def main() -> None:
@@ -28,8 +31,8 @@ def main() -> None:
         return
     create()
     print(f"Installing {requirements.name} into .venv (a minute or two, once) ...", flush=True)
-    install("-r", str(requirements))
-    install("--no-deps", "-e", str(ROOT))
+    install_pinned(requirements)
+    install(["--no-build-isolation", "-e", str(ROOT)])  # setuptools, which it is built with, is there by now
     stamp.write_text(wanted)
 
 
@@ -52,9 +55,36 @@ def create() -> None:
     venv.EnvBuilder(with_pip=True, clear=True, symlinks=True).create(ENVIRONMENT)
 
 
-def install(*arguments: str) -> None:
-    command = [python(), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *arguments]
-    if subprocess.run(command).returncode:
+def install_pinned(requirements: Path) -> None:
+    """Install every line of a file that names all there is to install: by several pips at a time, a share each.
+
+    A single pip unpacks one package after another on one core.
+    """
+    lines = pinned(requirements)
+    count = min(os.cpu_count() or 1, MOST_PIPS)
+    with tempfile.TemporaryDirectory() as folder:
+        shares = [Path(folder) / f"{number}.txt" for number in range(count)]
+        for number, share in enumerate(shares):
+            share.write_text("\n".join(lines[number::count]) + "\n", encoding="utf-8")
+        install(*(["-r", str(share)] for share in shares))
+
+
+def pinned(requirements: Path) -> list[str]:
+    """The lines of a file of requirements and of those that it refers to."""
+    lines = [line for line in requirements.read_text(encoding="utf-8").splitlines() if line and line[0] != "#"]
+    further = [requirements.parent / line.split()[1] for line in lines if line.startswith("-r ")]
+    own = [line for line in lines if not line.startswith("-r ")]
+    return [line for file in further for line in pinned(file)] + own
+
+
+def install(*shares: list[str]) -> None:
+    """Run a pip for each list of arguments, all at a time.
+
+    Nothing is resolved, because all is pinned; modules are compiled when they are first imported: most never are.
+    """
+    command = [python(), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-compile"]
+    pips = [subprocess.Popen([*command, *share]) for share in shares]
+    if any([pip.wait() for pip in pips]):
         sys.exit("The installation failed; the lines above say why. Run the same command again to go on.")
 
 

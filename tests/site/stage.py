@@ -19,48 +19,51 @@ SHOWN = """stage => {
     const sentence = stage.shadowRoot.querySelector('[aria-live=polite]');
     return [Number(slider.value), slider.getAttribute('aria-valuetext'), sentence.textContent.trim()];
 }"""
-# Where stepping ends: the last variant at its last step, and every verdict shown.
-TO_THE_END = """stage => {
-    const last = stage.shadowRoot.querySelectorAll('input[type=radio]').length || 1;
-    for (let variant = 0; variant < last; variant++) {
-        stage.choose(variant);
-        stage.go(Infinity);
+# Steps from the first step on to the last, as the slider itself does it for every key; what each step shows.
+EVERY_STEP = """stage => {
+    const slider = stage.shadowRoot.querySelector('.time input'), shown = [];
+    for (slider.value = slider.min; ; slider.stepUp()) {
+        slider.dispatchEvent(new InputEvent('input', {bubbles: true, composed: true}));
+        shown.push((SHOWN)(stage));
+        if (slider.value === slider.max) return shown;
     }
-}"""
+}""".replace("SHOWN", SHOWN)
 MOST_TABS = 400  # a page with more stops than this is no page to read by keyboard
 
 
-def step_to_the_end(page: Page, stage: Locator) -> int:
-    """Tab to the stage, choose each variant in turn and step it to its end; gives the number of steps."""
+def step_to_the_end(page: Page, stage: Locator, *, every_step: bool = True) -> int:
+    """Tab to the stage, choose each variant in turn and step it to its end; gives the number of steps.
+
+    Each step is taken by key if ``every_step``; otherwise the first and the way to the last, and those between as the
+    slider takes them.
+    """
     handle = stage.element_handle()
-    steps = _step_one_variant(page, stage, handle)
+    steps = _step_one_variant(page, stage, handle, every_step)
     for _ in range(stage.locator("input[type=radio]").count() - 1):
         _tab_to(page, handle, "radio", "Shift+Tab")
         page.keyboard.press("ArrowDown")
-        steps += _step_one_variant(page, stage, handle)
+        steps += _step_one_variant(page, stage, handle, every_step)
     return steps
 
 
-def show_the_end(stage: Locator) -> None:
-    """Bring the stage to where ``step_to_the_end`` leaves it, without a key."""
-    stage.evaluate(TO_THE_END)
-
-
-def _step_one_variant(page: Page, stage: Locator, handle: ElementHandle) -> int:
+def _step_one_variant(page: Page, stage: Locator, handle: ElementHandle, every_step: bool) -> int:
     """Every step has to move the slider by one, to name itself, and to say something."""
     _tab_to(page, handle, "range", "Tab")
     slider = stage.locator(".time input")
-    page.keyboard.press("Home")
     first, last = (int(slider.get_attribute(end)) for end in ("min", "max"))
-    at, name, _ = handle.evaluate(SHOWN)
-    assert at == first, "Home does not lead to the first step"
-    names = [name]
-    for position in range(first + 1, last + 1):
+    shown = [] if every_step else handle.evaluate(EVERY_STEP)
+    page.keyboard.press("Home")
+    by_key = [handle.evaluate(SHOWN)]
+    for _ in range(first, last if every_step else min(first + 1, last)):
         page.keyboard.press("ArrowRight")
-        at, name, sentence = handle.evaluate(SHOWN)
-        assert at == position, f"step {position - 1} does not lead on"
+        by_key.append(handle.evaluate(SHOWN))
+    if every_step:
+        shown = by_key
+    assert by_key == shown[: len(by_key)], "a key shows another step than the slider"
+    assert [at for at, _, _ in shown] == list(range(first, last + 1)), "Home or a step does not lead where it should"
+    for position, (_, _, sentence) in enumerate(shown[1:], first + 1):
         assert sentence, f"step {position} says nothing"
-        names.append(name)
+    names = [name for _, name, _ in shown]
     assert len(set(names)) == len(names), f"steps with the same name: {names}"
     page.keyboard.press("Home")
     page.keyboard.press("End")

@@ -34,23 +34,24 @@ LINES = """() => {
 }"""
 WIDTHS = "stages => stages.map(stage => stage.getBoundingClientRect().width)"
 OVERFLOWS = "outputs => outputs.map(output => getComputedStyle(output).overflow)"
+each_page_to_read = pytest.mark.parametrize("opened", READ, indirect=True)
 
 
-@pytest.mark.parametrize("name", READ)
 @pytest.mark.parametrize("width", [1440, 3840])
-def test_prose_keeps_its_measure_and_a_stage_breaks_out_of_it(site, visit, name, width):
-    seen = visit(f"{site}{name}.html", width=width)
-    lines = seen.page.evaluate(LINES)
+@each_page_to_read
+def test_prose_keeps_its_measure_and_a_stage_breaks_out_of_it(opened, width):
+    opened.page.set_viewport_size({"width": width, "height": 900})
+    lines = opened.page.evaluate(LINES)
     if len(lines) > 10:  # an appendix has next to no prose
         assert MEASURE[0] <= median(lines) <= MEASURE[-1]
-    widths = seen.page.locator("memory-stage").evaluate_all(WIDTHS)
+    widths = opened.page.locator("memory-stage").evaluate_all(WIDTHS)
     assert set(widths) <= {STAGE_WIDTH}
-    assert seen.overflow() == 0
+    assert opened.overflow() == 0
 
 
-@pytest.mark.parametrize("name", READ)
-def test_what_a_stage_keeps_in_view_is_not_clipped(site, visit, name):
-    seen = visit(f"{site}{name}.html", width=390)
-    outputs = seen.page.locator("div.output:has(> memory-stage)")
-    assert outputs.count() == seen.page.locator("memory-stage").count()
+@each_page_to_read
+def test_what_a_stage_keeps_in_view_is_not_clipped(opened):
+    opened.page.set_viewport_size({"width": 390, "height": 900})
+    outputs = opened.page.locator("div.output:has(> memory-stage)")
+    assert outputs.count() == opened.page.locator("memory-stage").count()
     assert set(outputs.evaluate_all(OVERFLOWS)) <= {"visible"}

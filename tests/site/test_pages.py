@@ -9,13 +9,12 @@ import os
 import pytest
 
 from tests.chapters.chapter import pages
-from tests.site.stage import show_the_end, step_to_the_end
+from tests.site.stage import step_to_the_end
 from tests.site.visit import Visit
 from tools.build import ROOT
 
 READ = pages()
 PAGES = [*READ, "search"]
-SCHEMES = ("light", "dark")
 OWN_ELEMENTS = ("memory-stage", "predict-first")
 KILOBYTE = 1000
 HEAVIEST = {False: 500 * KILOBYTE, True: 800 * KILOBYTE}  # without and with mathematics
@@ -25,10 +24,14 @@ each_page_to_read = pytest.mark.parametrize("opened", READ, indirect=True)
 
 
 def picture(seen: Visit, *what: str) -> None:
-    """Keep a picture of the page for eyes; no test looks at it, and with SCREENSHOTS=0 none is taken."""
-    if os.environ.get("SCREENSHOTS") != "0":
+    """Keep a picture of the page for eyes, with SCREENSHOTS=1; no test looks at it."""
+    if os.environ.get("SCREENSHOTS") == "1":
         SCREENSHOTS.mkdir(parents=True, exist_ok=True)
         seen.page.screenshot(path=SCREENSHOTS / f"{'-'.join((seen.name, *what))}.png", full_page=True)
+
+
+def theme(seen: Visit) -> str:
+    return seen.page.evaluate("document.documentElement.dataset.theme")
 
 
 @each_page
@@ -53,22 +56,6 @@ def test_a_page_is_light(opened, site, book):
     own = len(gzip.compress((book / opened.address.removeprefix(site)).read_bytes()))
     assert weight > own + 50 * KILOBYTE  # the theme alone is more: the scale works
     assert weight <= HEAVIEST[has_mathematics], f"{weight / KILOBYTE:.0f} KB compressed"
-
-
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("name", PAGES)
-def test_a_page_is_accessible_when_every_stage_was_stepped_to_its_end_by_keyboard(site, visit, name, scheme):
-    seen = visit(f"{site}{name}.html", scheme=scheme)
-    assert seen.page.evaluate("document.documentElement.dataset.theme") == scheme
-    picture(seen, scheme)
-    assert seen.overflow() == 0
-    for stage in seen.page.locator("memory-stage").all():
-        if scheme == "light":
-            step_to_the_end(seen.page, stage)
-        else:  # keys do not depend on the colours
-            show_the_end(stage)
-    assert seen.complaints == []
-    assert seen.violations(all_else=scheme == "light") == []
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -107,3 +94,33 @@ def test_a_page_prints(opened):
         assert opened.page.pdf().startswith(b"%PDF")
     finally:
         opened.page.emulate_media(media="null")
+
+
+# What follows leaves the page at the end of every stage, and in the dark: it comes last.
+
+
+@each_page
+def test_a_page_is_accessible_when_every_stage_was_stepped_to_its_end_by_keyboard(opened):
+    assert theme(opened) == "light"
+    picture(opened, "light")
+    assert opened.overflow() == 0
+    for number, stage in enumerate(opened.page.locator("memory-stage").all()):
+        step_to_the_end(opened.page, stage, every_step=number == 0)  # the keys of one are those of all
+    assert opened.complaints == []
+    assert opened.violations() == []
+
+
+@each_page
+def test_a_page_turns_dark_with_the_readers_system_and_can_be_read_then(opened):
+    opened.page.emulate_media(color_scheme="dark")
+    opened.page.wait_for_function("document.documentElement.dataset.theme === 'dark'")
+    picture(opened, "dark")
+    assert opened.overflow() == 0
+    assert opened.complaints == []
+    assert opened.violations(all_else=False) == []  # all else was asked in the light
+
+
+def test_a_page_that_is_opened_in_the_dark_is_dark(site, visit):
+    seen = visit(f"{site}{READ[0]}.html", scheme="dark")
+    assert theme(seen) == "dark"
+    assert seen.violations(all_else=False) == []

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tools import serve
+from tools import environment, serve
 from tools.build import ROOT
 
 
@@ -75,3 +75,16 @@ def test_a_python_that_is_too_old_is_told_so_in_one_line(clone):
     assert done.returncode == 1
     assert len(done.stderr.splitlines()) == 1
     assert "Python 3.10 or newer is needed" in done.stderr
+
+
+def test_what_is_pinned_is_all_that_is_needed():
+    """The set-up installs what is listed and looks for nothing more."""
+    done = subprocess.run([sys.executable, "-m", "pip", "check"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+def test_a_file_of_requirements_brings_those_that_it_refers_to():
+    usual, more = (environment.pinned(ROOT / name) for name in ("requirements.txt", "requirements-gpu.txt"))
+    assert more[: len(usual)] == usual
+    assert any(line.startswith("cupy-cuda12x==") for line in more)
+    assert all("==" in line for line in more)

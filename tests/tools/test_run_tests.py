@@ -151,3 +151,18 @@ def test_files_that_take_long_come_first_and_very_long_ones_in_shares():
 
 def test_files_that_are_said_to_take_long_are_there():
     assert [path for path in run_tests.longest() if not (ROOT / path).is_file()] == []
+
+
+def test_the_tests_of_one_operation_are_those_that_have_it_as_a_parameter():
+    def collected(*more: str) -> set[str]:
+        command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "tests/engine/test_in_place.py", *more]
+        return set(re.findall(r"^tests\S+$", subprocess.check_output(command, cwd=ROOT, text=True), re.MULTILINE))
+
+    of_sin, of_all = collected("--operation", "sin"), collected()
+    assert of_sin == {test for test in of_all if re.search(r"[\[-]sin_?[\]-]", test)} != set()
+
+
+def test_an_operation_that_there_is_not_is_refused():
+    command = [sys.executable, "-m", "pytest", "--operation", "sine", "tests/engine"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 4 and "no operation of that name" in done.stderr

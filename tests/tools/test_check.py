@@ -1,0 +1,106 @@
+"""What `make check` runs: the steps that look at the code, and the tests that are about what has changed."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+from tools import changed, check
+from tools.build import ROOT
+
+
+def checked(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "tools/check.py", *arguments], cwd=ROOT, capture_output=True, text=True)
+
+
+def test_a_step_that_fails_is_named_with_what_it_said_and_no_test_is_run(monkeypatch, capfd):
+    steps = {"good": ["python", "--version"], "bad": ["python", "nothing.py"]}
+    monkeypatch.setattr(check, "STEPS", steps)
+    monkeypatch.setattr(check, "test", lambda *, everything: pytest.fail("tests were run"))
+    assert check.main([]) == 1
+    told = capfd.readouterr().out
+    assert "good: well" in told and "bad: failed" in told and "nothing.py" in told
+    assert told.splitlines()[-1] == "failed: bad"
+
+
+def test_tests_that_fail_fail_the_check(monkeypatch, capfd):
+    monkeypatch.setattr(check, "STEPS", {"good": ["python", "--version"]})
+    for status in (0, 1):
+        monkeypatch.setattr(check, "test", lambda *, everything, status=status: status)
+        assert check.main(["--all"]) == status
+        assert capfd.readouterr().out.splitlines()[-1] == ("failed: tests" if status else "good, tests: all well")
+
+
+def test_steps_can_be_chosen_and_one_that_is_none_is_refused():
+    done = checked("lint", "polish")
+    assert done.returncode == 2 and "there is no step polish" in done.stderr
+
+
+def test_make_pre_commit_and_continuous_integration_run_the_same_steps():
+    makefile = (ROOT / "Makefile").read_text()
+    assert "tools/check.py --all" in makefile.partition("\ntest:")[2].partition("\n\n")[0]
+    (hook,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"][0]["hooks"]
+    assert hook["entry"].split()[1:] == ["tools/check.py", "--no-tests"]
+    steps = yaml.safe_load((ROOT / ".github/workflows/test.yml").read_text())["jobs"]["test"]["steps"]
+    assert ".ci/run" in [step.get("run") for step in steps]
+    assert "make test" in (ROOT / ".ci/run").read_text()
+
+
+# ---- what has changed ------------------------------------------------------------------------------------------------
+
+
+def test_every_file_of_the_cross_section_and_of_the_rules_is_there():
+    named = {*changed.CROSS_SECTION, *(test for tests in changed.RULES.values() for test in tests)}
+    assert [path for path in sorted(named) if not (ROOT / path).is_file()] == []
+    assert all(any(ROOT.glob(f"{begin}*")) for begin in changed.RULES)
+
+
+def test_a_test_that_has_changed_is_run_before_all_others():
+    found = changed.tests(["minitensor/core/storage.py", "tests/engine/test_printing.py"])
+    assert found.chosen[0] == "tests/engine/test_printing.py"
+
+
+def test_a_file_of_the_package_brings_what_imports_it_and_what_notices_faults_in_it():
+    found = changed.tests(["minitensor/device/reuse.py"])
+    assert "tests/engine/test_buffer_reuse.py" in found.chosen
+    assert changed.tests(["minitensor/modes.py"]).chosen != ()
+
+
+def test_what_tests_share_brings_the_tests_that_share_it():
+    found = changed.tests(["tests/stage/drawing.py"])
+    shares = re.compile(r"^from tests\.stage(\.drawing import | import .*\bdrawing\b)", re.MULTILINE)
+    direct = {path for path in ROOT.glob("tests/*/test_*.py") if shares.search(path.read_text(encoding="utf-8"))}
+    direct = {path.relative_to(ROOT).as_posix() for path in direct}
+    assert direct and direct <= {*found.chosen, *found.left}
+
+
+def test_what_there_is_no_time_for_is_named():
+    everything = [path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").rglob("test_*.py")]
+    found = changed.tests(everything)
+    assert sorted((*found.chosen, *found.left)) == sorted(everything)
+    took = changed.longest()
+    assert sum(took.get(path, changed.UNLISTED) for path in found.chosen) <= changed.MOST
+    assert "tests/site/test_pages.py" in found.left  # it needs the book
+
+
+def test_a_file_that_is_gone_or_that_no_test_is_about_brings_nothing():
+    assert changed.tests(["tests/engine/test_gone.py", "LICENSE"]) == changed.Found((), ())
+
+
+def test_the_cross_section_is_small():
+    took = changed.longest()
+    assert sum(took.get(path, changed.UNLISTED) for path in changed.CROSS_SECTION) <= changed.MOST
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="no checkout")
+def test_a_new_file_counts_as_changed(tmp_path):
+    new = ROOT / "tests" / "tools" / f"new_{tmp_path.name}.txt"
+    new.touch()
+    try:
+        assert new.relative_to(ROOT).as_posix() in changed.files()
+    finally:
+        new.unlink()

@@ -1,0 +1,146 @@
+"""Which tests are about what has changed: for `make check`, which has a minute.
+
+A file of tests is about a file of the package where it imports it, or where a planted fault of that file
+(`tests/mutations`) names it as one that notices. Other files have a rule each. Everything else is left to `make test`.
+"""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from tools.run_tests import ROOT, longest, needs_the_book
+
+#: Run whatever has changed: a little of everything, in half a minute of one core.
+CROSS_SECTION = (
+    "tests/architecture/test_floors.py",
+    "tests/chapters/test_rules.py",
+    "tests/conformance/test_goldens.py",
+    "tests/conformance/test_names.py",
+    "tests/engine/device/test_allocator.py",
+    "tests/engine/test_autograd.py",
+    "tests/engine/test_copy_on_write_policies.py",
+    "tests/engine/test_in_place.py",
+    "tests/engine/test_leaves.py",
+    "tests/engine/test_memory.py",
+    "tests/engine/test_operations.py",
+    "tests/engine/test_stale.py",
+    "tests/engine/test_views.py",
+    "tests/engine/test_writes.py",
+    "tests/notebook/test_exercise.py",
+    "tests/stage/test_colours.py",
+    "tests/vocabulary/test_paddle_programs.py",
+    "tests/vocabulary/test_torch_record.py",
+)
+#: Tests of files that no test imports, by how their paths begin.
+RULES = {
+    "_config.yml": ("tests/site/test_build.py",),
+    "_ext/": ("tests/site/test_build.py",),
+    "benchmarks/": ("tests/engine/test_benchmarks.py",),
+    "chapters/": ("tests/chapters/test_rules.py", "tests/chapters/test_stage_guide.py"),
+    "facts/": ("tests/conformance/test_goldens.py",),
+    "minitensor/stage/assets/": ("tests/stage/test_element.py", "tests/stage/test_picture.py"),
+    "pyproject.toml": ("tests/tools/test_check.py", "tests/site/test_tools.py"),
+    "requirements": ("tests/site/test_tools.py",),
+}
+MOST = 60  # seconds of one core for the tests of what has changed
+UNLISTED = 1.5  # seconds that a file takes which is not in tests/longest.txt
+
+
+@dataclass(frozen=True)
+class Found:
+    """Attributes:
+    chosen: files of tests to run, the closest first.
+    left: those for which there is no time, or no built book.
+    """
+
+    chosen: tuple[str, ...]
+    left: tuple[str, ...]
+
+
+def files() -> set[str]:
+    """What differs from the branch `main`, or, on it and with nothing changed, what the last commit changed."""
+    untracked = set(_git("ls-files", "--others", "--exclude-standard"))
+    for base in ("origin/main", "main"):
+        if fork := _git("merge-base", "HEAD", base):
+            changed = set(_git("diff", "--name-only", *fork)) | untracked
+            return changed or set(_git("diff", "--name-only", "HEAD~1"))
+    return set(_git("diff", "--name-only", "HEAD")) | untracked
+
+
+def _git(*arguments: str) -> list[str]:
+    """The lines that git answers; none where it refuses, as outside a checkout."""
+    done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True)
+    return done.stdout.split("\n")[:-1] if done.returncode == 0 else []
+
+
+def tests(changed: Iterable[str]) -> Found:
+    """The tests that are about changed files, as far as there is time for them."""
+    changed = sorted(changed)
+    ordered: dict[str, None] = dict.fromkeys(path for path in changed if _is_test(path) and (ROOT / path).exists())
+    for way in (_by_rule, _by_import, _by_fault):
+        for path in changed:
+            ordered |= dict.fromkeys(sorted(way(path)))
+    took = longest()
+    chosen, left, seconds = [], [], 0.0
+    for path in ordered:
+        seconds += (cost := took.get(path, UNLISTED))
+        if seconds > MOST or needs_the_book(path):
+            seconds -= cost
+            left.append(path)
+        else:
+            chosen.append(path)
+    return Found(tuple(chosen), tuple(left))
+
+
+def _is_test(path: str) -> bool:
+    return path.startswith("tests/") and Path(path).name.startswith("test_") and path.endswith(".py")
+
+
+def _by_rule(path: str) -> set[str]:
+    return {test for begin, named in RULES.items() if path.startswith(begin) for test in named}
+
+
+def _by_import(path: str) -> set[str]:
+    """Files of tests that import a module, or a module of the tests that does."""
+    if not path.endswith(".py"):
+        return set()
+    wanted, found = {path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")}, set()
+    while wanted:
+        importing = {name for name, imported in imports().items() if wanted & imported and name not in found}
+        found |= importing
+        wanted = {name.removesuffix(".py").replace("/", ".") for name in importing}
+    return {name for name in found if _is_test(name)}
+
+
+def _by_fault(path: str) -> set[str]:
+    """Files of tests that notice a fault planted in a file of the package."""
+    from tests.mutations import planted  # noqa: F401  (all mutations)
+    from tests.mutations.mutation import MUTATIONS
+    from tests.mutations.runner import path as file_of
+
+    noticing = {tests for each in MUTATIONS.values() if f"minitensor/{each.file}" == path for tests in each.tests}
+    return {file_of(tests).partition("::")[0] for tests in noticing}
+
+
+@cache
+def imports() -> dict[str, set[str]]:
+    """File of the tests -> the modules that it imports, and what it takes from them."""
+    return {
+        path.relative_to(ROOT).as_posix(): _imported(ast.parse(path.read_text(encoding="utf-8")))
+        for path in sorted((ROOT / "tests").rglob("*.py"))
+    }
+
+
+def _imported(tree: ast.Module) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return found
