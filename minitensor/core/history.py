@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
@@ -275,9 +275,29 @@ def set_node(x: Any, node: Node) -> None:
     if x._history is not None:
         wrote(x, node)
     else:
-        if x._node is not None:
+        if x._node is not None and x._node.hooks is not None:
             move_boxes(x._node, node)
         x._node = node
+
+
+def record_write(x: Any, op: Operation, inputs: tuple[Node | None, ...], saved: Any, frame: FrameType) -> Node:
+    """Tensor ``x`` was overwritten by ``op``, which ``frame`` called: the node of its new value."""
+    node = Node()
+    node.op = op
+    node.inputs = inputs
+    node.saved = saved
+    node.shape = x._array.shape
+    node.hooks = None
+    node.code = frame.f_code
+    node.instruction = frame.f_lasti
+    if x._history is not None:
+        wrote(x, node)
+    else:  # as in :func:`set_node`, whose call a chain of small writes would feel
+        old = x._node
+        if old is not None and old.hooks is not None:
+            move_boxes(old, node)
+        x._node = node
+    return node
 
 
 def become_leaf(x: Any, leaf: Leaf) -> None:

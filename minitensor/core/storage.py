@@ -10,11 +10,11 @@ import linecache
 import os
 import sys
 from collections import deque
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any
 from weakref import ref
 
-import numpy as np
+from numpy import ndarray
 
 from minitensor.device.arrays import as_array
 from minitensor.device.counters import Meter, cpu_meter
@@ -58,7 +58,7 @@ class DeviceStorage(Storage):
             _watch.listener("free", self)
 
 
-def _counted(buffer: np.ndarray) -> Storage:
+def _counted(buffer: ndarray) -> Storage:
     """A storage of an array of the host."""
     storage = Storage()
     storage.buffer = buffer
@@ -77,7 +77,7 @@ def placed(result: Any) -> tuple[Any, Storage]:
     numpy turns arrays without dimensions into bare numbers; an array of a GPU is counted where it lies.
     """
     result = as_array(result)
-    if type(result) is np.ndarray:
+    if type(result) is ndarray:
         return result, _counted(result)
     storage = DeviceStorage()
     storage.buffer = result
@@ -87,9 +87,9 @@ def placed(result: Any) -> tuple[Any, Storage]:
     return result, storage
 
 
-def new_storage(buffer: np.ndarray) -> Storage:
+def new_storage(buffer: ndarray) -> Storage:
     """Count ``buffer``, which must own its memory, and give it a version."""
-    storage = _counted(buffer) if type(buffer) is np.ndarray else placed(buffer)[1]
+    storage = _counted(buffer) if type(buffer) is ndarray else placed(buffer)[1]
     if watch.listener is not None:
         watch.listener("alloc", storage)
     return storage
@@ -135,23 +135,27 @@ def _line_at(code: CodeType, instruction: int) -> int:
     return line
 
 
-def of_engine(frame: Any) -> bool:
+def of_engine(frame: FrameType) -> bool:
     """Whether code of this package runs in ``frame``: then the caller of an operation is further out."""
     package = frame.f_globals.get("__package__") or ""
     return package == "minitensor" or package.startswith("minitensor.")
 
 
-def caller() -> tuple[CodeType, int]:
-    """The innermost place outside the engine: who asked for the operation."""
-    frame: Any = sys._getframe(2)
+def calling_frame() -> FrameType:
+    """The innermost frame outside the engine: who asked for the operation. Not to be kept."""
+    frame = sys._getframe(2)
     while of_engine(frame) and frame.f_back is not None:
         frame = frame.f_back
+    return frame
+
+
+def caller() -> tuple[CodeType, int]:
+    """The place that :func:`calling_frame` is at."""
+    frame = calling_frame()
     return frame.f_code, frame.f_lasti
 
 
-def log_write(storage: Storage, op: str) -> tuple[CodeType, int]:
-    """Raise the version of ``storage`` and remember that ``op`` did it; the place that asked for it is returned."""
+def log_write(storage: Storage, op: str) -> None:
+    """Raise the version of ``storage`` and remember that ``op`` did it, where no bytes are taken."""
     storage.version += 1
-    code, instruction = caller()
-    write_log.append((ref(storage), storage.version, op, code, instruction))
-    return code, instruction
+    write_log.append((ref(storage), storage.version, op, *caller()))

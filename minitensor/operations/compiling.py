@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from minitensor.core import errors
-from minitensor.core.history import Leaf, Node, Operation, current, move_boxes, wrote
-from minitensor.core.storage import Storage, placed, write_log
+from minitensor.core.history import Leaf, Node, Operation, current, record_write
+from minitensor.core.storage import Storage, placed
 from minitensor.core.tensor import Tensor
 from minitensor.device.counters import cpu_meter
 from minitensor.dtypes import FLOATS
@@ -33,15 +33,13 @@ from minitensor.operations import indices, operands, variants
 from minitensor.operations.rules import namespaces
 from minitensor.operations.templates import backward_name, backward_source, in_place_source, normal_source
 from minitensor.saving import keeping
-from minitensor.saving.saved import (
-    FREED,
+from minitensor.saving.saved import FREED, recovered, remember, tidy
+from minitensor.saving.writing import (
     after_write,
     before_write,
     before_write_of_part,
     index_written,
-    recovered,
-    remember,
-    tidy,
+    unless_written,
 )
 from minitensor.table import ROWS, Row
 
@@ -77,10 +75,8 @@ ENGINE: dict[str, Any] = {
     "in_chunks": chunks.in_chunks,
     "index_written": index_written,
     "large": chunks.large,
-    "logged": write_log.append,
     "meter": cpu_meter,
     "modes": modes,
-    "move_boxes": move_boxes,
     "named": errors.named,
     "ndarray": np.ndarray,
     "new": object.__new__,
@@ -88,12 +84,13 @@ ENGINE: dict[str, Any] = {
     "quietly": quietly,
     "recovered": recovered,
     "ref": weakref.ref,
+    "record_write": record_write,
     "remember": remember,
     "rule_in_chunks": chunks.rule_in_chunks,
     "tidy": tidy,
+    "unless_written": unless_written,
     "unpacked": keeping.unpacked,
     "watch": watch,
-    "wrote": wrote,
     # What rows call to say which part they write, and in their first statements.
     **namespaces.public(written),
     **namespaces.public(variants),

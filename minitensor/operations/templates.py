@@ -83,26 +83,14 @@ def {name}({parameters}):
     storage = {x}._storage
 {record}
     # Who else saved the bytes that are about to be overwritten?
-    savers = storage.savers
-    plan = None if savers is None else {before}
+    plan = None if storage.savers is None else {before}
     try:
 {compute}
-    except (ValueError, TypeError, OverflowError, IndexError) as error:
-        raise explain_in_place({name!r}, error, ({as_},), {a}) from None
-    except (FloatingPointError, RuntimeWarning):
-        pass  # numpy raises these after it has written: inf and nan are values here
-    except KeyboardInterrupt:
-        storage.version += 1  # nobody knows what has been written: what was saved of it may be wrong
-        raise
-    storage.version = version = storage.version + 1
-    if savers is not None{or_recording}:
-        frame = getframe(1)
-        code = frame.f_code
-        instruction = frame.f_lasti
-        if savers is not None:  # an error may have to say who wrote
-            logged((ref(storage), version, {name!r}, code, instruction))
-        if plan is not None:
-            after_write(plan, storage, {name!r}, code, instruction)
+    except BaseException as error:
+        unless_written(error, storage, explain_in_place, {name!r}, ({as_},), {a})
+    storage.version {version}
+    if plan is not None:
+        after_write(plan, storage, {name!r}, getframe(1))
 {commit}
     if watch.listener is not None:
         watch.listener("write", {x}, {name!r}, ({xs}), {where})
@@ -110,34 +98,19 @@ def {name}({parameters}):
 '''
 
 IN_PLACE_RECORD = """\
-    recording = False
-    {initial_own}
+    {unknown} = None
     if modes.grad:
 {nodes}
         if {any_node}:
-            recording = True
             if type({xn}) is Leaf or {x}._history is not None:
                 check_target({x}, {name!r})
 {keep}
 """
 
 IN_PLACE_COMMIT = """\
-    if recording:
-        node = Node()
-        node.op = OPERATION
-        node.inputs = ({inputs},)
-        node.saved = {saved}
-        node.shape = {a}.shape
-        node.hooks = None
-        node.code = code
-        node.instruction = instruction
+    if {any_node}:
+        {node}record_write({x}, OPERATION, ({inputs},), {saved}, getframe(1))
 {remember}
-        if {x}._history is not None:
-            wrote({x}, node)
-        else:
-            if {xn} is not None and {xn}.hooks is not None:
-                move_boxes({xn}, node)
-            {x}._node = node
 """
 
 #: What ``saving.remember`` does, with one weak reference for all that a node saves.
@@ -308,13 +281,13 @@ def in_place_source(row: Row) -> str:
     pieces["promoted"] = _lines(4, promoted)
     keeps_own = target in text.saves
     pieces["own"] = f", kept_{target}" if keeps_own else ""
+    pieces["unknown"] = " = ".join([*map(text.node, text.ruled), *([f"kept_{target}"] if keeps_own else [])])
     pieces["before"] = f"before_write(storage, {a}{pieces['own']})"
     pieces["where"] = "None"
     if row.writes:
         part = f"lambda: {_on(text, row.writes)}"
         pieces["before"] = f"before_write_of_part(storage, {a}, {part}{pieces['own']})"
         pieces["where"] = f"index_written({a}, {part})"
-    pieces["initial_own"] = f"kept_{target} = None" if keeps_own else ""
     entries, keep, remember = {}, [], []
     if keeps_own:
         # The rule names the input: what is about to be overwritten is copied first.
@@ -345,9 +318,10 @@ def in_place_source(row: Row) -> str:
     entries["out"] = text.conditional("out", f"({a}, storage, version)")
     if "out" in text.saves:
         remember.append(text.where_wanted("out", "remember(storage, node)"))
-    pieces["record"] = pieces["commit"] = pieces["or_recording"] = ""
+    pieces["version"] = "= version = storage.version + 1" if "out" in text.saves else "+= 1"
+    pieces["node"] = "node = " if remember else ""
+    pieces["record"] = pieces["commit"] = ""
     if text.rules:
-        pieces["or_recording"] = " or recording"
         pieces["record"] = IN_PLACE_RECORD.format(**pieces, keep=_lines(12, keep))
         pieces["commit"] = IN_PLACE_COMMIT.format(**pieces, saved=text.saved(entries), remember=_lines(8, remember))
     pieces["out"] = a if _takes_out_by_position(row) else f"out={a}"

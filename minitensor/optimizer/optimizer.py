@@ -8,18 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any
-from weakref import ref
 
 import numpy as np
 
 from minitensor.core.errors import not_writeable
 from minitensor.core.history import Leaf
 from minitensor.core.regions import writeable
-from minitensor.core.storage import caller, write_log
+from minitensor.core.storage import calling_frame
 from minitensor.core.tensor import Tensor
 from minitensor.device.arrays import gpu_of
 from minitensor.events import watch
-from minitensor.saving.saved import after_write, before_write
+from minitensor.saving.writing import write
 
 Array = Any
 
@@ -115,13 +114,11 @@ class Optimizer:
             for key, (piece, array) in longest.items()
         }
         numbers: dict[Any, list[Any]] = {}
-        code, instruction = caller()
+        frame = calling_frame()
         with np.errstate(all="ignore"):
             for position, parameter, gradient, key, piece in ready:
                 array, storage, kept = parameter._array, parameter._storage, self._kept[position]
                 slope = gradient._array.copy() if gradient._storage is storage else gradient._array
-                plan = None if storage.savers is None else before_write(storage, array)
-                asked = storage.savers is not None  # then an error may have to say who wrote
                 self._steps[position] = step = self._steps[position] + 1
                 if (step, key) not in numbers:
                     numbers[step, key] = [_number_for(array, number) for number in self._numbers(step)]
@@ -129,16 +126,8 @@ class Optimizer:
                 for each in kept:
                     arrays.append(each._array)
                     each._storage.version += 1
-                try:
-                    self._update(numbers[step, key], arrays, rooms[key], piece)
-                except KeyboardInterrupt:
-                    storage.version += 1  # nobody knows what has been written
-                    raise
-                storage.version = version = storage.version + 1
-                if asked:
-                    write_log.append((ref(storage), version, self._op, code, instruction))
-                if plan is not None:
-                    after_write(plan, storage, self._op, code, instruction)
+                update = self._update
+                write(storage, array, self._op, frame, update, numbers[step, key], arrays, rooms[key], piece)
                 if watch.listener is not None:
                     watch.listener("write", parameter, self._op, (parameter, gradient), None)
 

@@ -7,7 +7,6 @@ Assigning writes in place either way, and is recorded.
 from __future__ import annotations
 
 import sys
-from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,7 @@ from minitensor.core.history import (
     set_node,
 )
 from minitensor.core.regions import region_of, writeable
-from minitensor.core.storage import log_write, new_storage
+from minitensor.core.storage import new_storage
 from minitensor.core.tensor import Tensor
 from minitensor.creation.making import to_tensor
 from minitensor.creation.moving import moved, placed_on
@@ -38,7 +37,8 @@ from minitensor.kernels.indexed import assign, turns_that_stay
 from minitensor.kernels.numbers import overwrite, stored_array
 from minitensor.modes import modes
 from minitensor.operations.operands import as_operands_in_place, cast, check_target, storable_number
-from minitensor.saving.saved import FREED, after_write, before_write
+from minitensor.saving.saved import FREED
+from minitensor.saving.writing import write
 from minitensor.views.parts import INDEX, Pick
 from minitensor.views.viewing import view_of
 
@@ -225,35 +225,24 @@ def store_at(x: Tensor, index: Any, value: Any, op: str) -> None:
         numbers = numbers[0]
     if advanced and may_share(numbers, x._array):
         numbers = numbers.copy()
-    storage = x._storage
-    plan = None
-    if storage.savers is not None:
-        plan = before_write(storage, x._array, index=plain) if advanced else before_write(storage, target)
-    try:
-        if advanced:
-            assign(x._array, plain, numbers)
-        else:
-            overwrite(target, numbers)
-    except KeyboardInterrupt:
-        storage.version += 1  # nobody knows what has been written
-        raise
-    place = log_write(storage, op)
-    if plan is not None:
-        after_write(plan, storage, op, *place)
+    if advanced:
+        write(x._storage, x._array, op, None, assign, x._array, plain, numbers, index=plain)
+    else:
+        write(x._storage, target, op, None, overwrite, target, numbers)
     if xn is not None or yn is not None:
         if advanced:
-            set_node(x, new_node(SET_AT, (xn, yn), _held(plain), x._array.shape, place))
+            set_node(x, new_node(SET_AT, (xn, yn), _held(plain), x._array.shape))
         else:
-            set_part(x, target, yn, place)
+            set_part(x, target, yn)
     if watch.listener is not None:
         watch.listener("write", x, op, (x, y), plain if advanced else target)
 
 
-def set_part(x: Tensor, target: np.ndarray, yn: Node | None, place: tuple[CodeType, int] | None = None) -> None:
+def set_part(x: Tensor, target: np.ndarray, yn: Node | None) -> None:
     """The group of ``x`` moves on: the cells of ``target`` now hold the value of ``yn``, or a constant."""
     history = group_of(x)
     region = region_of(target, history.base)
-    history.node = new_node(SET_PART, (history.node, yn), (region,), history.base.shape, place)
+    history.node = new_node(SET_PART, (history.node, yn), (region,), history.base.shape)
     history.version += 1
     current(x)
     if history.retaining is not None:
@@ -299,17 +288,8 @@ def set_value(x: Tensor, value: Any) -> None:
         if not x.is_leaf:
             raise leaf_written(x.name, "set_value", is_view=True)
         recorded = False
-    storage = x._storage
     numbers = given._array if gpu_of(given._array) is gpu_of(x._array) else placed_on(gpu_of(x._array), given._array)
-    plan = None if storage.savers is None else before_write(storage, x._array)
-    try:
-        overwrite(x._array, numbers)
-    except KeyboardInterrupt:
-        storage.version += 1  # nobody knows what has been written
-        raise
-    place = log_write(storage, "set_value")
-    if plan is not None:
-        after_write(plan, storage, "set_value", *place)
+    write(x._storage, x._array, "set_value", None, overwrite, x._array, numbers)
     if recorded:
         set_part(x, x._array, None)
     if watch.listener is not None:

@@ -110,8 +110,8 @@ moving(
 storage(
     "device-storage-counted-on-the-host",
     "A storage on a GPU is counted on the host, too.",
-    "    if type(result) is np.ndarray:\n        return result, _counted(result)\n",
-    "    if type(result) is np.ndarray:\n        return result, _counted(result)\n    _counted(result)\n",
+    "    if type(result) is ndarray:\n        return result, _counted(result)\n",
+    "    if type(result) is ndarray:\n        return result, _counted(result)\n    _counted(result)\n",
     "devices::test_what_lies_on_a_gpu_is_not_counted_on_the_host",
 )  # fmt: skip
 storage(

@@ -5,6 +5,7 @@ from functools import partial
 from ..mutation import mutation
 
 storage = partial(mutation, "core/storage.py")
+writing = partial(mutation, "saving/writing.py")
 history = partial(mutation, "core/history.py")
 
 storage(
@@ -21,11 +22,11 @@ storage(
     "storage.nbytes = buffer.nbytes\n    nbytes = 2 * buffer.nbytes",
     "memory::test_a_tensor_holds_its_elements_and_gives_them_back_at_once",
 )  # fmt: skip
-storage(
+writing(
     "setitem-makes-no-version",
     "Writes that are not operations of the table (setitem, copy_, set_value) leave the version as it was.",
-    "    storage.version += 1\n    code",
-    "    storage.version += 0\n    code",
+    "        raise\n    storage.version += 1\n",
+    "        raise\n",
     "writes::test_a_write_of_any_kind_is_one_version",
 )  # fmt: skip
 storage(

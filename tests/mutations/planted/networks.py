@@ -66,14 +66,14 @@ optimizer(
 optimizer(
     "step-is-no-write",
     "An update of a parameter does not count as a write.",
-    "storage.version = version = storage.version + 1",
-    "version = storage.version + 1",
+    "write(storage, array, self._op, frame, update, numbers[step, key], arrays, rooms[key], piece)",
+    "update(numbers[step, key], arrays, rooms[key], piece)",
     OPTIMIZERS,
 )
 optimizer(
     "step-asks-no-savers",
     "An update does not tell those who saved the parameter.",
-    "plan = None if storage.savers is None else before_write(storage, array)",
-    "plan = None",
+    "write(storage, array, self._op, frame, update, numbers[step, key], arrays, rooms[key], piece)",
+    "update(numbers[step, key], arrays, rooms[key], piece)\n                storage.version += 1",
     OPTIMIZERS,
 )

@@ -5,6 +5,7 @@ from functools import partial
 from ..mutation import mutation
 
 saving = partial(mutation, "saving/saved.py")
+writing = partial(mutation, "saving/writing.py")
 keeping = partial(mutation, "saving/keeping.py")
 patches = partial(mutation, "saving/patches.py")
 cells = partial(mutation, "saving/cells.py")
@@ -66,21 +67,21 @@ keeping(
     "in_place::test_the_gradient_is_that_of_central_differences",
 )  # fmt: skip
 
-saving(
+writing(
     "partial-overlap-ignored",
     "A write touches only savers of the very same view.",
     "if touch(entry[0], array):",
     "if entry[0].shape == array.shape and touch(entry[0], array):",
     "copy_on_write_policies::test_the_policy_of_the_write_decides_not_that_of_the_save",
 )  # fmt: skip
-saving(
+writing(
     "nothing-is-ever-lost",
     "A saver never learns that its bytes were taken.",
     "for node, k in plan.lost:",
     "for node, k in ():",
     "stale::test_the_error_names_both_lines_both_versions_and_two_ways_out",
 )  # fmt: skip
-saving(
+writing(
     "harmless-run-begins-one-late",
     "The run of writes that harm nobody is noted from its second version on.",
     "kept_from if kept_to == version - 1 else version - 1",
@@ -108,42 +109,42 @@ saving(
     "            savers[:] = living[:1]",
     "savers",
 )  # fmt: skip
-saving(
+writing(
     "second-saved-tensor-slips-to-the-first",
     "What became of the second saved tensor of a node is written down for its first.",
     "    entries[k] = saved\n",
     "    entries[0] = saved\n",
     "copy_on_write_policies::test_the_policy_of_the_write_decides_not_that_of_the_save",
 )  # fmt: skip
-saving(
+writing(
     "half-preserved-counts-as-alike",
     "Savers of the same view are treated alike although different bytes of theirs are preserved.",
     "key = address(array_saved), array_saved.shape, array_saved.strides, id(patches)",
     "key = address(array_saved), array_saved.shape, array_saved.strides",
     "copy_on_write::test_savers_at_different_versions_find_each_its_own_numbers",
 )  # fmt: skip
-saving(
+writing(
     "stale-savers-are-preserved-for",
     "Under copy on write bytes are preserved for a saver that is stale already.",
     "        if is_right(saved):\n            array_saved",
     "        if type(saved[2]) is not Lost:\n            array_saved",
     "copy_on_write_policies::test_chains_of_writes_under_changing_policies",
 )  # fmt: skip
-saving(
+writing(
     "spoiled-patches-are-held",
     "What is preserved of a saver that has become stale by version is not let go.",
     "    for node, k in plan.spoiled:",
     "    for node, k in ():",
     "savers",
 )  # fmt: skip
-saving(
+writing(
     "policy-of-the-save-decides",
     "Bytes are preserved under every policy.",
     'keeps = modes.policy == "copy_on_write"',
     'keeps = modes.policy != "2.5"',
     "stale::test_the_error_names_both_lines_both_versions_and_two_ways_out",
 )  # fmt: skip
-saving(
+writing(
     "one-group-is-told-for-all",
     "Of several tensors that saved the same cells only one learns what is preserved.",
     "    for node, k in group.members:\n        array, storage, _ = saved",

@@ -5,6 +5,7 @@ from functools import partial
 from ..mutation import mutation
 
 indexing = partial(mutation, "views/indexing.py")
+writing = partial(mutation, "saving/writing.py")
 operands = partial(mutation, "operations/operands.py")
 
 indexing(
@@ -45,22 +46,22 @@ indexing(
 indexing(
     "an-index-takes-everything",
     "x[index] = value at an advanced index is taken for a write of all of x.",
-    "before_write(storage, x._array, index=plain) if advanced",
-    "before_write(storage, x._array) if advanced",
+    "assign, x._array, plain, numbers, index=plain)",
+    "assign, x._array, plain, numbers)",
     "copy_on_write::test_a_write_preserves_the_cells_that_it_takes",
 )  # fmt: skip
-indexing(
+writing(
     "setitem-asks-no-savers",
-    "x[index] = value does not look for those who saved what it overwrites.",
-    "    if storage.savers is not None:\n        plan = before_write",
-    "    if False:\n        plan = before_write",
+    "x[index] = value, set_value and steps do not look for those who saved what they overwrite.",
+    "plan = None if storage.savers is None else before_write(storage, array, None, index)",
+    "plan = None",
     "copy_on_write_policies::test_the_policy_of_the_write_decides_not_that_of_the_save",
 )  # fmt: skip
 indexing(
     "set-value-asks-no-savers",
     "set_value does not look for those who saved what it overwrites.",
-    "plan = None if storage.savers is None else before_write(storage, x._array)",
-    "plan = None",
+    'write(x._storage, x._array, "set_value", None, overwrite, x._array, numbers)',
+    "overwrite(x._array, numbers)\n    x._storage.version += 1",
     "copy_on_write_writers::test_every_way_to_write_preserves",
 )  # fmt: skip
 indexing(
