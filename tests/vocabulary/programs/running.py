@@ -34,7 +34,7 @@ IMPORTS = {
 }
 
 
-def _facts_module(name: str) -> ModuleType:
+def facts_module(name: str) -> ModuleType:
     """A script of facts/: what recorded the programs also runs them here."""
     if name not in sys.modules:
         spec = importlib.util.spec_from_file_location(name, FACTS / f"{name}.py")
@@ -44,8 +44,8 @@ def _facts_module(name: str) -> ModuleType:
     return sys.modules[name]
 
 
-recording = _facts_module("recording")
-programs_recorder = _facts_module("programs")
+recording = facts_module("recording")
+programs_recorder = facts_module("programs")
 
 
 def programs(vocabulary: str) -> dict[str, str]:
