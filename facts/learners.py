@@ -735,6 +735,7 @@ def torch_call(name: str) -> str:
 
 
 WRITES = {
+    "nothing written": "",
     "its input written": "x.add_(1)",
     "its result written": "y.add_(1)",
     "both written": "x.add_(1); y.add_(1)",
@@ -743,7 +744,7 @@ OVERWRITTEN: Questions = {
     f"overwritten: {name}, {what}": (
         {
             "torch": "import torch.nn.functional as F\nw = torch.tensor([0.5, 2.0], requires_grad=True)\nx = w * 1\n"
-            f"y = {torch_call(name)}\n{write}\ny.sum().backward()\nprint(w.grad)"
+            f"y = {torch_call(name)}\n{write or 'pass'}\ny.sum().backward()\nprint(w.grad)"
         },
         NO_EXPRESSIONS,
     )
@@ -1040,7 +1041,7 @@ AUTOGRAD = both(
         "    seen.append(not (x * 2).stop_gradient)\nprint(seen)",
     ),
     four_threads_on_one_leaf=(
-        "import threading\nw = torch.ones(1, requires_grad=True)\ndef work():\n    for _ in range(500):\n"
+        "import threading\nw = torch.ones(1, requires_grad=True)\ndef work():\n    for _ in range(2000):\n"
         "        (w * 3).sum().backward()\nts = [threading.Thread(target=work) for _ in range(4)]\n"
         "[t.start() for t in ts]\n[t.join() for t in ts]\nprint(w.grad.item())",
         None,

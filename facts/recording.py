@@ -103,6 +103,8 @@ def apart(run: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 
 #: Where a package was installed and where an object happened to lie say nothing about the package.
 PLACES = re.compile(r"/[^\s'\"()]*/site-packages/")
+#: The frames of a traceback that stand in the recorder.
+FRAMES = re.compile(r'  File "[^"]*/facts/\w+\.py", line \d+, in \S+\n(?:    .*\n)?')
 ADDRESSES = re.compile(r"\b0x[0-9a-f]{6,}\b")
 #: The file name that a program is compiled under.
 PROGRAM = "program.py"
@@ -110,7 +112,7 @@ PROGRAM = "program.py"
 
 def told(text: str) -> str:
     """The text without the places of this computer."""
-    return ADDRESSES.sub("0x...", PLACES.sub("", text))
+    return ADDRESSES.sub("0x...", PLACES.sub("", FRAMES.sub("", text)))
 
 
 def printed(program: str, names: dict[str, Any]) -> dict[str, Any]:
