@@ -106,6 +106,19 @@ def test_a_process_that_dies_is_named_with_its_test_and_the_others_go_on(project
     assert sorted((tmp_path / "ran").read_text().split()) == [*"bcdef"]
 
 
+def test_a_test_that_hangs_is_ended_and_shown_where_it_is(project, tmp_path):
+    settings = (tmp_path / "pyproject.toml").read_text()
+    real = (ROOT / "pyproject.toml").read_text()
+    for line in re.findall(r"^faulthandler_.*$", real, re.MULTILINE):
+        settings += re.sub("= [0-9]+", "= 1", line) + "\n"
+    (tmp_path / "pyproject.toml").write_text(settings)
+    done = project({"test_hanging.py": "import time\ndef test_it():\n    time.sleep(200)\n", "test_many.py": MANY})
+    assert done.returncode == 1
+    assert "while it ran tests/test_hanging.py::test_it" in done.stdout
+    assert re.search(r"test_hanging\.py\", line 3 in test_it", done.stdout), done.stdout
+    assert "7 passed" in done.stdout.splitlines()[-1]
+
+
 def test_what_no_process_is_left_to_run_is_named(project):
     dying = "import os\ndef test_last(): os._exit(3)\n"
     done = project({f"test_{name}.py": dying for name in "abcd"})
