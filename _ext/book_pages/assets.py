@@ -23,7 +23,7 @@ from . import mathematics
 
 # A page whose text contains the mark gets the files.
 MARKS = {
-    "<memory-stage": ("stage.js",),
+    "<memory-stage": ("stage.js", "names.js"),
     "<memory-figure": ("figures.js",),
     "<predict-first": ("quiz.js",),
     "<exercise-box": ("exercise.js", "asking.css"),
@@ -38,7 +38,7 @@ STYLE = "page.css"
 SCRIPT = "page.js"
 MARKED = "marks.js"  # what a reader searched for, on the page that was found
 OWN_SCRIPTS = {SCRIPT, "mode.js", "quiz.js", "tables.js", mathematics.SETTINGS}  # the stage's are light already
-OWN_SCRIPTS |= {"finder.js", "error-door.js", "search.js", MARKED, "exercise.js"}
+OWN_SCRIPTS |= {"finder.js", "error-door.js", "search.js", MARKED, "exercise.js", "names.js"}
 MATHEMATICS = (mathematics.SETTINGS, f"mathjax/{mathematics.SCRIPT}")
 # Named by no page: read by other files of `_static`, or found by Sphinx's search.
 NAMED_ELSEWHERE = ("fonts/*", "mathjax/**/*")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from pathlib import PurePosixPath
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -95,13 +97,19 @@ NOT_OURS = [
 
 
 @pytest.fixture(scope="module")
-def door(browser, site):
-    """The error door on the first page."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    page = context.new_page()
-    page.goto(f"{site}index.html")
-    yield page.locator("error-door")
+def tab(browser):
+    """One tab of the browser, for tests that leave nothing behind."""
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    yield context.new_page()
     context.close()
+
+
+@pytest.fixture
+def door(tab, site):
+    """The error door on the first page."""
+    if tab.url != f"{site}index.html":
+        tab.goto(f"{site}index.html")
+    return tab.locator("error-door")
 
 
 def paste(door, text: str) -> list[str]:
@@ -186,52 +194,64 @@ def test_without_scripts_the_messages_are_listed_by_cause(site, visit):
 
 # ---- the search ------------------------------------------------------------------------------------------------------
 
+# What is asked, and pages that answer it.
 ASKED = {
-    "a leaf Variable that requires grad is being used in an in-place operation": "chapters/08_leaves.html",
-    "one of the variables needed for gradient computation has been modified by an inplace operation": (
-        "chapters/09_automatic_detection.html"
-    ),
-    "does relu_ save memory in training?": "chapters/fifteen_confusions.html?*#where-did-my-memory-go",
-    "why does my numpy array change?": "chapters/fifteen_confusions.html?*#an-array-and-a-tensor-on-the-same-memory",
-    "what changed in Paddle 2.6?": "chapters/09_automatic_detection.html",
-    "叶子": "chapters/08_leaves.html",
-    "版本": "chapters/09_automatic_detection.html",
-    "视图": "chapters/fifteen_confusions.html?*#reshape-a-view-or-a-copy",
-    "梯度": "chapters/08_leaves.html",
-    "显存": "chapters/fifteen_confusions.html?*#where-did-my-memory-go",
-    "写时复制": "chapters/09_automatic_detection.html?*#a-third-policy-copy-on-write",
-    "x += 1": "chapters/fifteen_confusions.html?*#x-y-and-x-x-y",
-    "copy on write": "chapters/09_automatic_detection.html?*#a-third-policy-copy-on-write",
+    "a leaf Variable that requires grad is being used in an in-place operation": {"08_leaves"},
+    "one of the variables needed for gradient computation has been modified by an inplace operation": {
+        "09_automatic_detection"
+    },
+    "does relu_ save memory in training?": {"fifteen_confusions", "05_counting_bytes", "12_in_place_layers"},
+    "why does my numpy array change?": {"fifteen_confusions", "04_aliases"},
+    "what changed in Paddle 2.6?": {"09_automatic_detection"},
+    "写时复制": {"09_automatic_detection"},
+    "x += 1": {"02_three_kinds_of_operation", "fifteen_confusions"},
+    "copy on write": {"09_automatic_detection"},
+    "reshape: a copy or a view": {"03_views", "fifteen_confusions"},
 }
 
 
-def search(seen, query: str) -> list[str]:
+# Words that many chapters use, and a page that has to be among the first found.
+WORDS = {
+    "原位": {"02_three_kinds_of_operation", "09_automatic_detection"},
+    "叶子": {"08_leaves"},
+    "版本": {"09_automatic_detection"},
+    "视图": {"03_views"},
+    "梯度": {"08_leaves"},
+    "显存": {"fifteen_confusions"},
+    "leaf": {"08_leaves"},
+}
+
+
+def search(page, query: str) -> list[str]:
     """The addresses found for a query that is typed into the field beside the chapters."""
-    field = seen.page.locator("#chapters .bd-search input")
+    field = page.locator("#chapters .bd-search input")
     field.fill(query)
     field.press("Enter")
-    seen.page.wait_for_function("document.querySelector('#search-results .told')")
+    page.wait_for_url("**/search.html?q=*")
+    page.wait_for_function("document.querySelector('#search-results .told')")
     links = "#search-results :is(.cause-title, .hits) a"
-    return seen.page.locator(links).evaluate_all("links => links.map(link => link.getAttribute('href'))")
+    return page.locator(links).evaluate_all("links => links.map(link => link.getAttribute('href'))")
 
 
 @pytest.mark.parametrize("query", ASKED)
-def test_the_first_place_found_answers_the_question(site, visit, query):
-    seen = visit(f"{site}index.html", width=1440)
-    first = search(seen, query)[0].removeprefix("./")
-    page, _, place = ASKED[query].partition("?*")
-    assert first.startswith(page) and first.endswith(place)
-    assert seen.complaints == []
+def test_the_first_place_found_answers_the_question(tab, site, query):
+    tab.goto(f"{site}404.html")
+    assert page_of(search(tab, query)[0]) in ASKED[query]
 
 
-def test_the_term_in_chinese_for_in_place_finds_the_chapters_on_it(site, visit):
-    found = search(visit(f"{site}index.html", width=1440), "原位")
-    assert any("02_three_kinds" in address for address in found[:5])
+@pytest.mark.parametrize("word", WORDS)
+def test_a_word_also_in_chinese_finds_the_page_about_it(tab, site, word):
+    tab.goto(f"{site}404.html")
+    assert WORDS[word] & {page_of(address) for address in search(tab, word)[:6]}
+
+
+def page_of(address: str) -> str:
+    return PurePosixPath(urlsplit(address).path).stem
 
 
 def test_an_excerpt_is_prose_and_the_words_are_marked(site, visit):
     seen = visit(f"{site}index.html", width=1440)
-    search(seen, "slice view shares storage")
+    search(seen.page, "slice view shares storage")
     excerpts = seen.page.locator(".hits p").all_inner_texts()
     for text in excerpts:
         for not_prose in ("import ", "%%stage", "Show the set-up", "Download as notebook", "allocated 12 B"):
@@ -241,11 +261,11 @@ def test_an_excerpt_is_prose_and_the_words_are_marked(site, visit):
 
 def test_the_hits_are_marked_on_the_page_until_escape(site, visit):
     seen = visit(f"{site}index.html", width=1440)
-    search(seen, "clone detach history")
+    search(seen.page, "clone detach history")
     seen.page.locator(".hits a").first.click()
     seen.page.wait_for_selector("article mark")
     marked = {text.lower() for text in seen.page.locator("article mark").all_inner_texts()}
-    assert marked <= {"clone", "detach", "history", "clones", "detached", "histories"} and "detach" in marked
+    assert "detach" in marked and all(text.startswith(("clon", "detach", "histor")) for text in marked)
     assert seen.page.locator("memory-stage mark, pre mark").count() == 0
     seen.page.keyboard.press("Escape")
     assert seen.page.locator("article mark").count() == 0

@@ -108,7 +108,7 @@ globalThis.bookFinder = (() => {
   }
 
   /** A chapter explains; an appendix is looked up, and what only repeats or leads on comes later. */
-  const worthOf = ({ page, title }) => (/\/[A-Z]_|^index$/.test(page) ? 0.6 : 1) * (/^(What to remember|Exercises|Where the facts come from)$/.test(title) ? 0.6 : 1);
+  const worthOf = ({ page, title }) => (/^index$/.test(page) ? 0.4 : /\/[A-Z]_|your_error$/.test(page) ? 0.6 : 1) * (/^(What to remember|Exercises|Where the facts come from)$/.test(title) ? 0.6 : 1);
 
   /** Sections for a question, the best first. Not every word has to occur. */
   function sectionsFor(query) {

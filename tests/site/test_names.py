@@ -1,0 +1,57 @@
+"""Pointing at a name in the prose lights it in the stage nearest to it."""
+
+from __future__ import annotations
+
+import pytest
+
+# What is lit where, as the stages of the page are asked for it.
+LISTEN = """() => {
+    window.asked = [];
+    for (const stage of document.querySelectorAll("memory-stage")) {
+        const [light, unlight] = [stage.light, stage.unlight];
+        stage.light = name => { window.asked.push([stage.data.title, name]); return light?.call(stage, name); };
+        stage.unlight = () => { window.asked.push([stage.data.title, null]); return unlight?.call(stage); };
+    }
+}"""
+KEEPING = "Four ways to keep the old numbers"
+
+
+@pytest.fixture
+def chapter(site, visit):
+    """Chapter 4, with its stages listened to."""
+    seen = visit(f"{site}chapters/04_aliases.html", width=1280)
+    seen.page.evaluate(LISTEN)
+    return seen
+
+
+def names_in(seen, heading: str):
+    return seen.page.locator("section", has=seen.page.get_by_role("heading", name=heading)).last.locator("code.points")
+
+
+def test_a_name_is_lit_under_the_mouse_in_the_stage_of_its_section(chapter):
+    name = names_in(chapter, "Keeping the old numbers").get_by_text("y", exact=True).first
+    name.hover()
+    assert chapter.page.evaluate("asked") == [[KEEPING, "y"]]
+    chapter.page.get_by_role("heading", level=1).hover()
+    assert chapter.page.evaluate("asked").pop() == [KEEPING, None]
+
+
+def test_a_name_is_lit_by_keyboard_and_the_arrows_lead_to_the_next(chapter):
+    names = names_in(chapter, "Keeping the old numbers")
+    assert names.evaluate_all("names => names.map(name => name.tabIndex)").count(0) == 1
+    names.first.focus()
+    chapter.page.keyboard.press("ArrowRight")
+    lit = [name for _, name in chapter.page.evaluate("asked") if name]
+    assert lit == names.all_inner_texts()[:2]
+    assert names.nth(1).evaluate("name => name === document.activeElement")
+
+
+def test_what_no_program_of_a_near_stage_binds_does_not_point(chapter):
+    texts = {text for text in chapter.page.locator("code.points").all_inner_texts()}
+    assert "y" in texts and texts.isdisjoint({"id", "clone", "gather", "index_select", "expand"})
+
+
+def test_names_stay_words_of_the_prose_and_axe_finds_nothing(chapter):
+    assert chapter.page.locator("code.points[role]").count() == 0
+    chapter.page.locator("code.points").first.focus()
+    assert chapter.violations() == [] and chapter.complaints == []
