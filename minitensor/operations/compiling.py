@@ -1,9 +1,13 @@
-"""Turns rows of the derivative table into functions.
+"""Turns rows of the derivative table into the functions of a vocabulary.
 
 For every row functions are written as Python source, and compiled when they are first looked up: the normal operation,
 its in-place twin, and backward, on arrays and (when ``create_graph`` first asks) on tensors. A generic dispatcher that
 looks the row up at every call would cost 650 ns an operation, more than the addition it calls. ``source("sin_")``
 returns the text of any of them; tracebacks show it.
+
+A :class:`Compiler` makes the functions of one vocabulary. It is told how that spells the rows (:class:`Form`), what its
+tensors are, and its words for errors; the rest is alike in all. So every vocabulary runs the same code at the same
+cost, and none has to ask which of them it is.
 
 What the text contains follows from the row alone. Where a comment in a template speaks of safety, the line below it
 is there because some rule of the row names what the line protects.
@@ -11,18 +15,19 @@ is there because some rule of the row names what the line protects.
 
 from __future__ import annotations
 
-import functools
 import linecache
+import re
 import sys
 import weakref
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from minitensor.core import errors
 from minitensor.core.history import Leaf, Node, Operation, current, record_write
-from minitensor.core.storage import Storage, placed
+from minitensor.core.storage import Storage, calling_frame, placed
 from minitensor.core.tensor import Tensor
 from minitensor.device.counters import cpu_meter
 from minitensor.dtypes import FLOATS
@@ -43,12 +48,196 @@ from minitensor.saving.writing import (
 )
 from minitensor.table import ROWS, Row
 
-# ---------- compiling ----------
+# ---------- a vocabulary ----------
 
-#: The text of every generated function, by name.
-SOURCES: dict[str, str] = {}
-#: Which row and form each generated operation came from.
-OPERATIONS: dict[str, Operation] = {}
+#: What raises the errors of operations that broadcast their operands, and of the others.
+EXPLAINED = ("explain", "explain_in_place", "explain_other", "explain_other_in_place")
+
+
+@dataclass(frozen=True, eq=False)
+class Form:
+    """One function of a vocabulary.
+
+    Attributes:
+        name: what it is called there.
+        row: what it computes.
+        in_place: which of the two forms of the row it is.
+        signature: its parameters, as source text.
+        prologue: its first statements; ``{_}`` stands for the underscore of the in-place operation.
+        parameters: what the vocabulary calls the row's operands and arguments, where it calls them otherwise.
+        grad_name: what it calls the node, if that is told apart from ``name``.
+    """
+
+    name: str
+    row: Row
+    in_place: bool
+    signature: str
+    prologue: str
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    grad_name: Any = None
+
+    @property
+    def own(self) -> str:
+        """The engine's name of it, which nodes and errors say."""
+        return self.row.name + ("_" if self.in_place else "")
+
+    @property
+    def ruled(self) -> bool:
+        """Whether a gradient is wanted of it."""
+        return bool(self.row.rules_in_place if self.in_place else self.row.rules)
+
+    def text(self, called: str, placed: bool = False) -> str:
+        """The source of it as a function of the name ``called``; ``placed`` is told at :meth:`Compiler.turned_into`."""
+        row = replace(self.row, signature=self.signature, prologue=self.prologue)
+        text = in_place_source(row) if self.in_place else normal_source(row)
+        place = "place, " if placed else ""
+        text = text.replace(f"def {self.own}(", f"def {called}({place}", 1)
+        if row.floats:
+            # The function calls itself by keyword, for integers that it has converted.
+            again = rf"(?<=return ){row.name}\((.*)\)"
+            text = re.sub(again, lambda found: f"{called}({place}{self._keywords(found[1])})", text)
+        return text.replace("getframe(1)", "place") if placed else text
+
+    def _keywords(self, arguments: str) -> str:
+        return re.sub(r"(\w+)=", lambda found: f"{self.parameters.get(found[1], found[1])}=", arguments)
+
+
+class Compiler(Mapping[str, Callable[..., Any]]):
+    """Every operation of a vocabulary by name: ``add``, ``add_``, ``subtract``, ``sub``, ...
+
+    A function is compiled when it is first looked up: compiling all of them would take most of the import.
+
+    Attributes:
+        module: what the functions are shown to belong to.
+        forms: each name of the vocabulary, and what it stands for; several may stand for one.
+        namespaces: the names that a compiled function sees, by its own.
+    """
+
+    def __init__(
+        self,
+        module: str,
+        forms: Mapping[str, Form],
+        calls: Mapping[str, Any],
+        on_arrays: Callable[[], Mapping[str, Any]],
+        on_tensors: Callable[[], Mapping[str, Any]] | None = None,
+        operation: Callable[[Form, Callable[..., Any]], Operation] | None = None,
+    ) -> None:
+        """A vocabulary.
+
+        Args:
+            calls: what the generated code calls, by name, the tensors and the errors of the vocabulary among them.
+            on_arrays, on_tensors: what the names in a rule stand for when it is run on arrays, and on tensors. The
+                second may be told later, as :attr:`on_tensors`.
+            operation: makes what nodes of a form have in common, given its backward.
+        """
+        self.module, self.forms = module, forms
+        self.calls = {**calls, "turned_into": self.turned_into}
+        self.on_arrays = on_arrays
+        if on_tensors is not None:
+            self.on_tensors: Callable[[], Mapping[str, Any]] = on_tensors
+        self.namespaces: dict[str, dict[str, Any]] = {}
+        self._new_operation = operation or _operation
+        self._made: dict[Form, Callable[..., Any]] = {}
+        self._placed: dict[Form, Callable[..., Any]] = {}
+        self._backward: dict[tuple[Row, bool, bool], Callable[..., Any]] = {}
+        self._sources: dict[str, str] = {}
+
+    def __getitem__(self, name: str) -> Callable[..., Any]:
+        form = self.forms[name]
+        made = self._made.get(form)
+        if made is None:
+            made = self._made[form] = self.function(form, form.own)
+            made.__name__ = made.__qualname__ = form.name
+        return made
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.forms)
+
+    def __len__(self) -> int:
+        return len(self.forms)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.forms
+
+    def function(self, form: Form, called: str) -> Callable[..., Any]:
+        """The function of ``form``, compiled under the name ``called``."""
+        row = form.row
+        namespace = {**(self.on_arrays() if row.marks else {}), **self.calls}
+        namespace.update(forward=row.forward, prepare=row.prepare)
+        if not row.elementwise:
+            namespace.update(explain=namespace["explain_other"], explain_in_place=namespace["explain_other_in_place"])
+        if form.ruled:
+            namespace["OPERATION"] = self._operation(form)
+        self.namespaces[form.name if called == form.own else called] = namespace
+        self._sources[form.name if called == form.own else called] = text = form.text(called)
+        return self._compiled(called, text, namespace)
+
+    def turned_into(self, name: str, *operands: Any, **arguments: Any) -> Any:
+        """What the operation ``name`` gives, called by one that turns into it.
+
+        Nodes, errors and the log of writes name the line of the program all the same: the place is handed down, in
+        front of the operands, to a function that does not look for it.
+        """
+        form = self.forms[name]
+        placed = self._placed.get(form)
+        if placed is None:
+            self[name]  # its namespace is there then
+            namespace = dict(self.namespaces[form.name])
+            placed = self._placed[form] = self._compiled(form.own, form.text(form.own, placed=True), namespace)
+        return placed(calling_frame(), *operands, **arguments)
+
+    def source(self, name: str) -> str:
+        """The generated text of an operation, as in ``print(source("sin_"))``, or of its backward (``"sin_backward"``).
+
+        Raises:
+            KeyError: when no operation of that name is generated.
+        """
+        if name in self:
+            self[name]
+            return self._sources[self.forms[name].name]
+        for form in self.forms.values():
+            if form.ruled and backward_name(form.row, form.in_place, False) == name:
+                self.backward(form.row, form.in_place and form.row.in_place_differs, on_tensors=False)
+        if name not in self._sources:
+            raise KeyError(f"no generated operation is called {name!r}; there are {', '.join(sorted(self))}")
+        return self._sources[name]
+
+    def backward(self, row: Row, in_place: bool, on_tensors: bool) -> Callable[..., Any]:
+        """The backward of ``row`` as a function of its node and the gradient, on arrays or on tensors."""
+        key = row, in_place, on_tensors
+        if key not in self._backward:
+            name = backward_name(row, in_place, on_tensors)
+            namespace = {**(self.on_tensors() if on_tensors else self.on_arrays()), **self.calls}
+            self._sources[name] = text = backward_source(row, in_place, on_tensors)
+            self._backward[key] = self._compiled(name, text, namespace)
+        return self._backward[key]
+
+    def _operation(self, form: Form) -> Operation:
+        """What its nodes have in common; its backward is compiled when it is first called."""
+        row, differs = form.row, form.in_place and form.row.in_place_differs
+
+        def first(node: Node, g: np.ndarray) -> Any:
+            node.op.backward = self.backward(row, differs, on_tensors=False)
+            return node.op.backward(node, g)
+
+        operation = self._new_operation(form, first)
+        operation.later = lambda: self.backward(row, differs, on_tensors=True)
+        return operation
+
+    def _compiled(self, name: str, source: str, namespace: dict[str, Any]) -> Callable[..., Any]:
+        file = f"<{self.module} {name}>"
+        linecache.cache[file] = (len(source), None, source.splitlines(True), file)
+        exec(compile(source, file, "exec"), namespace)  # the text of a template, with names from the table
+        function = namespace[name]
+        function.__module__ = self.module
+        return function
+
+
+def _operation(form: Form, backward: Callable[..., Any]) -> Operation:
+    return Operation(form.own, backward, form.row.saved_in_place if form.in_place else form.row.saved_names)
+
+
+# ---------- Paddle's ----------
 
 
 def quietly(forward: Callable[..., Any], *given: Any) -> Any:
@@ -58,7 +247,7 @@ def quietly(forward: Callable[..., Any], *given: Any) -> Any:
 
 
 #: What generated code calls. Rules call other things: see :mod:`minitensor.operations.rules.namespaces`.
-ENGINE: dict[str, Any] = {
+CALLS: dict[str, Any] = {
     "FLOATS": FLOATS,
     "FREED": FREED,
     "Leaf": Leaf,
@@ -70,6 +259,7 @@ ENGINE: dict[str, Any] = {
     "before_write": before_write,
     "before_write_of_part": before_write_of_part,
     "current": current,
+    **{name: getattr(errors, name) for name in EXPLAINED},
     "freed": errors.freed,
     "getframe": sys._getframe,
     "in_chunks": chunks.in_chunks,
@@ -113,112 +303,17 @@ ENGINE: dict[str, Any] = {
 }
 
 
-def compiled(name: str, source: str, namespace: dict[str, Any]) -> Callable[..., Any]:
-    file = f"<minitensor {name}>"
-    SOURCES[name] = source
-    linecache.cache[file] = (len(source), None, source.splitlines(True), file)
-    exec(compile(source, file, "exec"), namespace)  # the text above, made from the table, nothing from outside
-    function = namespace[name]
-    function.__module__ = "minitensor"
-    return function
-
-
-@functools.cache
-def _backward(row: Row, in_place: bool) -> Callable[..., Any]:
-    name = backward_name(row, in_place, on_tensors=False)
-    return compiled(name, backward_source(row, in_place, False), {**namespaces.on_arrays(), **ENGINE})
-
-
-#: Rows' backward on tensors; autograd, which makes it of operations, puts it here.
-_backward_on_tensors: Callable[[Row, bool], Callable[..., Any]]
-
-
-def run_rules_on_tensors_with(compile_backward: Callable[[Row, bool], Callable[..., Any]]) -> None:
-    """``compile_backward(row, in_place)`` is what makes the backward of a row that runs on tensors."""
-    global _backward_on_tensors
-    _backward_on_tensors = compile_backward
-
-
-def _operation(name: str, row: Row, in_place: bool) -> Operation:
-    """What its nodes have in common; its backward is compiled when it is first called."""
-    form = in_place and row.in_place_differs
-
-    def first(node: Node, g: np.ndarray) -> Any:
-        node.op.backward = _backward(row, form)
-        return node.op.backward(node, g)
-
-    operation = Operation(name, first, row.saved_in_place if in_place else row.saved_names)
-    operation.later = lambda: _backward_on_tensors(row, form)
-    return operation
-
-
-class Operations(Mapping[str, Callable[..., Any]]):
-    """Every operation of the table, by name and alias: ``add``, ``add_``, ``subtract``, ``sub``, ...
-
-    A function is compiled when it is first looked up: compiling all of them would take most of the import.
-    """
-
-    def __init__(self) -> None:
-        self._forms = {
-            each + ("_" if in_place else ""): (row, in_place)
-            for row in ROWS.values()
-            for each in (row.name, *row.aliases)
-            for in_place in (False, True)
-            if (row.in_place if in_place else row.normal)
-        }
-        self._made: dict[str, Callable[..., Any]] = {}
-
-    def __getitem__(self, name: str) -> Callable[..., Any]:
-        made = self._made.get(name)
-        if made is None:
-            row, in_place = self._forms[name]
-            own = row.name + ("_" if in_place else "")
-            made = self._made[name] = self[own] if own != name else self._compile(own, row, in_place)
-        return made
-
-    def _compile(self, name: str, row: Row, in_place: bool) -> Callable[..., Any]:
-        explain, explain_in_place = errors.explain, errors.explain_in_place
-        if not row.elementwise:
-            explain, explain_in_place = errors.explain_other, errors.explain_other_in_place
-        marks = namespaces.on_arrays() if row.marks else {}
-        _namespaces[name] = namespace = {**marks, **ENGINE, "forward": row.forward, "prepare": row.prepare}
-        namespace.update(explain=explain, explain_in_place=explain_in_place)
-        if row.rules_in_place if in_place else row.rules:
-            namespace["OPERATION"] = OPERATIONS[name] = _operation(name, row, in_place)
-        return compiled(name, (in_place_source if in_place else normal_source)(row), namespace)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._forms)
-
-    def __len__(self) -> int:
-        return len(self._forms)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._forms
-
-
-_namespaces: dict[str, dict[str, Any]] = {}
-FUNCTIONS = Operations()
-
-
-def swapped(name: str) -> Callable[..., Any]:
-    """The normal operation with its two operands in the other order, for Python's reflected operators."""
-    text = source(name).replace(f"def {name}(x, y", f"def reflected_{name}(y, x", 1)
-    return compiled(f"reflected_{name}", text, _namespaces[name])
-
-
-def source(name: str) -> str:
-    """The generated text of an operation, as in ``print(source("sin_"))``, or of its backward (``"sin_backward"``).
-
-    Raises:
-        KeyError: when no operation of that name is generated.
-    """
-    if name in FUNCTIONS:
-        return SOURCES[getattr(FUNCTIONS[name], "__name__", name)]
+def _forms() -> dict[str, Form]:
+    """Every row under its own name and its aliases, as the table spells it."""
+    found: dict[str, Form] = {}
     for row in ROWS.values():
         for in_place in (False, True):
-            if (row.rules_in_place if in_place else row.rules) and backward_name(row, in_place, False) == name:
-                _backward(row, in_place and row.in_place_differs)
-    if name not in SOURCES:
-        raise KeyError(f"no generated operation is called {name!r}; there are {', '.join(sorted(FUNCTIONS))}")
-    return SOURCES[name]
+            if row.in_place if in_place else row.normal:
+                last = "_" if in_place else ""
+                form = Form(row.name + last, row, in_place, row.parameters, row.prologue)
+                found.update({name + last: form for name in (row.name, *row.aliases)})
+    return found
+
+
+FUNCTIONS = Compiler("minitensor", _forms(), CALLS, namespaces.on_arrays)
+source = FUNCTIONS.source

@@ -1,4 +1,4 @@
-"""What may stand for an index, a mask, or a value to be stored; and operations that choose among rows of the table.
+"""What may stand for an index, a mask, or a value to be stored; and parameters that choose among rows of the table.
 
 A stored value takes the dtype of the tensor that it is stored in, as ``x[index] = value`` does: a fraction is cut off
 where that holds integers. Added values keep to the rules of sums.
@@ -17,7 +17,6 @@ from minitensor.dtypes import FLOATS
 from minitensor.kernels.indexed import checked
 from minitensor.kernels.numbers import stored_array
 from minitensor.operations.operands import NUMBERS, cast, constant, storable_number
-from minitensor.saving.redirecting import redirected
 
 _ARRAYS = (np.ndarray, list, tuple)
 _BOOL = np.dtype(np.bool_)
@@ -127,24 +126,25 @@ def as_rows(op: str, x: Any, indices: Any) -> tuple[Tensor, int]:
 REDUCTIONS = {"add": "add", "mul": "multiply", "multiply": "multiply", "mean": "mean", "amin": "amin", "amax": "amax"}
 
 
-def reduced_along_axis(
-    op: str, arr: Any, indices: Any, values: Any, axis: Any, reduce: Any, include_self: Any, broadcast: Any
-) -> Tensor:
-    """``put_along_axis`` with a ``reduce`` other than "assign"."""
-    from minitensor.operations import FUNCTIONS
+def reducing(op: str, reduce: Any) -> str:
+    """The operation that ``put_along_axis`` is with a ``reduce`` other than "assign".
 
+    Raises:
+        ValueError: when there is none.
+    """
     if not isinstance(reduce, str) or reduce not in REDUCTIONS:
         known = ", ".join(repr(name) for name in ("assign", *REDUCTIONS))
         raise ValueError(f"{op}: reduce is one of {known}, not {reduce!r}")
-    name = f"put_along_axis_{REDUCTIONS[reduce]}" + ("_" if op.endswith("_") else "")
-    return redirected(FUNCTIONS[name], arr, indices, values, axis, include_self, broadcast)
+    return f"put_along_axis_{REDUCTIONS[reduce]}" + ("_" if op.endswith("_") else "")
 
 
-def shifted_into(op: str, x: Any, y: Any, is_arithmetic: Any, out: Any) -> Tensor:
-    """A shift of bits with ``out``, a tensor that the result is copied into."""
-    from minitensor.operations import FUNCTIONS
+def as_out(op: str, out: Any) -> Any:
+    """``out``, a tensor that a result is copied into.
 
+    Raises:
+        TypeError: when it is none, or ``op`` works in place.
+    """
     if op.endswith("_") or not isinstance(out, Tensor):
         what = "None: x is what is overwritten" if op.endswith("_") else f"a Tensor, not {type(out).__name__}"
         raise TypeError(f"{op}: out must be {what}")
-    return redirected(out.copy_, FUNCTIONS[op](x, y, is_arithmetic))  # type: ignore[attr-defined]
+    return out

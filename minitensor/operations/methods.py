@@ -6,14 +6,16 @@ the functions whose name ends in an underscore, and assignment to an index.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from minitensor.core.tensor import Tensor
 from minitensor.device.arrays import as_array
-from minitensor.operations.compiling import FUNCTIONS, swapped
+from minitensor.operations.compiling import FUNCTIONS
 from minitensor.operations.operands import NUMBERS
 from minitensor.table import ROWS
 
@@ -48,6 +50,13 @@ for _name in names_in("T"):
     setattr(Tensor, _name, Method(Tensor, FUNCTIONS, _name))
 
 
+def _reflected(name: str) -> Any:
+    """The normal operation with its two operands in the other order, for Python's reflected operators."""
+    form = FUNCTIONS.forms[name]
+    swapped = replace(form, signature=re.sub("^x, y", "y, x", form.signature))
+    return FUNCTIONS.function(swapped, f"reflected_{name}")
+
+
 def _compared(name: str) -> Any:
     function, ufunc = FUNCTIONS[name], ROWS[name].forward
 
@@ -71,14 +80,14 @@ _OPERATORS = {
     "__matmul__": FUNCTIONS["matmul"],
     "__floordiv__": FUNCTIONS["floor_divide"],
     "__mod__": FUNCTIONS["remainder"],
-    "__radd__": swapped("add"),
-    "__rsub__": swapped("subtract"),
-    "__rmul__": swapped("multiply"),
-    "__rtruediv__": swapped("divide"),
-    "__rpow__": swapped("pow"),
-    "__rmatmul__": swapped("matmul"),
-    "__rfloordiv__": swapped("floor_divide"),
-    "__rmod__": swapped("remainder"),
+    "__radd__": _reflected("add"),
+    "__rsub__": _reflected("subtract"),
+    "__rmul__": _reflected("multiply"),
+    "__rtruediv__": _reflected("divide"),
+    "__rpow__": _reflected("pow"),
+    "__rmatmul__": _reflected("matmul"),
+    "__rfloordiv__": _reflected("floor_divide"),
+    "__rmod__": _reflected("remainder"),
     "__neg__": FUNCTIONS["neg"],
     "__abs__": FUNCTIONS["abs"],
     "__round__": FUNCTIONS["round"],

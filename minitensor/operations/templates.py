@@ -180,11 +180,10 @@ class _Text:
     def common(self) -> dict[str, str]:
         row = self.row
         arguments = ", ".join(row.argument_names) + ("," if len(row.argument_names) == 1 else "")
-        parameters = row.signature or ", ".join([*row.operands, *row.arguments, "name=None"])
         return {
             "name": self.name,
             "doc": row.doc + (f" In place: {self.x} is overwritten and returned." if self.in_place else ""),
-            "parameters": parameters,
+            "parameters": row.parameters,
             "first": _lines(4, [row.prologue.replace("{_}", "_" if self.in_place else "")]),
             "not_tensors": " or ".join(f"type({x}) is not Tensor" for x in self.xs),
             "xs": ", ".join(self.xs) + ("," if len(self.xs) == 1 else ""),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,15 @@ from minitensor.creation.making import to_tensor
 from minitensor.dtypes import dtype_of
 from minitensor.kernels.numbers import number
 from minitensor.operations.operands import cast
-from minitensor.saving.redirecting import redirected
+
+#: Gives the result of another operation of the vocabulary: its name, and what it is given.
+TurnedInto = Callable[..., Any]
+
+#: What a quotient is rounded by, and the row of the table that does it.
+ROUNDED = {"floor": "floor_divide", "trunc": "trunc_divide"}
 
 
-def scaled(op: str, y: Any, alpha: Any) -> Any:
+def scaled(op: str, turned_into: TurnedInto, y: Any, alpha: Any) -> Any:
     """``alpha * y``, recorded where ``y`` is a tensor. A number, or a list of them, joins the sum as it would alone."""
     factor = number(op, "alpha", alpha)
     if isinstance(y, (list, tuple)):
@@ -22,22 +28,19 @@ def scaled(op: str, y: Any, alpha: Any) -> Any:
     if isinstance(y, np.ndarray):
         y = to_tensor(y)
     if isinstance(y, Tensor) and y.dtype != "bool":
-        return y.scale(factor)
+        return turned_into("scale", y, factor)
     return factor * (y.item() if isinstance(y, np.generic) else y)
 
 
-def rounded_division(op: str, x: Any, y: Any, mode: Any) -> Any:
-    """The quotient of ``x`` and ``y``, rounded; written into ``x`` where ``op`` ends with an underscore.
+def rounded(op: str, mode: Any) -> str:
+    """The operation that gives the quotient, rounded; in place where ``op`` ends with an underscore.
 
     Raises:
         ValueError: when ``mode`` is neither "floor" nor "trunc".
     """
-    from minitensor.operations import FUNCTIONS
-
-    if mode not in ("floor", "trunc"):
+    if mode not in ROUNDED:
         raise ValueError(f"{op}: rounding_mode is None, 'floor' or 'trunc', not {mode!r}")
-    name = {"floor": "floor_divide", "trunc": "trunc_divide"}[mode]
-    return redirected(FUNCTIONS[name + ("_" if op.endswith("_") else "")], x, y)
+    return ROUNDED[mode] + ("_" if op.endswith("_") else "")
 
 
 def in_dtype(op: str, x: Any, dtype: Any) -> Any:

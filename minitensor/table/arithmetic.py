@@ -6,15 +6,16 @@ from minitensor.kernels import elementwise as kernels
 from minitensor.table.rows import op
 
 _ALPHA = "x, y, name=None, *, alpha=1"
+_SCALED = "if alpha is not ONE and alpha != 1: y = scaled('{}{{_}}', turned_into, y, alpha)"
 
 op("add", np.add, "x y", "Elementwise sum, of x and alpha * y.", x="g", y="g",
-   signature=_ALPHA, prologue="if alpha is not ONE and alpha != 1: y = scaled('add{_}', y, alpha)")  # fmt: skip
+   signature=_ALPHA, prologue=_SCALED.format("add"))  # fmt: skip
 op("subtract", np.subtract, "x y", "Elementwise difference, of x and alpha * y.", x="g", y="-g", aliases=("sub",),
-   signature=_ALPHA, prologue="if alpha is not ONE and alpha != 1: y = scaled('subtract{_}', y, alpha)")  # fmt: skip
+   signature=_ALPHA, prologue=_SCALED.format("subtract"))  # fmt: skip
 op("multiply", np.multiply, "x y", "Elementwise product.", x="g * y", y="g * x", aliases=("mul",))
 op("divide", np.divide, "x y", "Elementwise quotient; rounded down with rounding_mode 'floor', to zero with 'trunc'.",
    floats=True, x="g / y", y="-g * out / y", aliases=("div",), signature="x, y, name=None, *, rounding_mode=None",
-   prologue="if rounding_mode is not None: return rounded_division('divide{_}', x, y, rounding_mode)")  # fmt: skip
+   prologue="if rounding_mode is not None: return turned_into(rounded('divide{_}', rounding_mode), x, y)")  # fmt: skip
 op("pow", kernels.power, "x y", "Elementwise power.", x="power_slope(g, x, y)", y="power_log(g, x, out)")
 op("maximum", np.maximum, "x y", "The larger of two elements; at a tie the gradient goes to y.",
    x="where(x > y, g, 0)", y="where(x > y, 0, g)")  # fmt: skip

@@ -60,8 +60,8 @@ op("put_along_axis", along_axis.put_along_axis, "arr indices values",
    "arr, with values at the elements that indices names along axis; reduce 'add', 'multiply', 'mean', 'amin' or "
    "'amax' joins them with one another, and with the old element if include_self.",
    arguments=("axis", "broadcast=True"), prepare=along_axis.take_arguments, promote=(), elementwise=False,
-   prologue="if reduce != 'assign': return reduced_along_axis('put_along_axis{_}', arr, indices, values, axis, reduce, "
-         "include_self, broadcast)\n" + _first("put_along_axis", "values", "arr", "indices"),
+   prologue="if reduce != 'assign': return turned_into(reducing('put_along_axis{_}', reduce), arr, indices, values, "
+         "axis, include_self, broadcast)\n" + _first("put_along_axis", "values", "arr", "indices"),
    signature="arr, indices, values, axis, reduce='assign', include_self=True, broadcast=True",
    writes="elements_at(arr, indices, axis, broadcast)", arr="emptied_along(g, indices, axis, broadcast)",
    values="last_along(g, indices, axis, broadcast, shape)")  # fmt: skip

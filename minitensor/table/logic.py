@@ -31,7 +31,9 @@ _SHIFT = {
     "signature": "x, y, is_arithmetic=True, out=None, name=None",
 }
 op("bitwise_left_shift", kernels.left_shift, "x y", "The bits of x, y places to the left.", **_SHIFT,
-   prologue="if out is not None: return shifted_into('bitwise_left_shift{_}', x, y, is_arithmetic, out)")  # fmt: skip
+   prologue="if out is not None: return as_out('bitwise_left_shift{_}', out).copy_("
+   "turned_into('bitwise_left_shift{_}', x, y, is_arithmetic))")  # fmt: skip
 op("bitwise_right_shift", kernels.right_shift, "x y",
    "The bits of x, y places to the right; the sign bit enters from the left, or 0 with is_arithmetic=False.", **_SHIFT,
-   prologue="if out is not None: return shifted_into('bitwise_right_shift{_}', x, y, is_arithmetic, out)")  # fmt: skip
+   prologue="if out is not None: return as_out('bitwise_right_shift{_}', out).copy_("
+   "turned_into('bitwise_right_shift{_}', x, y, is_arithmetic))")  # fmt: skip

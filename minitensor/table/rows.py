@@ -66,6 +66,11 @@ class Row:
         """The parameters that are not tensors."""
         return tuple(argument.partition("=")[0] for argument in self.arguments)
 
+    @property
+    def parameters(self) -> str:
+        """All parameters in order, as source text."""
+        return self.signature or ", ".join([*self.operands, *self.arguments, "name=None"])
+
     def needs(self, operand: str) -> frozenset[str]:
         """The names in the rule of ``operand`` (helpers included); for a mark, the names that it is made of, too.
 

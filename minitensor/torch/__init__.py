@@ -19,6 +19,7 @@ from minitensor.torch import hidden as _hidden
 from minitensor.torch import indexing as _indexing
 from minitensor.torch.autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from minitensor.torch.compiling import FUNCTIONS as _TABLE
+from minitensor.torch.compiling import source
 from minitensor.torch.creation import (
     arange,
     as_tensor,

@@ -1,16 +1,10 @@
-"""Rows of the derivative table as PyTorch's functions.
-
-The same text is generated from a row as for the engine's own operations (:mod:`minitensor.operations.templates`), and
-compiled a second time with other names behind it: results are tensors of this vocabulary, errors are in PyTorch's
-words. So both vocabularies run the same code at the same cost, and neither has to ask which of them it is.
+"""Rows of the derivative table as PyTorch's functions: the compiler of :mod:`minitensor.operations.compiling`, told
+how PyTorch spells them, what its tensors are, and its words for errors.
 """
 
 from __future__ import annotations
 
-import functools
-import linecache
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -22,14 +16,12 @@ from minitensor.core.history import Node, Operation, Saved
 from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.modes import modes
 from minitensor.operations import compiling
+from minitensor.operations.compiling import Form
 from minitensor.operations.rules import namespaces
-from minitensor.operations.templates import backward_name, backward_source, in_place_source, normal_source
 from minitensor.saving import keeping
-from minitensor.saving.redirecting import redirected
 from minitensor.saving.saved import is_right
-from minitensor.table import Row
 from minitensor.torch import operands, rules, variants, words
-from minitensor.torch.spelling import SPELLINGS, Spelling
+from minitensor.torch.spelling import SPELLINGS
 from minitensor.torch.tensor import Tensor
 
 
@@ -55,41 +47,17 @@ def revived(node: Node, what: str, saved: Saved, *rest: Any) -> BaseTensor:
     return engine_revived(node, what, saved, *rest)
 
 
-def into_out(op: str, out: Any, *given: Any, **named: Any) -> Any:
-    """Write the result of the normal operation into ``out``, which has its shape.
-
-    Raises:
-        RuntimeError: when a gradient is wanted, or the dtype of ``out`` cannot hold the result.
-    """
-    if not isinstance(out, BaseTensor):
-        raise TypeError(f"{op}(): argument 'out' must be Tensor, not {type(out).__name__}")
-    tensors = [x for x in (*given, out) if isinstance(x, BaseTensor)]
-    if modes.grad and any(not x.stop_gradient for x in tensors):
-        raise RuntimeError(
-            f"{op}(): functions with out=... arguments don't support automatic differentiation, but one of the "
-            f"arguments requires grad.\nUse the normal operation, or call it under `torch.no_grad()`."
-        )
-    result = FUNCTIONS[op](*given, **named)
-    have, want = result._array, out._array
-    if operands._kind(have.dtype) > operands._kind(want.dtype):
-        raise words.result_does_not_fit(have.dtype, want.dtype)
-    if have.shape != want.shape:
-        raise RuntimeError(
-            f"{op}(): out has shape {list(want.shape)} and the result {list(have.shape)}. PyTorch gives `out` another "
-            f"size then, with a warning; here it must fit."
-        )
-    return redirected(Tensor.copy_, out, result)
-
-
-ENGINE: dict[str, Any] = {
-    **compiling.ENGINE,
+CALLS: dict[str, Any] = {
+    **compiling.CALLS,
+    **{name: getattr(words, name) for name in compiling.EXPLAINED},
     "Tensor": Tensor,
     "freed": words.freed,
     "recovered": words.recovered,
     "named": words.named,
     "own_input": _own_input,
     "check_on_device": words.check_on_device,
-    "into_out": into_out,
+    "BaseTensor": BaseTensor,
+    "engines": compiling.FUNCTIONS.turned_into,
     **namespaces.public(variants),
     **{
         name: getattr(operands, name)
@@ -103,108 +71,41 @@ ENGINE: dict[str, Any] = {
 }
 
 
-@functools.cache
 def _on_arrays() -> dict[str, Any]:
-    return {**namespaces.on_arrays(), **rules.ON_ARRAYS, **ENGINE}
+    return {**namespaces.on_arrays(), **rules.ON_ARRAYS}
 
 
-@functools.cache
 def _on_tensors() -> dict[str, Any]:
-    return {**on_tensors(), **rules.ON_TENSORS, **ENGINE, "revived": revived}
+    return {**on_tensors(), **rules.ON_TENSORS, "revived": revived}
 
 
-def _compiled(name: str, source: str, namespace: dict[str, Any]) -> Callable[..., Any]:
-    file = f"<minitensor.torch {name}>"
-    linecache.cache[file] = (len(source), None, source.splitlines(True), file)
-    exec(compile(source, file, "exec"), namespace)  # the text of a template, with names from the table
-    function = namespace[name]
-    function.__module__ = "minitensor.torch"
-    return function
-
-
-@functools.cache
-def _backward(row: Row, in_place: bool, on_tensors: bool) -> Callable[..., Any]:
-    namespace = dict(_on_tensors() if on_tensors else _on_arrays())
-    return _compiled(backward_name(row, in_place, on_tensors), backward_source(row, in_place, on_tensors), namespace)
-
-
-def _operation(name: str, row: Row, in_place: bool, torch_name: Any) -> TableOperation:
-    form = in_place and row.in_place_differs
-
-    def first(node: Node, g: np.ndarray) -> Any:
-        node.op.backward = _backward(row, form, False)
-        return node.op.backward(node, g)
-
-    operation = TableOperation(name, first, row.saved_in_place if in_place else row.saved_names)
-    operation.later = lambda: _backward(row, form, True)
-    operation.operands = tuple(x for x in row.operands if x in (row.rules_in_place if in_place else row.rules))
-    operation.torch_name = torch_name
+def _operation(form: Form, backward: Callable[..., Any]) -> TableOperation:
+    row = form.row
+    operation = TableOperation(form.own, backward, row.saved_in_place if form.in_place else row.saved_names)
+    operation.operands = tuple(x for x in row.operands if x in (row.rules_in_place if form.in_place else row.rules))
+    operation.torch_name = form.grad_name
     return operation
 
 
-def _function(spelling: Spelling, name: str, in_place: bool) -> Callable[..., Any]:
-    """One operation as PyTorch spells it."""
-    signature, prologue = spelling.text(in_place)
-    row = replace(spelling.row, signature=signature, prologue=prologue)
-    own = row.name + ("_" if in_place else "")
-    pieces: tuple[Any, Any] = (words.explain, words.explain_in_place)
-    if not row.elementwise:
-        pieces = (words.explain_other, words.explain_other_in_place)
-    namespace = {
-        **(_on_arrays() if row.marks else ENGINE),
-        "forward": row.forward,
-        "prepare": row.prepare,
-        "explain": pieces[0],
-        "explain_in_place": pieces[1],
-    }
-    # PyTorch's name in errors, the engine's in the history.
-    source = (in_place_source if in_place else normal_source)(row)
-    if row.floats:
-        # The function calls itself by keyword, for integers that it has converted.
-        source = re.sub(rf"(?<=return {row.name}\().*(?=\))", lambda m: _keywords(m[0], spelling.renamed), source)
-    if row.rules_in_place if in_place else row.rules:
-        namespace["OPERATION"] = _operation(own, row, in_place, spelling.grad_name)
-    function = _compiled(own, source, namespace)
-    function.__name__ = function.__qualname__ = name
-    return function
+def _forms() -> dict[str, Form]:
+    """Every row under the names that PyTorch has for it."""
+    found: dict[str, Form] = {}
+    for spelling in SPELLINGS:
+        for in_place in (False, True):
+            if spelling.row.in_place if in_place else spelling.row.normal:
+                last = "_" if in_place else ""
+                signature, prologue = spelling.text(in_place)
+                name, row = spelling.names[0] + last, spelling.row
+                form = Form(name, row, in_place, signature, prologue, spelling.renamed, spelling.grad_name)
+                found.update({each + last: form for each in spelling.names})
+    return found
 
 
-def _keywords(arguments: str, renamed: dict[str, str]) -> str:
-    return re.sub(r"(\w+)=", lambda m: f"{renamed.get(m[1], m[1])}=", arguments)
+FUNCTIONS = compiling.Compiler("minitensor.torch", _forms(), CALLS, _on_arrays, _on_tensors, _operation)
+source = FUNCTIONS.source
 
 
-class Functions(Mapping[str, Callable[..., Any]]):
-    """Every operation of the table by PyTorch's name; compiled when it is first looked up."""
-
-    def __init__(self) -> None:
-        self._forms: dict[str, tuple[Spelling, str, bool]] = {}
-        for spelling in SPELLINGS:
-            for name in spelling.names:
-                if spelling.row.normal:
-                    self._forms[name] = spelling, name, False
-                if spelling.row.in_place:
-                    self._forms[f"{name}_"] = spelling, f"{name}_", True
-        self._made: dict[Any, Callable[..., Any]] = {}
-
-    def __getitem__(self, name: str) -> Callable[..., Any]:
-        spelling, _, in_place = self._forms[name]
-        key = spelling.names[0], in_place
-        if key not in self._made:
-            self._made[key] = _function(spelling, spelling.names[0] + ("_" if in_place else ""), in_place)
-        return self._made[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._forms)
-
-    def __len__(self) -> int:
-        return len(self._forms)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._forms
-
-
-FUNCTIONS = Functions()
-
+# ---------- the operands in the other order ----------
 
 #: What PyTorch computes a number and a tensor with.
 _REFLECTED = {"sub": "RsubBackward1", "div": "MulBackward0", "pow": "PowBackward2"}
@@ -216,29 +117,17 @@ def reflected(name: str) -> Callable[..., Any]:
     Python asks the right operand first when its class derives from the left one's. The left operand's kind wins all
     the same: what stands left of a tensor of this vocabulary may be a tensor of the engine's own.
     """
-    spelling = FUNCTIONS._forms[name][0]
-    base = compiling.FUNCTIONS[spelling.row.name]
-
-    def engine_first(left: Any, right: Any) -> Any:
-        return redirected(base, left, right)
-
+    form = FUNCTIONS.forms[name]
     prologue = (
-        "if isinstance(left, BaseTensor) and not isinstance(left, Tensor): return engine_first(left, input)\n"
-        "x, y = left, input"
+        f"if isinstance(left, BaseTensor) and not isinstance(left, Tensor): "
+        f"return engines({form.row.name!r}, left, input)\nx, y = left, input"
     )
     prologue += {"matmul": "\ntranspose_x = transpose_y = False", "sub": "\nno_bool_subtraction(x, y)"}.get(name, "")
-    changed = replace(spelling.row, signature="input, left", prologue=prologue)
-    source = normal_source(changed).replace(f"def {changed.name}(", f"def reflected_{name}(", 1)
-    if changed.floats:
-        source = re.sub(rf"return {changed.name}\(.*\)", f"return reflected_{name}(as_float(y), as_float(x))", source)
-    namespace = {
-        **ENGINE,
-        "BaseTensor": BaseTensor,
-        "engine_first": engine_first,
-        "forward": changed.forward,
-        "prepare": changed.prepare,
-        "explain": words.explain if changed.elementwise else words.explain_other,
-    }
-    if changed.rules:
-        namespace["OPERATION"] = _operation(changed.name, changed, False, _REFLECTED.get(name, spelling.grad_name))
-    return _compiled(f"reflected_{name}", source, namespace)
+    swapped = replace(
+        form,
+        signature="input, left",
+        prologue=prologue,
+        parameters={"x": "left", "y": "input"},
+        grad_name=_REFLECTED.get(name, form.grad_name),
+    )
+    return FUNCTIONS.function(swapped, f"reflected_{name}")

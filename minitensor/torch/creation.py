@@ -352,3 +352,14 @@ def __dlpack__(self: Tensor, **named: Any) -> Any:
 
 
 Tensor.__dlpack__ = __dlpack__  # type: ignore[attr-defined]
+
+
+def _called_with(*given: Any) -> Tensor:
+    if all(hasattr(n, "__index__") and not isinstance(n, BaseTensor) for n in given):
+        return empty(*given)
+    if len(given) > 1:
+        raise TypeError("Tensor() takes data, or the lengths of a size; torch.tensor(data) keeps the dtype")
+    return tensor(given[0].detach() if isinstance(given[0], Tensor) else given[0], dtype="float32")
+
+
+Tensor._called_with = staticmethod(_called_with)

@@ -19,6 +19,7 @@ from minitensor.dtypes import FLOATS, promoted
 from minitensor.kernels.numbers import stored_array
 from minitensor.operations.operands import CONSTANT, NUMBERS, _constants, constant
 from minitensor.operations.operands import cast as engine_cast
+from minitensor.torch.creation import as_tensor
 from minitensor.torch.dtypes import SCALAR_NAMES
 from minitensor.torch.tensor import as_kind
 from minitensor.torch.words import leaf_written, overlapping_target, result_does_not_fit
@@ -30,8 +31,6 @@ def _tensor_or_number(op: str, position: int, value: Any) -> Any:
     if isinstance(value, (BaseTensor, *NUMBERS)):
         return value
     if isinstance(value, np.ndarray):
-        from minitensor.torch.creation import as_tensor
-
         return as_tensor(value.copy())
     name = _POSITIONS[position] if position < len(_POSITIONS) else "other"
     raise TypeError(f"{op}(): argument '{name}' (position {position + 1}) must be Tensor, not {type(value).__name__}")
@@ -83,7 +82,8 @@ def cast(x: BaseTensor, dtype: np.dtype) -> BaseTensor:
     return as_kind(engine_cast(x, dtype))
 
 
-def _kind(dtype: np.dtype) -> int:
+def kind_of(dtype: np.dtype) -> int:
+    """2 for floats, 1 for integers, 0 for bools."""
     return 2 if dtype in FLOATS else 1 if dtype.kind == "i" else 0
 
 
@@ -104,7 +104,7 @@ def _result_dtype(tensors: list[BaseTensor]) -> np.dtype:
         groups[0 if x._array.ndim else 2 if x._storage is CONSTANT else 1].append(x._array.dtype)
     result = None
     for dtype in map(_joined, groups):
-        if dtype is not None and (result is None or _kind(dtype) > _kind(result)):
+        if dtype is not None and (result is None or kind_of(dtype) > kind_of(result)):
             result = dtype if result is None else promoted(result, dtype)
     return result  # type: ignore[return-value]
 
@@ -122,7 +122,7 @@ def into(op: str, target: BaseTensor, other: BaseTensor) -> BaseTensor:
         RuntimeError: when the result would be of a higher kind.
     """
     result = _result_dtype([target, other])
-    if _kind(result) > _kind(target._array.dtype):
+    if kind_of(result) > kind_of(target._array.dtype):
         raise result_does_not_fit(result, target._array.dtype)
     return cast(other, target._array.dtype)
 

@@ -54,7 +54,9 @@ class Spelling:
             names = re.findall(r"(\w+)\s*(?:=[^,]*)?(?:,|$)", self.parameters)
             given = [*names, *(f"{name}={name}" for name in re.findall(r"(\w+)\s*=", self.keywords))]
             keywords.append("out=None")
-            first.append(f"if out is not None: return into_out({self.names[0]!r}, out, {', '.join(given)})")
+            first.append(
+                f"if out is not None: return into_out({self.names[0]!r}, turned_into, out, {', '.join(given)})"
+            )
         known = [name for name in (*self.row.operands, *self.row.argument_names) if name in self.renamed]
         if known:
             first.append(f"{', '.join(known)} = {', '.join(self.renamed[name] for name in known)}")
@@ -117,11 +119,11 @@ def _over(name: str) -> Callable[[Node], str]:
     return over
 
 
-_SCALED = "if alpha != 1: y = scaled(x, y, alpha)"
-_ROUNDED = "if rounding_mode is not None: return rounded_division('div{_}', x, y, rounding_mode)"
+_SCALED = "if alpha != 1: y = scaled('{}{{_}}', turned_into, x, y, alpha)"
+_ROUNDED = "if rounding_mode is not None: return turned_into(rounded('div{_}', rounding_mode), x, y)"
 
-spell("add", keywords="alpha=1", prologue=_SCALED)
-spell("sub subtract", "subtract", keywords="alpha=1", prologue=f"no_bool_subtraction(x, y)\n{_SCALED}")
+spell("add", keywords="alpha=1", prologue=_SCALED.format("add"))
+spell("sub subtract", "subtract", keywords="alpha=1", prologue=f"no_bool_subtraction(x, y)\n{_SCALED.format('sub')}")
 spell("mul multiply", "multiply")
 spell("div divide true_divide", "divide", keywords="rounding_mode=None", prologue=_ROUNDED,
       rules={"x": "g / y", "y": "-g * (x / y) / y"})  # fmt: skip

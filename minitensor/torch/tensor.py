@@ -33,13 +33,10 @@ class Tensor(BaseTensor):
         """``torch.Tensor(data)``: float32 whatever the data; ``torch.Tensor(2, 3)``: of that size."""
         if not given:
             return object.__new__(cls)
-        from minitensor.torch.creation import empty, tensor
+        return cls._called_with(*given)
 
-        if all(hasattr(n, "__index__") and not isinstance(n, BaseTensor) for n in given):
-            return empty(*given)
-        if len(given) > 1:
-            raise TypeError("Tensor() takes data, or the lengths of a size; torch.tensor(data) keeps the dtype")
-        return tensor(given[0].detach() if isinstance(given[0], Tensor) else given[0], dtype="float32")
+    #: What ``torch.Tensor(...)`` makes of what it is given. Told by ``creation``, which is made of tensors.
+    _called_with: Callable[..., Tensor]
 
     def __init__(self, *given: Any) -> None:
         if not given:

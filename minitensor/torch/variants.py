@@ -7,24 +7,26 @@ from typing import Any
 from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.dtypes import FLOATS
 from minitensor.kernels.numbers import number
-from minitensor.saving.redirecting import redirected
+from minitensor.modes import modes
+from minitensor.operations import variants
+from minitensor.operations.variants import TurnedInto
 from minitensor.torch.dtypes import SCALAR_NAMES, dtype_of
-from minitensor.torch.operands import cast
+from minitensor.torch.operands import cast, kind_of
+from minitensor.torch.tensor import Tensor
+from minitensor.torch.words import result_does_not_fit
 
 
-def scaled(x: Any, y: Any, alpha: Any) -> Any:
+def scaled(op: str, turned_into: TurnedInto, x: Any, y: Any, alpha: Any) -> Any:
     """``alpha * y``, recorded where ``y`` is a tensor.
 
     Raises:
         RuntimeError: when ``alpha`` is no integer and both operands are.
     """
-    from minitensor.torch.compiling import FUNCTIONS
-
-    factor = number("add", "alpha", alpha)
+    factor = number(op, "alpha", alpha)
     if isinstance(factor, float) and not any(_is_floating(operand) for operand in (x, y)):
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     if isinstance(y, BaseTensor):
-        return redirected(FUNCTIONS["mul"], y, factor)
+        return turned_into("mul", y, factor)
     return factor * y
 
 
@@ -32,18 +34,41 @@ def _is_floating(operand: Any) -> bool:
     return operand._array.dtype in FLOATS if isinstance(operand, BaseTensor) else isinstance(operand, float)
 
 
-def rounded_division(op: str, x: Any, y: Any, mode: Any) -> Any:
-    """The quotient of ``x`` and ``y``, rounded; written into ``x`` where ``op`` ends with an underscore.
+def rounded(op: str, mode: Any) -> str:
+    """The operation that gives the quotient, rounded; in place where ``op`` ends with an underscore.
 
     Raises:
         RuntimeError: when ``mode`` is neither "floor" nor "trunc".
     """
-    from minitensor.torch.compiling import FUNCTIONS
-
-    if mode not in ("floor", "trunc"):
+    if mode not in variants.ROUNDED:
         raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{mode}'")
-    name = {"floor": "floor_divide", "trunc": "trunc_divide"}[mode]
-    return redirected(FUNCTIONS[name + ("_" if op.endswith("_") else "")], x, y)
+    return variants.rounded(op, mode)
+
+
+def into_out(op: str, turned_into: TurnedInto, out: Any, *given: Any, **named: Any) -> Any:
+    """Write the result of the normal operation into ``out``, which has its shape.
+
+    Raises:
+        RuntimeError: when a gradient is wanted, or the dtype of ``out`` cannot hold the result.
+    """
+    if not isinstance(out, BaseTensor):
+        raise TypeError(f"{op}(): argument 'out' must be Tensor, not {type(out).__name__}")
+    tensors = [x for x in (*given, out) if isinstance(x, BaseTensor)]
+    if modes.grad and any(not x.stop_gradient for x in tensors):
+        raise RuntimeError(
+            f"{op}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+            f"arguments requires grad.\nUse the normal operation, or call it under `torch.no_grad()`."
+        )
+    result = turned_into(op, *given, **named)
+    have, want = result._array, out._array
+    if kind_of(have.dtype) > kind_of(want.dtype):
+        raise result_does_not_fit(have.dtype, want.dtype)
+    if have.shape != want.shape:
+        raise RuntimeError(
+            f"{op}(): out has shape {list(want.shape)} and the result {list(have.shape)}. PyTorch gives `out` another "
+            f"size then, with a warning; here it must fit."
+        )
+    return Tensor.copy_(out, result)  # type: ignore[attr-defined]
 
 
 def in_dtype(x: Any, dtype: Any) -> Any:

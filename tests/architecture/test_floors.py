@@ -12,19 +12,6 @@ import pytest
 
 from tools.build import ROOT
 
-#: Circles that are known and on their way out: the modules of each. A circle that has gone is taken off the list.
-KNOWN_CIRCLES = [
-    {
-        "minitensor.operations",
-        "minitensor.operations.compiling",
-        "minitensor.operations.indices",
-        "minitensor.operations.methods",
-        "minitensor.operations.variants",
-    },
-    {"minitensor.torch.compiling", "minitensor.torch.variants"},
-    {"minitensor.torch.creation", "minitensor.torch.data", "minitensor.torch.tensor"},
-]
-
 #: Imports inside functions, and why they are not at the top of their file: the module that imports, what it imports.
 IMPORTED_LATER = {
     # Start-up: most programs do without.
@@ -40,8 +27,6 @@ IMPORTED_LATER = {
     ("minitensor.notebook", "minitensor.notebook.stage_magic"),
     # All of the engine: the recorder is loaded without the names that it gives to a program.
     ("minitensor.stage.stages", "minitensor"),
-    # On its way out with the circle of the same files.
-    ("minitensor.torch.operands", "minitensor.torch.creation"),
 }
 
 
@@ -89,8 +74,8 @@ def test_a_circle_is_found_in_a_graph_that_has_one():
     assert sorted(map(sorted, circles(made))) == [["a", "b", "c"], ["e", "f"]]
 
 
-def test_no_circle_of_modules_but_those_that_are_listed():
-    assert [circle for circle in circles(graph()) if not any(circle <= known for known in KNOWN_CIRCLES)] == []
+def test_there_is_no_circle_of_modules():
+    assert list(circles(graph())) == []
 
 
 def test_every_package_and_every_file_beside_them_has_its_floor():
@@ -118,12 +103,11 @@ def test_a_package_says_what_it_promises_and_what_it_may_import(package: str):
 
 
 def test_an_import_inside_a_function_is_listed_with_its_reason():
-    in_circles = {(a, b) for circle in KNOWN_CIRCLES for a in circle for b in circle}
     later = {
         (module, imported)
         for module in graph().modules
         for imported in graph().find_modules_directly_imported_by(module)
-        if (module, imported) not in in_circles and is_only_inside_functions(module, imported)
+        if is_only_inside_functions(module, imported)
     }
     assert later - IMPORTED_LATER == set()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import minitensor as mt
+import minitensor.torch as torch
 
 ROWS = [[0, 1, 0]]
 
@@ -36,3 +37,25 @@ def test_the_error_names_the_line_that_overwrote(name: str):
 def test_a_normal_operation_too():
     y = recorded().divide(2.0, rounding_mode="trunc")
     assert "test_redirected.py" in repr(y.grad_fn)
+
+
+def test_a_factor_of_an_operand_is_a_node_of_the_line_of_the_program():
+    y = mt.ones([2, 3]).add(recorded(), alpha=2.0)
+    assert "test_redirected.py" in repr(y.grad_fn.inputs[1])
+
+
+def test_in_the_other_vocabulary_too():
+    t = torch.ones(3, requires_grad=True)
+    for y in (t.div(2.0, rounding_mode="trunc"), torch.ones(3).sub(t, alpha=2), mt.ones([3]) - t):
+        nodes = [node for node in (y._node, *y._node.inputs) if node is not None]
+        assert len(nodes) > 1 and all("test_redirected.py" in str(node.place) for node in nodes)
+
+
+def test_an_error_about_a_factor_names_the_operation_that_was_called():
+    with pytest.raises(TypeError, match=r"^sub\b.*alpha"):
+        torch.sub(torch.ones(2), torch.ones(2), alpha="a")
+
+
+def test_the_text_of_an_operation_is_there_in_both_vocabularies():
+    for source, first in ((mt.source, "def add_(x, y"), (torch.source, "def add_(input, other")):
+        assert source("add_").startswith(first) and "rules of sin" in source("sin_backward")

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import minitensor as mt
-from minitensor.operations.compiling import _namespaces
+from minitensor.operations import FUNCTIONS
 from minitensor.views import indexing
 from tests.engine.differences import leaf
 
@@ -335,13 +335,13 @@ def test_an_interrupted_write_is_a_write(policy, monkeypatch):
     a.exp_()  # compiled
     w, a = three()
     y = a * a
-    forward = _namespaces["exp_"]["forward"]
+    forward = FUNCTIONS.namespaces["exp_"]["forward"]
 
     def interrupted(*arguments, **keywords):
         forward(*arguments, **keywords)
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(_namespaces["exp_"], "forward", interrupted)
+    monkeypatch.setitem(FUNCTIONS.namespaces["exp_"], "forward", interrupted)
     with mt.set_inplace_policy(policy):
         with pytest.raises(KeyboardInterrupt):
             a.exp_()

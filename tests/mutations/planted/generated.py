@@ -164,7 +164,7 @@ mutation(
     "operations/compiling.py",
     "in-place-backward-is-that-of-the-normal-op",
     "An in-place operation that saves marks is given the backward that unpacks operands.",
-    "form = in_place and row.in_place_differs",
-    "form = False",
+    "row, differs = form.row, form.in_place and form.row.in_place_differs",
+    "row, differs = form.row, False",
     "in_place::test_the_gradient_is_that_of_central_differences",
 )  # fmt: skip
