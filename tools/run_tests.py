@@ -250,7 +250,8 @@ def main(arguments: list[str]) -> int:
             run.stop()
         status = report(run)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    say(f"{told(run.counts)} in {time.perf_counter() - began:.0f} s; {used.ru_utime + used.ru_stime:.0f} s of one core")
+    cores_used = f"{used.ru_utime + used.ru_stime:.0f} s of one core, without browsers"  # they end unheard
+    say(f"{told(run.counts)} in {time.perf_counter() - began:.0f} s; {cores_used}")
     if chosen.record and status == 0:
         record(run.seconds)
     return status
