@@ -94,6 +94,18 @@ def is_short(chapter):
 
 
 @rule
+def shows_the_memory_of_a_gpu(chapter):
+    """A program runs on one, simulated where no card is; and a stage or a figure after it shows the device's memory."""
+    code = [cell.source for cell in chapter.code]
+    first = next((i for i, source in enumerate(code) if re.search(r"set_device\(\s*[\"']gpu", source)), None)
+    if first is None:
+        return 'nothing runs on set_device("gpu")'
+    shown = r"^%%stage|\bstage\.compare\(|\b(timeline|allocator_map|what_fits|meter)\.show\("
+    if not any(re.search(shown, source, re.MULTILINE) for source in code[first:]):
+        return "no stage, timeline, allocator map, what-fits figure or meter shows the memory of the GPU"
+
+
+@rule
 def expects_errors_by_name(chapter):
     """The tag raises-exception would pass a cell that raises nothing, or something else."""
     for cell in chapter.code:
@@ -201,6 +213,11 @@ x = 1
 
 ```{{code-cell}} ipython3
 predict("two")
+mt.set_device("gpu")
+```
+
+```{{code-cell}} ipython3
+timeline.show(recording)
 ```
 
 ```{{code-cell}} ipython3
@@ -245,6 +262,8 @@ BREAKS = [
     ("word " * 900, "word " * 700, is_short),
     ("word " * 900, "word " * 1900, is_short),
     ("[hide-cell]", "[hide-cell, raises-exception]", expects_errors_by_name),
+    ('set_device("gpu")', 'set_device("cpu")', shows_the_memory_of_a_gpu),
+    ("timeline.show(recording)", "recording", shows_the_memory_of_a_gpu),
 ]
 
 
