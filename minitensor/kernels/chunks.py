@@ -51,15 +51,6 @@ class Large:
 
 large = Large()
 
-#: The rows of the table whose result has at each place what follows from the elements at that place alone.
-_NAMES = """
-    relu relu6 leaky_relu elu hardtanh thresholded_relu add subtract multiply divide pow maximum minimum scale
-    neg abs square sqrt rsqrt reciprocal clip equal not_equal less_than less_equal greater_than greater_equal
-    exp expm1 log log2 log10 log1p sigmoid logit sin cos tan asin acos atan sinc sinh cosh tanh asinh acosh
-    atanh clone hypot copysign ldexp lerp ceil floor trunc frac floor_divide remainder erf erfinv
-"""
-BY_ELEMENT = frozenset(_NAMES.split())
-
 #: Functions that take no ``out``, write only a part of it, or write it in another way, where it is not their operand.
 _NEED_THEIR_OPERAND = frozenset({activations.thresholded_relu, elementwise.negative, elementwise.copy})
 

@@ -10,7 +10,6 @@ import re
 
 import numpy as np
 
-from minitensor.kernels.chunks import BY_ELEMENT
 from minitensor.table import Row
 from minitensor.table.rows import names_in
 
@@ -238,7 +237,7 @@ def normal_source(row: Row) -> str:
     meeting = ", ".join(row.promote)
     pieces["promoted"] = _promote(text, f"{meeting} = promote({meeting})")
     pieces["computed"] = f"forward({pieces['call']})"
-    if row.name in BY_ELEMENT:
+    if row.by_element:
         # One test is all that a program pays which has no big tensor; the operands tell where there is one.
         small = " and ".join(f"{x}._storage.nbytes < large.nbytes" for x in row.operands)
         if len(row.operands) > 1:
@@ -324,7 +323,7 @@ def in_place_source(row: Row) -> str:
         pieces["record"] = IN_PLACE_RECORD.format(**pieces, keep=_lines(12, keep))
         pieces["commit"] = IN_PLACE_COMMIT.format(**pieces, saved=text.saved(entries), remember=_lines(8, remember))
     pieces["out"] = a if _takes_out_by_position(row) else f"out={a}"
-    compute = IN_CHUNKS if row.name in BY_ELEMENT else "forward({call}, {out})"
+    compute = IN_CHUNKS if row.by_element else "forward({call}, {out})"
     pieces["compute"] = _lines(8, [compute.format(**pieces)])
     return _tidy(IN_PLACE.format(**pieces))
 
@@ -377,7 +376,7 @@ def backward_source(row: Row, in_place: bool, on_tensors: bool) -> str:
         rule = re.sub(r"\bshape\b", f"{text.node(x)}.shape", text.rules[x])
         when = "" if one else f" if {text.node(x)} is not None else None"
         gradients.append(f"({rule}){when}")
-        computed = row.name in BY_ELEMENT and rule not in ("g", "zeros_like(g)")
+        computed = row.by_element and rule not in ("g", "zeros_like(g)")
         of_large.append(f"{_chunked(row, rule)}{when}" if computed else f"({rule}){when}")
     if of_large != gradients and not on_tensors:
         unpack.append("if meter.allocated >= large.nbytes and g.nbytes >= large.nbytes:")

@@ -2,22 +2,22 @@
 
 from minitensor.kernels import activations as kernels
 from minitensor.kernels import elementwise
-from minitensor.table.rows import op
+from minitensor.table.rows import each, op
 
-op("relu", elementwise.relu, "x", "x where it is positive, else 0; its slope at 0 is taken as 0.",
+each("relu", elementwise.relu, "x", "x where it is positive, else 0; its slope at 0 is taken as 0.",
    x="where(out > 0, g, 0)", namespaces="TmF")  # fmt: skip
-op("relu6", kernels.relu6, "x", "x, but not below 0 nor above 6; its slope at 0 and 6 is taken as 0.", floats=True,
+each("relu6", kernels.relu6, "x", "x, but not below 0 nor above 6; its slope at 0 and 6 is taken as 0.", floats=True,
    marks={"passed": "inside(x, 0, 6)"}, x="where(passed, g, 0)", namespaces="F")  # fmt: skip
-op("leaky_relu", kernels.leaky_relu, "x", "x where it is positive, else negative_slope * x, where that is no negative "
-   "number.", arguments=("negative_slope=0.01",), prepare=kernels.leaky_relu_arguments, floats=True,
+each("leaky_relu", kernels.leaky_relu, "x", "x where it is positive, else negative_slope * x, where that is no "
+   "negative number.", arguments=("negative_slope=0.01",), prepare=kernels.leaky_relu_arguments, floats=True,
    x="where(out > 0, g, g * negative_slope if negative_slope else 0)", namespaces="F")  # fmt: skip
-op("elu", kernels.elu, "x", "x where it is positive, else alpha * (exp(x) - 1), where alpha is no negative number.",
+each("elu", kernels.elu, "x", "x where it is positive, else alpha * (exp(x) - 1), where alpha is no negative number.",
    arguments=("alpha=1.0",), prepare=kernels.elu_arguments, floats=True,
    x="where(out > 0, g, g * (out + alpha) if alpha else 0)", namespaces="F")  # fmt: skip
-op("hardtanh", kernels.hardtanh, "x", "x, but not below min nor above max; its slope at both is taken as 0.",
+each("hardtanh", kernels.hardtanh, "x", "x, but not below min nor above max; its slope at both is taken as 0.",
    arguments=("min=-1.0", "max=1.0"), prepare=kernels.hardtanh_arguments, floats=True,
    marks={"passed": "inside(x, min, max)"}, x="where(passed, g, 0)", namespaces="F")  # fmt: skip
-op("thresholded_relu", kernels.thresholded_relu, "x", "x where it is above threshold, else value.",
+each("thresholded_relu", kernels.thresholded_relu, "x", "x where it is above threshold, else value.",
    arguments=("threshold=1.0", "value=0.0"), prepare=kernels.thresholded_relu_arguments, floats=True,
    marks={"above": "x > threshold"}, x="where(above, g, 0)", namespaces="F")  # fmt: skip
 op("softmax", kernels.softmax, "x", "exp(x) over its sum along axis; dtype, if given, is that of the result.",

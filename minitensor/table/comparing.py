@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from minitensor.table.rows import op
+from minitensor.table.rows import each
 
 for _name, _aliases in {
     "equal": (),
@@ -13,18 +13,5 @@ for _name, _aliases in {
     "greater_equal": (),
 }.items():
     _paddle = {"less": "less_than", "greater": "greater_than"}.get(_name, _name)
-    op(_paddle, getattr(np, _name), "x y", f"Elementwise {_name.replace('_', ' ')}; a bool tensor.",
+    each(_paddle, getattr(np, _name), "x y", f"Elementwise {_name.replace('_', ' ')}; a bool tensor.",
        not_differentiable=True, aliases=_aliases)  # fmt: skip
-for _name, _what in {
-    "isnan": "is not a number",
-    "isinf": "is infinite",
-    "isfinite": "is neither infinite nor nan",
-}.items():
-    op(
-        _name,
-        getattr(np, _name),
-        "x",
-        f"True where the element {_what}; a bool tensor.",
-        not_differentiable=True,
-        in_place=False,
-    )

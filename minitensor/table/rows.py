@@ -37,6 +37,8 @@ class Row:
         writes: for an operation that writes a part of its target: which, as a call of a function of
             :mod:`minitensor.kernels.written`.
         elementwise: operands are broadcast against each other, and errors may say so.
+        by_element: the result has at each place what follows from the elements at that place alone: big arrays may be
+            computed part by part.
         prepare: checks the arguments and makes them constant, before anything is computed or saved.
     """
 
@@ -59,6 +61,7 @@ class Row:
     promote: tuple[str, ...] = ()
     writes: str = ""
     elementwise: bool = True
+    by_element: bool = False
     prepare: Callable[..., tuple[Any, ...]] | None = None
 
     @property
@@ -129,9 +132,21 @@ ROWS: dict[str, Row] = {}
 
 
 def op(name: str, forward: Callable[..., Any], operands: str, doc: str, **settings: Any) -> None:
-    """Write one row. Settings named like an operand are its rule; the others are fields of :class:`Row`."""
+    """Write one row. Settings named like an operand are its rule; the others are fields of :class:`Row`.
+
+    Raises:
+        ValueError: when a row has that name, or one of the aliases, already.
+    """
+    known = {each for row in ROWS.values() for each in (row.name, *row.aliases)}
+    if twice := known.intersection((name, *settings.get("aliases", ()))):
+        raise ValueError(f"the derivative table has a row called {', '.join(sorted(twice))} already")
     inputs = tuple(operands.split())
     rules = {operand: settings.pop(operand) for operand in inputs if operand in settings}
     settings.setdefault("promote", inputs if len(inputs) > 1 and not settings.get("not_differentiable") else ())
     settings.setdefault("target", inputs[0])
     ROWS[name] = Row(name, forward, inputs, rules=rules, doc=doc, **settings)
+
+
+def each(name: str, forward: Callable[..., Any], operands: str, doc: str, **settings: Any) -> None:
+    """Write the row of an operation that computes each element from the elements at the same place."""
+    op(name, forward, operands, doc, by_element=True, **settings)

@@ -1,11 +1,11 @@
 """Functions that scipy computes: error functions, the gamma function and its derivatives, Bessel functions."""
 
 from minitensor.kernels import special as kernels
-from minitensor.table.rows import op
+from minitensor.table.rows import each, op
 
-op("erf", kernels.erf, "x", "Error function.", floats=True,
+each("erf", kernels.erf, "x", "Error function.", floats=True,
    x="g * 1.1283791670955126 * exp(-(x * x))")  # 2 / sqrt(pi)  # fmt: skip
-op("erfinv", kernels.erfinv, "x", "Inverse of the error function; nan outside -1 and 1.", floats=True,
+each("erfinv", kernels.erfinv, "x", "Inverse of the error function; nan outside -1 and 1.", floats=True,
    x="g * 0.8862269254527580 * exp(out * out)")  # sqrt(pi) / 2  # fmt: skip
 
 # ---------- the gamma function and its derivatives ----------

@@ -55,6 +55,7 @@ from minitensor.torch.random import (
     randperm,
     seed,
 )
+from minitensor.torch.spelling import names_in as _names_in
 from minitensor.torch.tensor import Tensor
 
 inf, nan, pi, e = _math.inf, _math.nan, _math.pi, _math.e
@@ -63,12 +64,7 @@ float, double, int, long = float32, float64, int32, int64
 globals().update({**functions.FUNCTIONS, **functions.ONLY_FUNCTIONS, **views.FUNCTIONS, **parts.FUNCTIONS})
 
 #: What is found here without having been looked up yet: functions of the table, compiled when they first are.
-_LATER = frozenset(
-    name
-    for name in _TABLE
-    if name not in globals() and (not name.endswith("_") or name in operators.IN_PLACE_FUNCTIONS)
-) - {"uniform", "exponential", "random", "zero", "fill", "fill_diagonal", "trunc_divide", "relu6", "leaky_relu", "elu",
-     "hardtanh"}  # fmt: skip
+_LATER = frozenset(name for name in (*_names_in("torch"), *_names_in("torch_")) if name not in globals())
 
 
 def __dir__() -> list[str]:

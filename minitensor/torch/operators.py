@@ -17,23 +17,11 @@ from minitensor.device.arrays import as_array
 from minitensor.operations import Method
 from minitensor.operations.operands import NUMBERS
 from minitensor.torch.compiling import FUNCTIONS, reflected
+from minitensor.torch.spelling import names_in
 from minitensor.torch.tensor import Tensor
 
-#: Functions of the table that PyTorch has no method for.
-_NO_METHODS = frozenset(("relu6", "leaky_relu", "elu", "hardtanh", "threshold", "trunc_divide", "softmax_"))
-#: In place, PyTorch has these as functions of their own, too.
-IN_PLACE_FUNCTIONS = frozenset((
-    *("abs_", "acos_", "acosh_", "arccos_", "arccosh_", "arcsin_", "arcsinh_", "arctan_", "arctanh_", "asin_"),
-    *("asinh_", "atan_", "atanh_", "ceil_", "clamp_", "clip_", "cos_", "cosh_", "erf_", "exp_", "expm1_", "fill_"),
-    *("fix_", "floor_", "frac_", "gcd_", "i0_", "index_put_", "lcm_", "ldexp_", "log10_", "log1p_", "log2_", "log_"),
-    *("logit_", "nan_to_num_", "neg_", "negative_", "reciprocal_", "relu_", "round_", "rsqrt_", "sigmoid_", "sin_"),
-    *("sinc_", "sinh_", "sqrt_", "square_", "tan_", "tanh_", "threshold_", "trunc_", "zero_"),
-))  # fmt: skip
-
-
-for _name in FUNCTIONS:
-    if _name not in _NO_METHODS and _name.removesuffix("_") not in _NO_METHODS:
-        setattr(Tensor, _name, Method(Tensor, FUNCTIONS, _name))
+for _name in (*names_in("Tensor"), *names_in("Tensor_")):
+    setattr(Tensor, _name, Method(Tensor, FUNCTIONS, _name))
 
 
 def _compared(name: str) -> Callable[..., Any]:

@@ -34,6 +34,9 @@ class Spelling:
         prologue: statements that come before everything else; ``{_}`` is the underscore of the in-place operation.
         renamed: what PyTorch calls the row's operands and arguments.
         out: whether the normal function takes ``out=``.
+        found: where it is found: ``Tensor`` and ``Tensor_`` as a method, normal and in place; ``torch`` and ``torch_``
+            as a function of the module; ``F`` and ``F_`` in nn.functional, where the normal one takes ``inplace=``
+            unless the word is ``f``. ``torch_`` may be the names that are meant.
         grad_name: the name of ``grad_fn``, or a function of the node; None where it follows from the row's name.
     """
 
@@ -44,7 +47,17 @@ class Spelling:
     prologue: str
     renamed: dict[str, str]
     out: bool
+    found: frozenset[str]
     grad_name: str | Callable[[Node], str] | None
+
+    def names_in(self, space: str) -> list[str]:
+        """Its names that are found in a space, which ends in an underscore where in-place ones are meant."""
+        last = "_" if space.endswith("_") else ""
+        if not (self.row.in_place if last else self.row.normal):
+            return []
+        if space in self.found:
+            return [name + last for name in self.names]
+        return [f"{name}_" for name in self.names if space == "torch_" and f"{name}_" in self.found]
 
     def text(self, in_place: bool) -> tuple[str, str]:
         """Signature and first statements of one of the two forms."""
@@ -77,11 +90,18 @@ def spell(
     prologue: str = "",
     renamed: dict[str, str] | None = None,
     out: bool = True,
+    found: str = "Tensor Tensor_ torch",
     grad_name: Any = None,
     **changes: Any,
 ) -> None:
-    """Write one spelling. ``changes`` are fields of the row."""
+    """Write one spelling. ``changes`` are fields of the row.
+
+    Raises:
+        ValueError: when one of the names is spelled already.
+    """
     own = tuple(names.split())
+    if twice := {name for spelling in SPELLINGS for name in spelling.names}.intersection(own):
+        raise ValueError(f"PyTorch's vocabulary spells {', '.join(sorted(twice))} already")
     source = ROWS[row or own[0]]
     if changes:
         source = replace(source, **changes)
@@ -93,8 +113,13 @@ def spell(
         renamed = {}
     renamed = {name: renamed.get(name, RENAMED.get(name, name)) for name in (*source.operands, *source.argument_names)}
     renamed = {name: new for name, new in renamed.items() if new != name and new in here | set(keywords.split("="))}
-    SPELLINGS.append(Spelling(own, source, parameters, keywords, prologue, renamed, out, grad_name))
+    SPELLINGS.append(
+        Spelling(own, source, parameters, keywords, prologue, renamed, out, frozenset(found.split()), grad_name)
+    )
 
+
+#: Where most unary functions are found.
+_ALSO_IN_PLACE = "Tensor Tensor_ torch torch_"
 
 # ---------- arithmetic ----------
 
@@ -129,18 +154,19 @@ spell("div divide true_divide", "divide", keywords="rounding_mode=None", prologu
       rules={"x": "g / y", "y": "-g * (x / y) / y"})  # fmt: skip
 spell("pow", "pow", "input, exponent", renamed={"y": "exponent"}, grad_name=_pow_name, forward=kernels.power)
 spell("floor_divide", in_place=True)
-spell("trunc_divide", grad_name="DivBackward0")
+spell("trunc_divide", found="", grad_name="DivBackward0")
 spell("remainder", forward=kernels.remainder)
 spell("maximum", in_place=False, rules={"x": "where(x > y, g, where(x == y, g * 0.5, 0))",
                                         "y": "where(x < y, g, where(x == y, g * 0.5, 0))"})  # fmt: skip
 spell("minimum", in_place=False, rules={"x": "where(x < y, g, where(x == y, g * 0.5, 0))",
                                         "y": "where(x > y, g, where(x == y, g * 0.5, 0))"})  # fmt: skip
-spell("neg negative", "neg")
-spell("abs absolute", "abs")
-spell("clamp clip", "clip", marks={"passed": "not_outside(x, min, max)"}, grad_name="ClampBackward1")
+spell("neg negative", "neg", found=_ALSO_IN_PLACE)
+spell("abs absolute", "abs", found="Tensor Tensor_ torch abs_")
+spell("clamp clip", "clip", marks={"passed": "not_outside(x, min, max)"}, grad_name="ClampBackward1",
+      found=_ALSO_IN_PLACE)  # fmt: skip
 spell("sign", in_place=True)
 for _name in ("square", "sqrt", "rsqrt", "reciprocal"):
-    spell(_name, grad_name="PowBackward0" if _name == "square" else None)
+    spell(_name, grad_name="PowBackward0" if _name == "square" else None, found=_ALSO_IN_PLACE)
 spell("matmul", "matmul", "input, other", prologue="transpose_x = transpose_y = False", grad_name=_matmul_name)
 spell("addmm", "addmm", "input, mat1, mat2", keywords="beta=1, alpha=1", prologue="x, y = mat1, mat2")
 spell("baddbmm", "baddbmm", "input, batch1, batch2", keywords="beta=1, alpha=1", prologue="x, y = batch1, batch2")
@@ -148,26 +174,30 @@ spell("renorm", "renorm", "input, p, dim, maxnorm", renamed={"max_norm": "maxnor
 
 # ---------- functions of one number or two ----------
 
-for _name in ("exp", "expm1", "log", "log2", "log10", "log1p", "sigmoid", "sin", "cos", "tan", "sinc", "sinh", "cosh",
-              "tanh", "erf", "lgamma", "digamma", "i0", "hypot", "ldexp", "isnan", "isinf", "isfinite",
-              "floor", "ceil", "gcd", "lcm", "logical_and", "logical_or", "logical_xor", "logical_not",
-              "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not"):  # fmt: skip
+for _name in ("exp", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinc", "sinh", "cosh", "erf", "i0",
+              "ldexp", "floor", "ceil", "gcd", "lcm"):  # fmt: skip
+    spell(_name, found=_ALSO_IN_PLACE)
+for _name in ("sigmoid", "tanh"):
+    spell(_name, found=f"{_ALSO_IN_PLACE} f")
+for _name in ("lgamma", "digamma", "hypot", "isnan", "isinf", "isfinite", "logical_and", "logical_or", "logical_xor",
+              "logical_not", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not"):  # fmt: skip
     spell(_name)
 spell("copysign", marks={}, rules={"x": "where(x == 0, 0, g * (out / where(x == 0, 1, x)))", "y": "zeros_like(g)"})
 spell("erfinv", rules={"x": "g * 0.8862269254527580 * exp(square(erfinv(x)))"})
-spell("asin arcsin", "asin")
-spell("acos arccos", "acos")
-spell("atan arctan", "atan")
-spell("asinh arcsinh", "asinh")
-spell("acosh arccosh", "acosh")
-spell("atanh arctanh", "atanh")
-spell("trunc fix", "trunc")
-spell("round", keywords="decimals=0", parameters="input", forward=kernels.round_half_to_even)
-spell("frac", forward=kernels.frac)
-spell("logit")
+spell("asin arcsin", "asin", found=_ALSO_IN_PLACE)
+spell("acos arccos", "acos", found=_ALSO_IN_PLACE)
+spell("atan arctan", "atan", found=_ALSO_IN_PLACE)
+spell("asinh arcsinh", "asinh", found=_ALSO_IN_PLACE)
+spell("acosh arccosh", "acosh", found=_ALSO_IN_PLACE)
+spell("atanh arctanh", "atanh", found=_ALSO_IN_PLACE)
+spell("trunc fix", "trunc", found=_ALSO_IN_PLACE)
+spell("round", keywords="decimals=0", parameters="input", forward=kernels.round_half_to_even,
+      found=_ALSO_IN_PLACE)  # fmt: skip
+spell("frac", forward=kernels.frac, found=_ALSO_IN_PLACE)
+spell("logit", found=_ALSO_IN_PLACE)
 spell("polygamma", "polygamma", "n, input", grad_name="PolygammaBackward0")
 spell("lerp", "lerp", "input, end, weight", renamed={"y": "end"})
-spell("nan_to_num")
+spell("nan_to_num", found=_ALSO_IN_PLACE)
 spell("bitwise_left_shift", "bitwise_left_shift", "input, other", prologue="is_arithmetic = True")
 spell("bitwise_right_shift", "bitwise_right_shift", "input, other", prologue="is_arithmetic = True")
 for _names, _row in {"gt greater": "greater_than", "ge greater_equal": "greater_equal", "lt less": "less_than",
@@ -188,25 +218,26 @@ spell("amin", "min", "input, dim=(), keepdim=False", prologue=_DIM, grad_name="A
 _SCANNED = f"{_IN_DTYPE}\nelse: x = as_long(x, '{{_}}')"
 spell("cumsum", "cumsum", "input, dim", keywords="dtype=None", prologue=_SCANNED)
 spell("cumprod", "cumprod", "input, dim", keywords="dtype=None", prologue=_SCANNED)
-spell("softmax", "softmax", "input, dim=-1, dtype=None", prologue=_IN_DTYPE)
+spell("softmax", "softmax", "input, dim=-1, dtype=None", prologue=_IN_DTYPE, found="Tensor torch f")
 
 # ---------- networks ----------
 
-spell("relu")
-spell("relu6", "relu6", "input", out=False, grad_name="HardtanhBackward0")
-spell("leaky_relu", "leaky_relu", "input, negative_slope=0.01", out=False)
-spell("elu", "elu", "input, alpha=1.0", out=False)
+spell("relu", found=f"{_ALSO_IN_PLACE} F F_")
+spell("relu6", "relu6", "input", out=False, found="F", grad_name="HardtanhBackward0")
+spell("leaky_relu", "leaky_relu", "input, negative_slope=0.01", out=False, found="F F_")
+spell("elu", "elu", "input, alpha=1.0", out=False, found="F F_")
 spell("hardtanh", "hardtanh", "input, min_val=-1.0, max_val=1.0", renamed={"min": "min_val", "max": "max_val"},
-      out=False)  # fmt: skip
-spell("threshold", "thresholded_relu", "input, threshold, value", out=False, grad_name="ThresholdBackward0")
+      out=False, found="F F_")  # fmt: skip
+spell("threshold", "thresholded_relu", "input, threshold, value", out=False, grad_name="ThresholdBackward0",
+      found="torch torch_ F F_")  # fmt: skip
 
 # ---------- choosing, overwriting ----------
 
 spell("where", "where", "condition, input, other", in_place=False, prologue="condition = as_mask('where', condition)",
       out=False)  # fmt: skip
 spell("clone", "clone", "input", keywords="memory_format=None", out=False)
-spell("fill", "fill", "input, value", out=False, grad_name="FillBackward2")
-spell("zero", "zero", "input", out=False, forward=kernels.zero)
+spell("fill", "fill", "input, value", out=False, found=_ALSO_IN_PLACE, grad_name="FillBackward2")
+spell("zero", "zero", "input", out=False, found=_ALSO_IN_PLACE, forward=kernels.zero)
 spell("tril")
 spell("triu")
 spell("fill_diagonal", "fill_diagonal", "input, fill_value, wrap=False", renamed={"value": "fill_value"},
@@ -248,6 +279,7 @@ spell("masked_scatter", "masked_scatter", "input, mask, source", renamed={"value
             "x, value = same_dtype('masked_scatter{_}', x, value)")  # fmt: skip
 spell("masked_select", "masked_select", "input, mask", prologue="mask = as_mask('masked_select', mask)")
 spell("index_put", "index_put", "input, indices, values, accumulate=False", out=False,
+      found=_ALSO_IN_PLACE,
       renamed={"value": "values", "indices": "indices"},
       prologue="rows, depth = as_rows('index_put{_}', x, indices)\n"
             "x, value = same_dtype('index_put{_}', x, value)")  # fmt: skip
@@ -265,3 +297,8 @@ spell("exponential", "exponential", "input, lambd=1.0", keywords="generator=None
       forward=kernels.exponential, arguments=("lambd", "generator"), prepare=None)  # fmt: skip
 spell("random", "random", "input, from_=0, to=None", keywords="generator=None", out=False, forward=kernels.random,
       prepare=kernels.random_arguments)  # fmt: skip
+
+
+def names_in(space: str) -> list[str]:
+    """Every name that is found in a space, one of the words of :attr:`Spelling.found`."""
+    return [name for spelling in SPELLINGS for name in spelling.names_in(space)]

@@ -10,7 +10,7 @@ import pytest
 
 import minitensor as mt
 from minitensor.kernels import chunks
-from minitensor.kernels.chunks import BY_ELEMENT, in_chunks, large
+from minitensor.kernels.chunks import in_chunks, large
 from minitensor.operations import FUNCTIONS
 from minitensor.table import ROWS
 from tests.engine.big import SIDE, bits, low_limits, matrix, off, spoil
@@ -46,7 +46,7 @@ FULL, ROW, COLUMN, ONE = (SIDE, SIDE), (SIDE,), (SIDE, 1), (1,)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("name", sorted(BY_ELEMENT))
+@pytest.mark.parametrize("name", sorted(row.name for row in ROWS.values() if row.by_element))
 def test_every_operation_gives_the_bits_that_numpy_gives_in_one_go(name: str, dtype: str):
     if name in ("erf", "erfinv"):
         pytest.importorskip("scipy")
@@ -68,7 +68,7 @@ def test_every_operation_gives_the_bits_that_numpy_gives_in_one_go(name: str, dt
         assert program() == expected, f"{name} of {shapes[: len(arrays)]}"
 
 
-@pytest.mark.parametrize("name", sorted(n for n in BY_ELEMENT if ROWS[n].rules))
+@pytest.mark.parametrize("name", sorted(row.name for row in ROWS.values() if row.by_element and row.rules))
 def test_every_gradient_has_the_bits_that_numpy_gives_in_one_go(name: str):
     if name in ("erf", "erfinv"):
         pytest.importorskip("scipy")

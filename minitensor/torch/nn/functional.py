@@ -10,14 +10,9 @@ from minitensor.torch.compiling import FUNCTIONS
 from minitensor.torch.missing import missing_in
 from minitensor.torch.naming import called, need_tensor
 from minitensor.torch.products import matmul
+from minitensor.torch.spelling import names_in
 from minitensor.torch.statistics import log_softmax
 from minitensor.torch.tensor import Tensor
-
-__all__ = [
-    *("cross_entropy", "dropout", "elu", "elu_", "hardtanh", "hardtanh_", "l1_loss", "leaky_relu", "leaky_relu_"),
-    *("linear", "log_softmax", "mse_loss", "nll_loss", "relu", "relu6", "relu_", "sigmoid", "silu", "smooth_l1_loss"),
-    *("softmax", "softplus", "tanh", "threshold", "threshold_"),
-]
 
 _add, _sub, _mul, _div, _sum, _mean, _where = (
     FUNCTIONS[name] for name in ("add", "sub", "mul", "div", "sum", "mean", "where")
@@ -36,13 +31,13 @@ def _switched(name: str) -> Callable[..., Tensor]:
     return function
 
 
-relu, leaky_relu, elu, hardtanh, threshold, relu6 = map(
-    _switched, ("relu", "leaky_relu", "elu", "hardtanh", "threshold", "relu6")
-)
-relu_, leaky_relu_, elu_, hardtanh_, threshold_ = (
-    FUNCTIONS[name] for name in ("relu_", "leaky_relu_", "elu_", "hardtanh_", "threshold_")
-)
-sigmoid, tanh, softmax = (FUNCTIONS[name] for name in ("sigmoid", "tanh", "softmax"))
+#: Rows of the derivative table, under PyTorch's names.
+_ROWS = {
+    **{name: _switched(name) for name in names_in("F")},
+    **{name: FUNCTIONS[name] for name in (*names_in("F_"), *names_in("f"))},
+}
+globals().update(_ROWS)
+sigmoid = _ROWS["sigmoid"]
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -136,5 +131,10 @@ def cross_entropy(input: Tensor, target: Tensor, reduction: str = "mean") -> Ten
     """Minus the log-probability that softmax gives each target class."""
     return nll_loss(log_softmax(input, -1), target, reduction)
 
+
+__all__ = sorted([  # noqa: PLE0605
+    *("cross_entropy", "dropout", "l1_loss", "linear", "log_softmax", "mse_loss", "nll_loss", "silu"),
+    *("smooth_l1_loss", "softplus", *_ROWS),
+])  # fmt: skip
 
 __getattr__ = missing_in("torch.nn.functional", lambda: __all__)
