@@ -30,6 +30,9 @@ MENDS = (
     # Settings of a kernel on another host, which no page starts.
     (re.compile(r'<script type="text/x-thebe-config">.*?</script>|<script>kernelName = .*?</script>', re.DOTALL), ""),
 )
+# The still of a stage is for readers without scripts, and for nobody else to parse: it is most of a page's elements.
+# The first of a page stays, because it may be in view before the script has come.
+STILL = re.compile(r'(<div class="(?:stage|figure)-fallback">.*?</div>\s*)(?=</memory-(?:stage|figure)>)', re.DOTALL)
 # Code in the book has one style, the stage's: ink, and grey for comments. The other marks are only weight.
 CODE_BLOCK = re.compile(r'(<div class="highlight"><pre[^>]*>)(.*?)(</pre>)', re.DOTALL)
 COLOURED = re.compile(r'<span(?: class="(?P<kind>[^"]*)")?>(?P<text>[^<]*)</span>')
@@ -50,6 +53,8 @@ def mend_body(
 def mended(body: str) -> str:
     for fault, mend in MENDS:
         body = fault.sub(mend, body)
+    if first := STILL.search(body):
+        body = body[: first.end()] + STILL.sub(r"<noscript>\1</noscript>", body[first.end() :])
     body = CODE_BLOCK.sub(lambda block: block[1] + COLOURED.sub(_uncoloured, block[2]) + block[3], body)
     return INLINE_CODE.sub(_unbroken, body)
 

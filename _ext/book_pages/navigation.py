@@ -21,7 +21,7 @@ def show_chapters(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
     """Give the template the list of chapters, with the sections of this page, and the questions of its neighbours."""
-    shown = context["toctree"](maxdepth=1, includehidden=True) or ""
+    shown = (context["toctree"](maxdepth=1, includehidden=True) or "").replace(' role="heading"', "")
     here = f'<a class="current" href="#" aria-current="page">\\1</a>{_sections(app, pagename)}'
     context["chapters"] = CURRENT.sub(here, shown)
     own = unescape(MARKUP.sub("", context.get("title", "")))

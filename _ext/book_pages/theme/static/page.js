@@ -70,6 +70,11 @@
     });
   }
 
+  // Where a stage's script did not come or fails, its still is shown, as to readers without scripts.
+  function showStills() {
+    for (const still of $$(':is(memory-stage, memory-figure):not(:defined) > noscript')) still.outerHTML = still.textContent;
+  }
+
   function start() {
     $$('.mode').forEach(offerModes);
     const field = document.querySelector('.bd-sidebar-primary .bd-search input');
@@ -77,6 +82,7 @@
     closeAfterChoice(document.getElementById('chapters'));
     offerCopies();
     follow();
+    addEventListener('load', showStills);
   }
   if (document.readyState === 'loading') document.addEventListener('DOMContentLoaded', start); else start();
 })();
