@@ -67,6 +67,8 @@ def choose_page_assets(
     app.add_css_file(STYLE)
     app.add_js_file(SCRIPT, loading_method="defer")
     app.add_js_file(MARKED, loading_method="defer")
+    if context["is_appendix"]:
+        app.add_js_file("tables.js", loading_method="defer")
     body = context.get("body", "")
     for name in (name for mark, names in MARKS.items() if mark in body for name in names):
         if name.endswith(".js"):

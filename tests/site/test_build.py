@@ -50,9 +50,12 @@ def test_a_sound_book_builds_and_a_request_to_another_host_is_caught(small_book,
     assert build.is_fresh(book)
     assert "first\nsecond\n</pre>" in (book / "_build" / "html" / "index.html").read_text(encoding="utf-8")
 
-    seen = visit(f"{serve_folder(book / '_build' / 'html')}index.html")
+    seen = visit((book / "_build" / "html" / "index.html").as_uri())
     assert seen.foreign == ["https://example.org/pixel.png"]
     assert len(seen.complaints) == 1  # the browser says that it could not load it
+    seen = visit(f"{serve_folder(book / '_build' / 'html')}index.html")
+    assert seen.foreign == []  # the policy forbids it, and the browser says so
+    assert "Content Security Policy" in seen.complaints[0]
 
     (book / "index.md").write_text("# Another", encoding="utf-8")
     assert not build.is_fresh(book)

@@ -228,7 +228,7 @@ def search(page, query: str) -> list[str]:
     field.fill(query)
     field.press("Enter")
     page.wait_for_url("**/search.html?q=*")
-    page.wait_for_function("document.querySelector('#search-results .told')")
+    page.locator("#search-results .told").wait_for(state="attached")
     links = "#search-results :is(.cause-title, .hits) a"
     return page.locator(links).evaluate_all("links => links.map(link => link.getAttribute('href'))")
 

@@ -48,7 +48,7 @@
 
   // The section at the top of the window is marked in the list of chapters.
   function follow() {
-    const links = new Map($$('.chapters a[href^="#"]').map(link => [decodeURIComponent(link.hash.slice(1)), link]));
+    const links = new Map($$('.chapters li li a[href^="#"]').map(link => [decodeURIComponent(link.hash.slice(1)), link]));
     const sections = $$('.bd-article section[id]').filter(section => links.has(section.id));
     if (!sections.length) return;
     const inView = new Set();

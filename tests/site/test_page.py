@@ -1,0 +1,107 @@
+"""What a page does beyond being read: the list of chapters, the colours, the tables of an appendix, the fonts."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+APPENDIX = "chapters/A_every_in_place_operation"
+CHAPTER = "chapters/08_leaves"
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_on_a_phone_the_list_of_chapters_opens_without_scripts_too(site, visit, scripts):
+    page = visit(f"{site}{CHAPTER}.html", width=390, scripts=scripts).page
+    chapters = page.get_by_role("navigation", name="Chapters")
+    assert not chapters.is_visible()
+    page.get_by_role("button", name="Chapters").click()
+    assert chapters.is_visible()
+    chapters.get_by_role("link", name="4. Aliases").click()
+    assert page.url == f"{site}chapters/04_aliases.html"
+
+
+def test_the_list_of_chapters_says_where_the_reader_is_and_what_the_page_holds(site, visit):
+    chapters = visit(f"{site}{CHAPTER}.html", width=1440).page.get_by_role("navigation", name="Chapters")
+    current = chapters.locator("[aria-current=page]")
+    assert current.all_text_contents() == ["8. Leaves"]
+    sections = chapters.locator("li:has(> [aria-current=page]) li a")
+    assert "What to remember" in sections.all_text_contents()
+    sections.get_by_text("What to remember").click()
+    chapters.locator("li li [aria-current]", has_text="What to remember").wait_for()
+    assert current.all_text_contents() == ["8. Leaves"]
+
+
+def test_the_colours_are_the_systems_until_the_reader_chooses_and_the_choice_is_kept(site, visit):
+    page = visit(f"{site}{CHAPTER}.html", width=1440, scheme="dark").page
+    ground = "getComputedStyle(document.documentElement).backgroundColor"
+    dark = page.evaluate(ground)
+    button = page.get_by_role("button", name=re.compile("^Colours"))
+    button.click()
+    assert button.text_content() == "Colours: light"
+    assert page.evaluate(ground) == "rgb(255, 255, 255)" != dark
+    page.reload()
+    assert page.evaluate(ground) == "rgb(255, 255, 255)"
+
+
+def test_without_scripts_the_colours_follow_the_system(site, visit):
+    page = visit(f"{site}{CHAPTER}.html", scheme="dark", scripts=False).page
+    light = visit(f"{site}{CHAPTER}.html", scheme="light", scripts=False).page
+    shade = "getComputedStyle(document.documentElement).backgroundColor"
+    assert page.evaluate(shade) != light.evaluate(shade)
+
+
+def test_ctrl_k_leads_to_the_search(site, visit):
+    page = visit(f"{site}{CHAPTER}.html", width=1440).page
+    page.keyboard.press("Control+k")
+    page.keyboard.type("alias")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/search.html?q=alias*")
+
+
+def test_the_pages_type_is_the_books_own(site, visit):
+    seen = visit(f"{site}{CHAPTER}.html")
+    assert seen.page.evaluate(
+        "document.fonts.check('16px \"Book Sans\"') && document.fonts.check('16px \"Book Mono\"')"
+    )
+    assert any("BookSans-Regular" in request.url for request in seen.finished)
+
+
+def test_previous_and_next_say_which_question_they_answer(site, visit):
+    page = visit(f"{site}{CHAPTER}.html").page
+    leads = page.get_by_role("navigation", name="Previous and next page").get_by_role("link")
+    assert [text.endswith("?") for text in leads.all_text_contents()] == [True, True]
+
+
+def test_an_appendix_shows_all_its_columns_and_keeps_their_heads_in_view(site, visit):
+    page = visit(f"{site}{APPENDIX}.html", width=1440).page
+    boxes = page.locator(".appendix .table-scroll")
+    assert boxes.count() > 5
+    assert boxes.evaluate_all("boxes => boxes.filter(box => box.scrollWidth > box.clientWidth).length") == 0
+    longest = boxes.filter(has=page.locator("tr:nth-child(40)")).first
+    longest.locator("tbody tr").nth(30).scroll_into_view_if_needed()
+    page.mouse.move(700, 400)
+    page.mouse.wheel(0, 400)
+    page.wait_for_timeout(100)
+    assert longest.locator("thead th").first.bounding_box()["y"] < 120
+
+
+def test_an_appendix_is_filtered_by_words_and_sorted_by_its_heads(site, visit):
+    page = visit(f"{site}{APPENDIX}.html", width=1440).page
+    rows = page.locator(".appendix tbody tr:visible")
+    whole = rows.count()
+    page.get_by_label("Show rows with").fill("sigmoid_")
+    assert 0 < rows.count() < 10
+    assert all("sigmoid_" in text for text in rows.all_text_contents())
+    page.get_by_label("Show rows with").fill("")
+    assert rows.count() == whole
+    table = page.locator(".appendix table:has(tr:nth-child(40))").first
+    names = table.locator("tbody tr > :first-child")
+    before = names.all_text_contents()
+    head = table.get_by_role("button").first
+    for order in ("ascending", "descending"):
+        head.click()
+        assert table.locator("th").first.get_attribute("aria-sort") == order
+    assert names.first.text_content() != before[0]
+    head.click()
+    assert names.all_text_contents() == before

@@ -1,0 +1,60 @@
+"""What the server allows a page: its own files, and nothing of any other host."""
+
+from __future__ import annotations
+
+import urllib.error
+import urllib.request
+
+import pytest
+
+from tests.chapters.chapter import pages
+
+READ = pages()
+REPORTED = """() => {
+    globalThis.refused = [];
+    document.addEventListener('securitypolicyviolation', event => {
+        refused.push(`${event.effectiveDirective} ${event.blockedURI} ${event.sourceFile}:${event.lineNumber}`);
+    });
+}"""
+
+
+def asked_of(policy: str) -> dict[str, list[str]]:
+    """The sources that a policy names, by directive."""
+    return {name: sources for name, *sources in (directive.split() for directive in policy.split(";"))}
+
+
+def test_the_server_sends_a_policy_that_forbids_inline_scripts(site):
+    with urllib.request.urlopen(f"{site}index.html") as answer:
+        policy = asked_of(answer.headers["Content-Security-Policy"])
+    assert policy["default-src"] == policy["script-src"] == policy["connect-src"] == ["'self'"]
+    assert policy["style-src"] == ["'self'", "'unsafe-inline'"]
+    assert policy["img-src"] == policy["font-src"] == ["'self'", "data:"]
+
+
+def test_the_browser_holds_a_page_to_it(site, visit, tmp_path, serve_folder):
+    (tmp_path / "index.html").write_text("<p id=told>no</p><script>told.textContent = 'yes'</script>")
+    seen = visit(f"{serve_folder(tmp_path)}index.html")
+    assert seen.page.locator("#told").text_content() == "no"
+    assert len(seen.complaints) == 1
+
+
+@pytest.mark.parametrize("name", [*READ, "search", "404"])
+def test_no_page_does_what_the_policy_forbids(site, visit, name):
+    seen = visit("about:blank")
+    seen.page.add_init_script(f"({REPORTED})()")
+    seen.address = f"{site}{name}.html"
+    seen.open()
+    seen.read_through()
+    assert seen.page.evaluate("refused") == []
+    assert (seen.foreign, seen.complaints) == ([], [])
+
+
+def test_a_wrong_address_gets_the_books_own_page(site, visit):
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(f"{site}chapters/nowhere.html")
+    assert refused.value.code == 404
+    page = visit(f"{site}404.html").page
+    page.goto(f"{site}chapters/deeper/nowhere.html")
+    assert page.locator("h1").text_content() == "No page here"
+    page.get_by_role("main").get_by_role("link", name="front page").click()
+    assert page.url == f"{site}index.html"
