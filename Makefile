@@ -3,6 +3,7 @@
 # make check      the quick part of it: style, and the tests of what has changed
 # make notebooks  JupyterLab on the chapters
 # make bench      what operations, chains and networks cost, beside numpy and the libraries installed
+# make pdf        the whole book on paper, with bookmarks: _build/in-place.pdf
 # make clean      remove what the above have made
 
 PYTHON ?= python3                  # the interpreter to set up with: make book PYTHON=python3.12
@@ -14,7 +15,7 @@ REQUIREMENTS := $(strip $(REQUIREMENTS))
 PORT := $(strip $(PORT))
 RUN := .venv/bin/python
 
-.PHONY: book build test check bench notebooks environment clean
+.PHONY: book build pdf test check bench notebooks environment clean
 
 book: build
 	@$(RUN) tools/serve.py --port $(PORT)
@@ -27,6 +28,9 @@ test: environment
 
 check: environment
 	@$(RUN) tools/check.py
+
+pdf: build
+	@$(RUN) tools/pdf.py
 
 bench: environment
 	@$(RUN) -m benchmarks

@@ -88,7 +88,7 @@ def test_an_appendix_shows_all_its_columns_and_keeps_their_heads_in_view(site, v
 
 def test_an_appendix_is_filtered_by_words_and_sorted_by_its_heads(site, visit):
     page = visit(f"{site}{APPENDIX}.html", width=1440).page
-    rows = page.locator(".appendix tbody tr:visible")
+    rows = page.locator(".appendix section section tbody tr:visible")
     whole = rows.count()
     page.get_by_label("Show rows with").fill("sigmoid_")
     assert 0 < rows.count() < 10

@@ -1,0 +1,143 @@
+"""Print the built book as one PDF file with bookmarks: Chromium prints each page, pypdf puts them together.
+
+    python tools/pdf.py [folder] [--to book.pdf] [--pages index chapters/04_aliases ...]
+
+Needs Chromium, in the PATH or named by the variable CHROMIUM. Pages stand in the order of the table of contents; the
+bookmarks are their titles, and under each the headings of its sections.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import threading
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+
+if not __package__:  # run as a file: the folder above is where `tools` is found
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import yaml
+from playwright.sync_api import Page, sync_playwright
+from pypdf import PdfReader, PdfWriter
+
+from tools import serve
+
+ROOT = serve.ROOT
+CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+HEADINGS = """level => [...document.querySelectorAll(`article ${level}`)].map(heading => {
+    const whole = heading.cloneNode(true);
+    whole.querySelector('.headerlink')?.remove();
+    return whole.textContent.trim();
+})"""
+# A last sheet with less on it is avoided by printing the page a little smaller.
+LEAST = 300  # characters
+SCALES = (1.0, 0.97, 0.94, 0.91)
+# Everything that waits for the reader to come near is laid out and drawn before the page is printed.
+SHOW_ALL = """async () => {
+    document.documentElement.classList.add('whole');
+    for (let top = 0; top < document.documentElement.scrollHeight; top += innerHeight) {
+        scrollTo({ top, behavior: 'instant' });
+        await new Promise(requestAnimationFrame);
+    }
+    await document.fonts.ready;
+}"""
+FOOTER = """<div style="width: 100%; text-align: center; font: 8px sans-serif"><span class="pageNumber"></span></div>"""
+
+
+@dataclass(frozen=True)
+class Printed:
+    """One page of the book on paper."""
+
+    title: str
+    sections: list[str]
+    pdf: PdfReader
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Print the built book as one PDF file.")
+    parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "_build" / "html")
+    parser.add_argument("--to", type=Path, default=ROOT / "_build" / "in-place.pdf")
+    parser.add_argument("--pages", nargs="+", metavar="NAME", help="these alone, as chapters/04_aliases")
+    options = parser.parse_args()
+    if not (options.folder / "index.html").exists():
+        parser.error(f"{options.folder} holds no index.html: build the book first")
+    bind(print_pages(options.folder, options.pages or page_names()), options.to)
+    print(f"{options.to}: {options.to.stat().st_size / 1e6:.1f} MB")
+
+
+def page_names() -> list[str]:
+    """The pages of the book as its table of contents orders them."""
+    contents = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    return [contents["root"], *(chapter["file"] for part in contents["parts"] for chapter in part["chapters"])]
+
+
+def print_pages(folder: Path, names: list[str]) -> Iterator[Printed]:
+    """Each page of the built book, printed by Chromium."""
+    found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
+    if not found:
+        sys.exit("No Chromium found. On Debian: apt-get install chromium; or set CHROMIUM to its path.")
+    with serve.open_server(folder) as server, sync_playwright() as playwright:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page(color_scheme="light", reduced_motion="reduce", viewport={"width": 794, "height": 1123})
+        for name in names:
+            page.goto(f"http://{serve.HOST}:{server.server_port}/{name}.html", wait_until="networkidle")
+            [title] = page.evaluate(HEADINGS, "h1")
+            yield Printed(title, page.evaluate(HEADINGS, "h2"), paper(page))
+        browser.close()
+        server.shutdown()
+
+
+def paper(page: Page) -> PdfReader:
+    """The open page as PDF; Chromium makes bookmarks of its headings."""
+    page.emulate_media(media="print")
+    page.evaluate(SHOW_ALL)
+    tried = []
+    for scale in SCALES:
+        pdf = page.pdf(
+            scale=scale,
+            prefer_css_page_size=True,
+            print_background=True,
+            tagged=True,
+            outline=True,
+            display_header_footer=True,
+            header_template="<span></span>",
+            footer_template=FOOTER,
+        )
+        tried.append(PdfReader(BytesIO(pdf)))
+        if len(tried[-1].pages[-1].extract_text()) >= LEAST:
+            return tried[-1]
+    return tried[0]
+
+
+def bind(printed: Iterable[Printed], target: Path) -> None:
+    """Put the pages together: a bookmark for each page of the book, and under it those of its sections."""
+    writer = PdfWriter()
+    for part in printed:
+        first = len(writer.pages)
+        writer.append(part.pdf, import_outline=False)
+        top = writer.add_outline_item(title=part.title, page_number=first)
+        for title, number in zip(part.sections, _section_pages(part.pdf), strict=True):
+            writer.add_outline_item(title=title, page_number=first + number, parent=top)
+    writer.add_metadata({"/Title": "In Place", "/Author": "The authors of In Place"})
+    target.parent.mkdir(parents=True, exist_ok=True)
+    writer.write(target)
+
+
+def _section_pages(reader: PdfReader) -> list[int]:
+    """The sheets on which the sections of one page of the book begin.
+
+    Chromium's own bookmarks say where; their words are not taken, which it doubles where a line breaks.
+    """
+    below = [entries for entries in reader.outline if isinstance(entries, list)]
+    sections = [entry for entries in below for entry in entries if not isinstance(entry, list)]
+    return [reader.get_destination_page_number(section) for section in sections]
+
+
+if __name__ == "__main__":
+    main()
