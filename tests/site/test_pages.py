@@ -113,7 +113,7 @@ def test_a_page_is_accessible_when_every_stage_was_stepped_to_its_end_by_keyboar
 @each_page
 def test_a_page_turns_dark_with_the_readers_system_and_can_be_read_then(opened):
     opened.page.emulate_media(color_scheme="dark")
-    opened.page.wait_for_function("document.documentElement.dataset.theme === 'dark'")
+    opened.page.locator("html[data-theme=dark]").wait_for(state="attached")
     picture(opened, "dark")
     assert opened.overflow() == 0
     assert opened.complaints == []
