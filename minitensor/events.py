@@ -120,7 +120,7 @@ def telling(kind: str) -> Callable[[Maker], Maker]:
         def making(*arguments: Any, **named: Any) -> Exception:
             error = make(*arguments, **named)
             if watch.listener is not None and not hasattr(error, "_told"):
-                error._told = True  # a maker of errors may call another, which has told it already
+                error._told = True  # type: ignore[attr-defined]  # a maker of errors may call another, which has told it already
                 watch.listener(kind, error, make.__name__, *arguments)
             return error
 

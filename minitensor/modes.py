@@ -38,6 +38,7 @@ class _GradMode:
 
     __slots__ = ("_before",)
     _inside: bool
+    _before: Any
 
     def __enter__(self) -> None:
         # A stack, so that one object may be entered again inside itself.
@@ -53,7 +54,7 @@ class _GradMode:
             with type(self)():
                 return function(*args, **kwargs)
 
-        return inside  # type: ignore[return-value]
+        return inside  # type: ignore[return-value]  # it takes and gives what `function` does
 
 
 class no_grad(_GradMode):

@@ -210,7 +210,7 @@ def propagate(
                 if sent is not None:
                     watch.listener("left", node)  # type: ignore[misc]
                 # What is not counted any more is not held any longer, either.
-                passed = pg = part = before = total = g = arrival = None
+                passed = pg = part = before = total = g = arrival = None  # type: ignore[assignment]  # only let go
         return finish(arrived, boxes, flight)
     finally:
         flight.clear()

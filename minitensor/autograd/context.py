@@ -216,6 +216,10 @@ class PyLayerContext:
         "_lent_arrays",
     )
 
+    _call: Any
+    _inputs: Any
+    _outputs: Any
+
     def __init__(self, layer: Any, call: Call) -> None:
         self._layer, self._call = layer, call
         self._node: Node | None = None

@@ -176,8 +176,8 @@ def grad(
     if only_inputs is not True or no_grad_vars is not None:
         raise ValueError("grad: only_inputs must be True and no_grad_vars None; detach() what should be a constant")
     retain_graph = create_graph if retain_graph is None else bool(retain_graph)
-    many_outputs = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
-    many_inputs = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
+    many_outputs: list[Any] = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
+    many_inputs: list[Any] = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
     given = list(grad_outputs) if isinstance(grad_outputs, (list, tuple)) else [grad_outputs] * len(many_outputs)
     if len(given) != len(many_outputs):
         raise ValueError(f"grad: {len(many_outputs)} outputs but {len(given)} gradients to begin with")
@@ -218,21 +218,21 @@ def _recorded(
         if g is None:
             tensor = Tensor._made(start)
         elif g._array.dtype != start.dtype:
-            tensor = g.astype(start.dtype)  # type: ignore[attr-defined]
+            tensor = g.astype(start.dtype)
         else:
             tensor = g
             taken.add(g._storage)
-        roots[node] = tensor if node not in roots else roots[node] + tensor  # type: ignore[operator]
+        roots[node] = tensor if node not in roots else roots[node] + tensor
     arrived = higher_order.propagate(roots, waits, retain_graph, frozenset(wanted))
     results: list[Tensor | None] = []
     for node in wanted:
         g = arrived.get(node)
         if g is not None and g._storage in taken:
-            g = g.clone()  # type: ignore[attr-defined]
+            g = g.clone()
         if g is not None:
             taken.add(g._storage)
         results.append(g)
     return results
 
 
-Tensor.backward = backward  # type: ignore[attr-defined]
+Tensor.backward = backward

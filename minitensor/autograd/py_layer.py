@@ -290,13 +290,13 @@ def _on_tensors(node: Node, g: Tensor) -> list[Tensor | None]:
         # A leaf of its own tells whether what backward returns was computed from it by recorded operations.
         g = Tensor._alias(g._array, g._storage)
         g._node = new_leaf(g._array.shape)
-    given = g.clone()  # type: ignore[attr-defined]
+    given = g.clone()
     grads: list[Tensor | None] = []
     for out in ctx._outputs:
         if out.part is ALL:
             grads.append(given)
         elif out.part is not None and g._array[out.part.count] > 0:
-            part = reshape(given[out.part.begin : out.part.end], out.shape).clone()  # type: ignore[index,attr-defined]
+            part = reshape(given[out.part.begin : out.part.end], out.shape).clone()
             grads.append(part if part._array.dtype == out.dtype else cast(part, out.dtype))
         else:
             grads.append(_zeros(gpu_of(g._array), out.shape, out.dtype) if ctx._materializes else None)
@@ -314,5 +314,5 @@ def _on_tensors(node: Node, g: Tensor) -> list[Tensor | None]:
                     f"numpy, or under no_grad), so it has no gradient itself, and create_graph asks for one. Compute "
                     f"it from the tensors that backward is given, with operations of minitensor."
                 )
-            passed.append(x.clone())  # type: ignore[attr-defined]
+            passed.append(x.clone())
     return passed

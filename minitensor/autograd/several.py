@@ -27,7 +27,7 @@ def backward(
         ValueError: when the numbers of tensors and gradients differ, or no tensor is given.
         RuntimeError: when a saved tensor was overwritten or freed; no gradient has changed then.
     """
-    many = list(tensors) if isinstance(tensors, (list, tuple)) else [tensors]
+    many: list[Any] = list(tensors) if isinstance(tensors, (list, tuple)) else [tensors]
     given: list[Any] = list(grad_tensors) if isinstance(grad_tensors, (list, tuple)) else [grad_tensors] * len(many)
     if not many or len(given) != len(many):
         raise ValueError(

@@ -45,6 +45,7 @@ class Operation:
 
     #: Makes ``on_tensors`` when it is first asked for.
     later: Callable[[], Callable[[Node, Any], Any]]
+    _on_tensors: Callable[[Node, Any], Any]
 
     def __init__(
         self,

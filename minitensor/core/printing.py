@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -52,7 +53,7 @@ def set_printoptions(
     is too small; then nothing is set.
     """
     global _options
-    chosen = {}
+    chosen: dict[str, Any] = {}
     for name, value, smallest in (
         ("precision", precision, 0),
         ("threshold", threshold, 0),
@@ -80,7 +81,7 @@ def format_tensor(array: np.ndarray, *, dtype_name: str, place: object, stop_gra
     return f"{head}\n{' ' * indent}{_format_values(array, indent)})"
 
 
-def _checked_int(name: str, value: object, smallest: int) -> int:
+def _checked_int(name: str, value: Any, smallest: int) -> int:
     if isinstance(value, bool):
         raise TypeError(f"{name} is an integer, got {value!r}")
     try:

@@ -148,7 +148,8 @@ def memory_of(array: np.ndarray) -> np.ndarray:
     """All memory that ``array`` spans, in one dimension, from its lowest address."""
     if array.size == 0:
         return array.reshape(-1)
-    upwards = array[(*(slice(None, None, -1 if s < 0 else 1) for s in array.strides), ...)]
+    rising: Any = (*(slice(None, None, -1 if s < 0 else 1) for s in array.strides), ...)
+    upwards = array[rising]
     return restrided(upwards, (span(array)[1],), (array.itemsize,))
 
 

@@ -36,6 +36,9 @@ class Storage:
 
     __slots__ = ("buffer", "nbytes", "version", "savers", "kept", "__weakref__")
 
+    buffer: np.ndarray
+    nbytes: int
+    version: int
     savers: list[Any] | None
     kept: tuple[int, int]
 

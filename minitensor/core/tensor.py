@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -57,6 +57,8 @@ class Hook:
 
 _numbers = itertools.count()
 
+Kind = TypeVar("Kind", bound="Tensor")
+
 
 class Tensor:
     """An n-dimensional array that knows its storage and its history. Made by ``to_tensor``, ``zeros``, ... ."""
@@ -73,11 +75,36 @@ class Tensor:
     _seen: int
     _extra: Extra
 
+    if TYPE_CHECKING:  # what the floors above put on the class; an operation of the table is found by its name
+
+        def __getattr__(self, name: str) -> Any: ...
+
+        def _with(self: Kind, other: Any) -> Kind: ...
+
+        __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _with
+        __pow__ = __rpow__ = __lt__ = __le__ = __gt__ = __ge__ = _with
+
+        def __neg__(self: Kind) -> Kind: ...
+
+        __getitem__: Callable[..., Any]
+        __setitem__: Callable[..., None]
+        __matmul__: Callable[..., Any]
+        __pos__: Callable[..., Any]
+        T: Any
+        astype: Callable[..., Any]
+        backward: Callable[..., Any]
+        copy_: Callable[..., Any]
+        numpy: Callable[..., np.ndarray]
+        set_value: Callable[..., Any]
+        __dlpack__: Callable[..., Any]
+        __dlpack_device__: Callable[..., Any]
+        __cuda_array_interface__: Any
+
     def __init__(self, *_: Any, **__: Any) -> None:
         raise TypeError("a Tensor is not made by calling Tensor; use to_tensor(data), zeros(shape), full(shape, value)")
 
     @classmethod
-    def _made(cls, array: np.ndarray, op: str = "", inputs: tuple[Any, ...] = ()) -> Tensor:
+    def _made(cls: type[Kind], array: np.ndarray, op: str = "", inputs: tuple[Any, ...] = ()) -> Kind:
         """A tensor without history on ``array``, which owns its memory."""
         tensor = cls.__new__(cls)
         tensor._array = array
@@ -89,7 +116,7 @@ class Tensor:
         return tensor
 
     @classmethod
-    def _alias(cls, array: np.ndarray, storage: Storage) -> Tensor:
+    def _alias(cls: type[Kind], array: np.ndarray, storage: Storage) -> Kind:
         """A tensor without history on an old storage: the first of a new group."""
         tensor = cls.__new__(cls)
         tensor._array = array
@@ -259,7 +286,7 @@ class Tensor:
             return
         node = self._current()
         if set_to_zero:
-            gradient.zero_()  # type: ignore[attr-defined]
+            gradient.zero_()
         elif type(node) is Leaf:
             node.saved = None
         else:
@@ -339,7 +366,7 @@ class Tensor:
     def __iter__(self) -> Any:
         if self._array.ndim == 0:
             raise TypeError("a tensor without dimensions cannot be iterated over; its shape is []")
-        return (self[i] for i in range(len(self)))  # type: ignore[index]
+        return (self[i] for i in range(len(self)))
 
     def __bool__(self) -> bool:
         if self._array.size != 1:

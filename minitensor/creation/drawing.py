@@ -33,7 +33,8 @@ def uniform(
         ValueError, TypeError: when ``min`` is above ``max``, or a parameter is no number.
     """
     drawn = _empty("uniform", shape, dtype, current.gpu)
-    return Tensor._made(kernels.uniform(drawn, *kernels.uniform_arguments(min, max, seed), drawn), "uniform")
+    low, high, seed = kernels.uniform_arguments(min, max, seed)
+    return Tensor._made(kernels.uniform(drawn, low, high, seed, drawn), "uniform")
 
 
 def normal(mean: Any = 0.0, std: Any = 1.0, shape: Any = None, name: str | None = None) -> Tensor:
@@ -47,7 +48,8 @@ def normal(mean: Any = 0.0, std: Any = 1.0, shape: Any = None, name: str | None 
         if shape is None:
             raise TypeError("normal: shape is needed where mean and std are numbers")
         drawn = _empty("normal", shape, None, current.gpu)
-        return Tensor._made(kernels.normal(drawn, *kernels.normal_arguments(mean, std), drawn), "normal")
+        mean, std = kernels.normal_arguments(mean, std)
+        return Tensor._made(kernels.normal(drawn, mean, std, drawn), "normal")
     gpu = gpu_of(parameters[0])
     if gpu_of(parameters[-1]) is not gpu:
         raise devices_differ("normal", tuple(parameters))

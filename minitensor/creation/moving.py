@@ -69,7 +69,7 @@ def to(x: Tensor, *where: Any, device: Any = None, dtype: Any = None, blocking: 
     if device is not None:
         x = moved(x, device_named("to", device))
     if dtype is not None and dtype_of(dtype).numpy is not x._array.dtype:
-        x = x.astype(dtype)  # type: ignore[attr-defined]
+        x = x.astype(dtype)
     return x
 
 

@@ -202,6 +202,7 @@ class CachingAllocator:
             if segment is None:
                 return
             raise ValueError(f"free: {block} is not in use here: it was freed already, or is another allocator's.")
+        assert segment is not None, "a block that lives has its segment"
         del self._live[address]
         self.allocated -= size
         self.requested -= block.requested

@@ -45,7 +45,8 @@ def as_array(value: Any) -> Array:
 
 def host_array(array: Array) -> np.ndarray:
     """The elements on the host: the array itself there, else a copy."""
-    return array if isinstance(array, (np.ndarray, np.generic)) else array.get()
+    host: Any = array if isinstance(array, (np.ndarray, np.generic)) else array.get()
+    return host
 
 
 def like(host: np.ndarray, array: Array) -> Array:
@@ -105,7 +106,7 @@ class _Header:
         }
 
 
-def share_memory(a: Array, b: Array, max_work: int) -> bool:
+def share_memory(a: Array, b: Array, max_work: Any) -> bool:
     """Whether two arrays have a byte in common: ``np.shares_memory``, for arrays of one GPU, too.
 
     Raises:

@@ -70,6 +70,8 @@ class Place(str):
 
     __slots__ = ("gpu",)
 
+    gpu: Any
+
     def __new__(cls, gpu: Any) -> Place:
         place = super().__new__(cls, "Place(cpu)" if gpu is None else f"Place({gpu.name})")
         place.gpu = gpu

@@ -134,7 +134,8 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if method != "__call__":
             raise TypeError(f"numpy's {ufunc.__name__}.{method} does not work on device arrays; use the function")
-        gpu, hosts = self.gpu, []
+        gpu = self.gpu
+        hosts: list[Any] = []
         for each in inputs:
             if type(each) is DeviceArray and each.gpu is gpu:
                 hosts.append(each.host)

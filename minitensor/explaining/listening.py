@@ -12,7 +12,7 @@ import sys
 import weakref
 from collections.abc import Iterable
 from types import FrameType, TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -30,6 +30,8 @@ from minitensor.explaining.taking import Taken, moved, preservable
 from minitensor.explaining.verdicts import Verdict, in_order
 from minitensor.explaining.wording import what_happened
 from minitensor.modes import modes
+
+Listening = TypeVar("Listening", bound="Listener")
 
 MOST_ROWS = 1000  # the totals count what happens after them
 
@@ -61,7 +63,7 @@ class Listener:
 
     # ---------- beginning and end ----------
 
-    def __enter__(self) -> Listener:
+    def __enter__(self: Listening) -> Listening:
         self._before, watch.listener = watch.listener, self.heard
         self._active = True
         return self
@@ -260,7 +262,8 @@ class Listener:
         """The program ended with ``error``."""
         if self._told == (id(error), str(error)):
             return
-        user, frames = None, []
+        user = None
+        frames: list[Any] = []
         while traceback is not None:
             frame = traceback.tb_frame
             if is_engines(frame):

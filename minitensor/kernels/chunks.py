@@ -94,7 +94,7 @@ class Parts:
         # A function may ask whether its operand is what it writes.
         self._lines = [(self._out, True) if same_layout(line, self._out) else (line, cut) for line, cut in self._lines]
 
-    def at(self, start: int) -> tuple[list[Array], Array | None]:
+    def at(self, start: int) -> tuple[list[Any], Any]:
         """The parts that begin at ``start``: of the arrays, and of what is written."""
         stop = start + self.step
         out = None if self._out is None else self._out[start:stop]

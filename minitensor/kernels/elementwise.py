@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -101,7 +102,8 @@ def clip(a: Array, min: Any, max: Any, out: Array | None = None) -> Array:
     a = _for_result("clip", a, [min, max], out)
     if min is None and max is None:
         return np.positive(a, out=out)
-    return np.clip(a, *(None if n is None else a.dtype.type(n) for n in (min, max)), out=out)
+    clip: Callable[..., Array] = np.clip  # its types know no ``out=None`` with bounds of any type
+    return clip(a, *(None if n is None else a.dtype.type(n) for n in (min, max)), out=out)
 
 
 def relu(a: Array, out: Array | None = None) -> Array:

@@ -230,7 +230,7 @@ def _added_in_memory(out: Array, index: tuple[Array, ...], values: Array) -> Non
     inside = np.asarray((address(out) - address(line)) // out.itemsize)
     for n, step in zip(out.shape[len(index) :], steps[len(index) :], strict=True):
         inside = np.add.outer(inside, np.arange(n) * step)
-    starts = sum(place.reshape(-1) * step for place, step in zip(index, steps, strict=False))
+    starts: Any = sum(place.reshape(-1) * step for place, step in zip(index, steps, strict=False))
     values = values.reshape(starts.size, inside.size)
     each = max(1, ADDED // inside.size)
     for begin in range(0, starts.size, each):

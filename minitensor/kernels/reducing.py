@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,8 @@ def reduce_arguments(axis: Any, keepdim: Any) -> tuple[Any, ...]:
 def _reduced(ufunc: np.ufunc, method: str, a: Array, axis: Any, keepdims: bool, **where_to: Array | None) -> Array:
     """Devices have the method; numpy's would warn of inf past the engine, and its ufunc does not."""
     if type(a) is np.ndarray:
-        return ufunc.reduce(a, axis, None, where_to.get("out"), keepdims)
+        reduce: Callable[..., np.ndarray] = ufunc.reduce  # its types know no positions
+        return reduce(a, axis, None, where_to.get("out"), keepdims)
     return getattr(a, method)(axis=axis, keepdims=keepdims, **where_to)
 
 

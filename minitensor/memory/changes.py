@@ -110,9 +110,10 @@ class NewNodes:
             return []
         (link, where), self._late = self._late, None
         x = link()
-        if x is None or (kind in ("write", "meta") and arguments[0] is x) or not _recorded(x._node):
+        if x is None or (kind in ("write", "meta") and arguments[0] is x):
             return []
-        return [(x._node, where)]
+        node = x._node
+        return [(node, where)] if node is not None and _recorded(node) else []
 
     def told(self, kind: str, arguments: tuple[Any, ...], where: Any) -> list[tuple[Node, Any]]:
         """The node that was recorded before this event was told, with ``where``."""

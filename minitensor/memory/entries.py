@@ -27,8 +27,19 @@ class Memory:
         op, category: what made it, and what it is for.
     """
 
-    __slots__ = ("device", "address", "size", "requested", "storage", "version", "op", "category", "_name")
-    __slots__ += ("_rank", "_tensor")
+    __slots__ = (
+        "device",
+        "address",
+        "size",
+        "requested",
+        "storage",
+        "version",
+        "op",
+        "category",
+        "_name",
+        "_rank",
+        "_tensor",
+    )
 
     def __init__(self, device: str, address: int, size: int, requested: int, storage: int = 0) -> None:
         self.device, self.address, self.size, self.requested = device, address, size, requested

@@ -119,7 +119,8 @@ class Profile(Hearing):
         lines = _source(code)
         file = os.path.basename(code.co_filename) if os.path.exists(code.co_filename) else ""
         self.table = Table(name.replace("<locals>.", ""), file, device, [*lines.values(), Row(None, RETURNED)])
-        self._rows: dict[int | None, Row] = {**lines, None: self.table.rows[-1]}
+        self._rows: dict[int | None, Row] = {None: self.table.rows[-1]}
+        self._rows.update(lines.items())
 
     def hear(self, kind: str, *arguments: Any) -> None:
         """What has happened: book it on the line that runs."""
@@ -160,7 +161,7 @@ class Profile(Hearing):
         if row is None:  # its source is not known
             row = self._rows[line] = Row(line, "")
             self.table.rows.insert(-1, row)
-            self.table.rows[:-1] = sorted(self.table.rows[:-1], key=lambda row: row.line)
+            self.table.rows[:-1] = sorted(self.table.rows[:-1], key=lambda row: row.line or 0)
         return row
 
 

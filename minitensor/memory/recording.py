@@ -136,7 +136,8 @@ class Recording(Hearing):
             self._blocks[key] = memory = Memory(event.device, event.address, event.size, event.requested)
             self._made(frame, memory)
         elif event.kind == "free":
-            memory = self._blocks.pop(key, None) or Memory(event.device, event.address, event.size, event.requested)
+            known: Memory | None = self._blocks.pop(key, None)
+            memory = known or Memory(event.device, event.address, event.size, event.requested)
             self._add("free", frame, memory)
         else:
             self._add(event.kind, frame, None, event)

@@ -225,6 +225,7 @@ class _Living:
 
 def _with_subclasses(kind: type) -> Iterator[type]:
     yield kind
+    each: type
     for each in kind.__subclasses__():
         yield from _with_subclasses(each)
 

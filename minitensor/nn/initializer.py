@@ -25,7 +25,7 @@ class Initializer:
 
     def __call__(self, param: Tensor) -> Tensor:
         need_tensor(type(self).__name__, param)
-        param.set_value(self.drawn(param._array.shape, param._array.dtype))  # type: ignore[attr-defined]
+        param.set_value(self.drawn(param._array.shape, param._array.dtype))
         return param
 
 
@@ -78,7 +78,7 @@ def fans(shape: tuple[int, ...]) -> tuple[int, int]:
     if len(shape) < 2:
         return (shape or (1,)) * 2  # type: ignore[return-value]
     if len(shape) == 2:
-        return shape  # type: ignore[return-value]
+        return shape
     window = math.prod(shape[2:])
     return shape[1] * window, shape[0] * window
 

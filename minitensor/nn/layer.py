@@ -68,7 +68,8 @@ class Layer:
     # ---------- attributes that are registered ----------
 
     def __setattr__(self, name: str, value: Any) -> None:
-        kind = {Parameter: "_parameters", Layer: "_sub_layers"}.get(_kind_of(value))
+        kinds: dict[Any, str] = {Parameter: "_parameters", Layer: "_sub_layers"}
+        kind = kinds.get(_kind_of(value))
         places = [place for place in ("_parameters", "_buffers", "_sub_layers") if place in self.__dict__]
         if kind is not None:
             if not places:
@@ -255,7 +256,7 @@ class Layer:
         here = self.state_dict()
         fitting = {path: _fitting(path, here[path], value) for path, value in state_dict.items() if path in here}
         for path, value in fitting.items():
-            here[path].set_value(value)  # type: ignore[attr-defined]
+            here[path].set_value(value)
         return [path for path in here if path not in state_dict], [path for path in state_dict if path not in here]
 
     load_dict = set_dict = set_state_dict

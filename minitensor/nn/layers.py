@@ -143,7 +143,7 @@ class Flatten(Layer):
         self.start_axis, self.stop_axis = start_axis, stop_axis
 
     def forward(self, x: Tensor) -> Tensor:
-        return x.flatten(self.start_axis, self.stop_axis)  # type: ignore[attr-defined]
+        return x.flatten(self.start_axis, self.stop_axis)
 
 
 # ---------- activations ----------
@@ -256,7 +256,12 @@ class CrossEntropyLoss(Layer):
         self, *, ignore_index: int = -100, reduction: str = "mean", soft_label: bool = False, axis: int = -1
     ) -> None:
         super().__init__()
-        self.settings = {"ignore_index": ignore_index, "reduction": reduction, "soft_label": soft_label, "axis": axis}
+        self.settings: dict[str, Any] = {
+            "ignore_index": ignore_index,
+            "reduction": reduction,
+            "soft_label": soft_label,
+            "axis": axis,
+        }
 
     def forward(self, input: Tensor, label: Tensor) -> Tensor:
         return cross_entropy(input, label, **self.settings)

@@ -32,7 +32,7 @@ def _rows(x: np.ndarray) -> np.ndarray:
 
 def _on_tensors(node: Node, g: Tensor, x: Tensor | None, weight: Tensor | None) -> Any:
     matmul, total = FUNCTIONS["matmul"], FUNCTIONS["sum"]
-    rows: Any = g.reshape([-1, g.shape[-1]])  # type: ignore[attr-defined]
+    rows: Any = g.reshape([-1, g.shape[-1]])
     return ones_that_want(
         node,
         (

@@ -100,7 +100,7 @@ def batch_norm(
     scale: Any = FUNCTIONS["rsqrt"](variance + epsilon)  # type: ignore[operator]
     scale = scale if weight is None else scale * weight
     shift = -mean * scale if bias is None else bias - mean * scale  # type: ignore[operator]
-    return x * scale.reshape(beside) + shift.reshape(beside)  # type: ignore[operator]
+    return x * scale.reshape(beside) + shift.reshape(beside)
 
 
 def _of_batch(
@@ -127,6 +127,6 @@ def _of_batch(
             np.add(out, bias._array.reshape(beside), out=out)
     with no_grad():
         for running, now in ((running_mean, mean), (running_var, variance)):
-            running.lerp_(Tensor._made(now.reshape(-1).astype(running._array.dtype)), 1 - momentum)  # type: ignore[attr-defined]
+            running.lerp_(Tensor._made(now.reshape(-1).astype(running._array.dtype)), 1 - momentum)
     counted = [new_storage(mean), new_storage(spread)]
     return recorded(out, BATCH_NORM, (x, weight, bias), ((0, 1), (0,)), mean, spread, counted, epsilon)

@@ -92,8 +92,9 @@ def create_parameter(
     initializer = asked.initializer or default_initializer or (Constant() if is_bias else XavierUniform())
     array = initializer.drawn(as_shape("create_parameter", shape), float_dtype("create_parameter", dtype))
     made = _made_of(array if current.gpu is None else current.gpu.put(array), not asked.trainable)
-    if asked.name or name:
-        made.name = asked.name or name
+    called = asked.name or name
+    if called:
+        made.name = called
     return made
 
 

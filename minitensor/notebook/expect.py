@@ -58,6 +58,8 @@ class ExpectedError:
 class ExpectError(Magics):
     """The cell magic `%%expect_error`."""
 
+    shell: InteractiveShell
+
     @no_var_expand
     @cell_magic
     def expect_error(self, line: str, cell: str) -> None:
@@ -105,15 +107,14 @@ class ExpectError(Magics):
 def _describe(error: BaseException, this_cell: str, shell: InteractiveShell) -> ExpectedError:
     """The innermost frames of notebook cells and the message, without file names."""
     if isinstance(error, SyntaxError) and error.filename == this_cell:
-        frames = _frame("this cell", this_cell, error.lineno or 1)
-        return ExpectedError(frames, f"{type(error).__name__}: {error.msg}")
+        return ExpectedError(_frame("this cell", this_cell, error.lineno or 1), f"{type(error).__name__}: {error.msg}")
     places = {this_cell: "this cell"}
-    frames = []
+    frames: list[str] = []
     for frame in traceback.extract_tb(error.__traceback__):
         if shell.compile.format_code_name(frame.filename):  # a cell, not a file
             place = places.setdefault(frame.filename, "an earlier cell")
             within = "" if frame.name == "<module>" else f", in {frame.name}"
-            frames.append(_frame(place, frame.filename, frame.lineno, within))
+            frames.append(_frame(place, frame.filename, frame.lineno or 1, within))
     message = "".join(traceback.format_exception_only(type(error), error)).rstrip()
     for filename, place in places.items():
         message = message.replace(filename, place)

@@ -16,6 +16,7 @@ import shlex
 from typing import Any, NoReturn
 
 from IPython.core.error import UsageError
+from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
 from IPython.display import display
 
@@ -37,6 +38,8 @@ _options.add_argument("--policy", choices=list(POLICIES), help="the in-place pol
 @magics_class
 class ExplainMagic(Magics):
     """The magics ``%%explain`` and ``%explain``."""
+
+    shell: InteractiveShell
 
     @no_var_expand
     @line_cell_magic

@@ -17,6 +17,7 @@ import threading
 from typing import Any, NoReturn
 
 from IPython.core.error import UsageError
+from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, cell_magic, magics_class, no_var_expand
 from IPython.display import display
 
@@ -56,6 +57,8 @@ _options.add_argument("--heading", help="of the table of variants")
 class StageMagic(Magics):
     """The cell magic ``%%stage``."""
 
+    shell: InteractiveShell
+
     @no_var_expand
     @cell_magic
     def stage(self, line: str, cell: str) -> None:
@@ -94,13 +97,13 @@ class StageMagic(Magics):
             flags=self.shell.compile.flags,
             show_last=not source.rstrip().endswith(";"),
         )
-        error, done.error = done.error, None
+        raised, done.error = done.error, None
         display(Stage([done], options.title, options.ask))
-        if error is not None:
+        if raised is not None:
             try:
-                raise error
+                raise raised
             finally:
-                del error  # the traceback leads to this frame, and the circle would keep tensors
+                del raised  # the traceback leads to this frame, and the circle would keep tensors
 
     def _compared(self, options: argparse.Namespace, cell: str) -> Stage:
         return compare_parts(

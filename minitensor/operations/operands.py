@@ -33,7 +33,9 @@ NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
 def _uncounted() -> Storage:
     storage = Storage.__new__(Storage)
     # It is never written, so nobody who saves from it has to be known.
-    storage.buffer, storage.nbytes, storage.version, storage.savers = np.empty(0), 0, 0, deque(maxlen=0)
+    storage.buffer, storage.nbytes, storage.version = np.empty(0), 0, 0
+    savers: Any = deque(maxlen=0)
+    storage.savers = savers
     return storage
 
 
@@ -150,7 +152,8 @@ def storable_number(op: str, value: Any, dtype: np.dtype) -> Any:
     if dtype in FLOATS or not isinstance(value, NUMBERS):
         return value
     fraction = isinstance(value, (float, np.floating))
-    return stored(op, value, dtype).item() if fraction or dtype == np.bool_ else value
+    number: Any = value
+    return stored(op, number, dtype).item() if fraction or dtype == np.bool_ else value
 
 
 def _cast_backward(node: Any, g: np.ndarray) -> tuple[np.ndarray]:

@@ -57,8 +57,9 @@ class Momentum(Optimizer):
         np.multiply(velocity, momentum, velocity)
         np.add(velocity, gradient, velocity)
         if self._nesterov:
-            np.multiply(velocity, momentum, *other)
-            np.add(*other, gradient, room)
+            (ahead,) = other
+            np.multiply(velocity, momentum, ahead)
+            np.add(ahead, gradient, room)
             np.multiply(room, rate, room)
         else:
             np.multiply(velocity, rate, room)

@@ -307,4 +307,4 @@ def lent(x: Tensor) -> np.ndarray:
     return np.asarray(window)
 
 
-Tensor.numpy = numpy  # type: ignore[method-assign]
+Tensor.numpy = numpy

@@ -46,7 +46,7 @@ def dlpack_device(x: Tensor) -> tuple[int, int]:
         BufferError: for a simulated GPU.
     """
     _refuse_simulated(x, "__dlpack_device__")
-    return (CPU, 0) if gpu_of(x._array) is None else x._array.__dlpack_device__()  # type: ignore[attr-defined]
+    return (CPU, 0) if gpu_of(x._array) is None else x._array.__dlpack_device__()
 
 
 def dlpack(
@@ -75,7 +75,7 @@ def dlpack(
     _refuse_simulated(x, "__dlpack__")
     if gpu_of(x._array) is not None:
         entry_of(x._storage).for_good = True
-        return x._array.__dlpack__(stream=stream)  # type: ignore[attr-defined]
+        return x._array.__dlpack__(stream=stream)
     if stream is not None:
         raise BufferError(f"__dlpack__: the host has no streams; stream must be None, not {stream!r}")
     if dl_device is not None and tuple(dl_device) != (CPU, 0):
@@ -152,6 +152,6 @@ def cuda_array_interface(x: Tensor) -> dict[str, Any]:
     return dict(found)
 
 
-Tensor.__dlpack__ = dlpack  # type: ignore[attr-defined]
-Tensor.__dlpack_device__ = dlpack_device  # type: ignore[attr-defined]
-Tensor.__cuda_array_interface__ = property(cuda_array_interface)  # type: ignore[attr-defined]
+Tensor.__dlpack__ = dlpack
+Tensor.__dlpack_device__ = dlpack_device
+Tensor.__cuda_array_interface__ = property(cuda_array_interface)

@@ -191,7 +191,7 @@ def _holds_a_tensor(value: Any) -> bool:
     seen: set[int] = set()
     level = [value]
     for _ in range(_DEEPEST):
-        found = []
+        found: list[Any] = []
         for each in level:
             if isinstance(each, Tensor):
                 return True

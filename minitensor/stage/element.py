@@ -27,8 +27,8 @@ from minitensor.stage.v8 import Script
 WIDTH = 760  # pixels of a picture that stands in a page for the script's
 
 # In this order they are one program: later parts use earlier ones. The first is the stage's.
-_PARTS = ("stage-kit.js", "figures-kit.js", "figures-timeline.js", "figures-allocator.js", "figures-strides.js")
-_PARTS += ("figures-fits.js", "figures-meter.js", "figures.js")
+_FIRST = ("stage-kit.js", "figures-kit.js", "figures-timeline.js", "figures-allocator.js", "figures-strides.js")
+_PARTS = (*_FIRST, "figures-fits.js", "figures-meter.js", "figures.js")
 
 
 @cache

@@ -25,8 +25,17 @@ from minitensor.stage.v8 import Script
 __all__ = ["available", "script_source", "svg", "text", "widget_source"]
 
 # In this order they are one program: later parts use earlier ones.
-_PARTS = ("replay", "kit", "plan", "memory", "cells", "history", "bands", "picture")
-_PARTS += ("find", "ask", "legend", "controls")
+_PARTS = (
+    "replay",
+    "kit",
+    "plan",
+    "memory",
+    "cells",
+    "history",
+    "bands",
+    "picture",
+    *("find", "ask", "legend", "controls"),
+)
 
 
 @cache

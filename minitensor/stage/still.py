@@ -130,7 +130,7 @@ def _still(trace: dict[str, Any]) -> str:
             parts.append(f"<p>Step {telling + 1} of {len(steps)}: {prose(steps[telling]['say'])}</p>\n")
         caption = f"All steps of {variant['label']}" if variant["label"] else "All steps"
         told = [name for name in _BYTES if any(name in step for step in steps)]
-        rows = (_row(index, step, told) for index, step in enumerate(steps, 1))
+        rows = [_row(index, step, told) for index, step in enumerate(steps, 1)]
         parts.append(_table(caption, ["step", "line", _SENTENCES, *told], rows))
         if variant["truncated"]:
             parts.append(f"<p>{html.escape(variant['truncated'])}</p>\n")

@@ -42,5 +42,5 @@ class Script:
         # JSON twice: the arguments as text, and that text as a JavaScript string
         given = json.dumps(json.dumps(arguments))
         with self._lock:
-            result = self._context.eval(f"JSON.stringify(call({json.dumps(function)}, {given}))")
+            result: Any = self._context.eval(f"JSON.stringify(call({json.dumps(function)}, {given}))")
         return json.loads(result)

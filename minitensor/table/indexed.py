@@ -4,6 +4,9 @@ An index and a mask have no gradient. What is overwritten has gradient 0 there. 
 once, the last of the assigned values stays and has the gradient; added values all count.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 from minitensor.kernels import along_axis, indexed
 from minitensor.table.rows import op
 
@@ -76,7 +79,7 @@ _REDUCED = "arr, with {} at the elements that indices names along axis; what put
 _ELEMENT = "axis, include_self, broadcast"
 
 
-def _reduced(name: str, forward: object, doc: str, *, arr: str, values: str, **settings: object) -> None:
+def _reduced(name: str, forward: Callable[..., Any], doc: str, *, arr: str, values: str, **settings: object) -> None:
     op(f"put_along_axis_{name}", forward, "arr indices values", _REDUCED.format(doc, name), namespaces="",
        arguments=("axis", "include_self=True", "broadcast=True"), prepare=along_axis.reduce_arguments,
        prologue=_first(f"put_along_axis_{name}", index="indices"), promote=("arr", "values"), elementwise=False,

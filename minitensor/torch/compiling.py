@@ -30,6 +30,9 @@ class TableOperation(Operation):
 
     __slots__ = ("operands", "torch_name")
 
+    operands: tuple[str, ...]
+    torch_name: str
+
 
 # ---------- what the generated code calls ----------
 

@@ -29,7 +29,7 @@ def to(input: Tensor, *where: Any, device: Any = None, dtype: Any = None, copy: 
             dtype = each
         elif not isinstance(each, (bool, np.bool_)):
             device = each
-    out = input
+    out: Any = input
     if device is not None:
         out = cuda.moved(out, device)
     if dtype is not None and dtype_of(dtype).numpy != out._array.dtype:

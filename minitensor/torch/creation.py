@@ -33,7 +33,7 @@ def placed(op: str, array: np.ndarray, device: Any, requires_grad: bool) -> Tens
         if array.dtype not in FLOATS:
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         made.stop_gradient = False
-    return made  # type: ignore[return-value]
+    return made
 
 
 def size_of(op: str, size: tuple[Any, ...]) -> tuple[int, ...]:
@@ -116,7 +116,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
         wanted["dtype"] = dtype
     if device is not None:
         wanted["device"] = device
-    return shared.to(**wanted) if wanted else shared  # type: ignore[attr-defined]
+    return shared.to(**wanted) if wanted else shared
 
 
 def from_numpy(ndarray: np.ndarray) -> Tensor:
@@ -341,8 +341,8 @@ def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.n
     return array.copy() if copy else array
 
 
-Tensor.numpy = numpy  # type: ignore[method-assign, assignment]
-Tensor.__array__ = __array__  # type: ignore[method-assign]
+Tensor.numpy = numpy
+Tensor.__array__ = __array__  # type: ignore[method-assign,assignment]  # this vocabulary's own
 
 
 def __dlpack__(self: Tensor, **named: Any) -> Any:

@@ -100,6 +100,9 @@ class device:
 
     __slots__ = ("type", "index")
 
+    type: str
+    index: int | None
+
     def __init__(self, name: Any, index: int | None = None) -> None:
         if isinstance(name, device):
             self.type, self.index = name.type, name.index

@@ -69,7 +69,7 @@ def _extreme(name: str, whole: str, of_two: str, where: Callable[..., Tensor]) -
         indices = where(input, dim, True)
         values = _gather(input, dim, indices)
         if not keepdim:
-            values, indices = values.squeeze(dim), indices.squeeze(dim)  # type: ignore[attr-defined]
+            values, indices = values.squeeze(dim), indices.squeeze(dim)
         return kind(called(values, f"{name.capitalize()}Backward0"), indices)
 
     extreme.__name__ = extreme.__qualname__ = name

@@ -56,7 +56,7 @@ METHODS: dict[str, Callable[..., Any]] = {
 
 for _name, _function in {**FUNCTIONS, **METHODS}.items():
     setattr(Tensor, _name, _function)
-Tensor.__matmul__ = matmul  # type: ignore[attr-defined]
+Tensor.__matmul__ = matmul
 
 
 def _where(input: Tensor, condition: Tensor, other: Any) -> Tensor:

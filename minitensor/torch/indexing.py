@@ -210,6 +210,8 @@ class Copied(Operation):
 
     __slots__ = ("torch_name",)
 
+    torch_name: str
+
 
 COPY = Copied("copy_", engine.SET_PART.backward, jvp=engine.SET_PART.jvp)
 COPY.torch_name = "CopyBackwards"
@@ -226,6 +228,6 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     return input
 
 
-Tensor.__getitem__ = getitem  # type: ignore[attr-defined]
-Tensor.__setitem__ = setitem  # type: ignore[attr-defined]
-Tensor.copy_ = copy_  # type: ignore[attr-defined]
+Tensor.__getitem__ = getitem
+Tensor.__setitem__ = setitem
+Tensor.copy_ = copy_

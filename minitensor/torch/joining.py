@@ -64,7 +64,7 @@ def repeat(input: Tensor, *sizes: Any) -> Tensor:
     """A copy with the elements repeated so many times along each dimension."""
     times = list(sizes[0]) if len(sizes) == 1 and isinstance(sizes[0], (list, tuple)) else list(sizes)
     shape = (1,) * (len(times) - input._array.ndim) + input._array.shape
-    x: Any = input.reshape(shape)  # type: ignore[attr-defined]
+    x: Any = input.reshape(shape)
     for d, n in enumerate(times):
         x = cat([x] * n, d) if n else x.narrow(d, 0, 0)
     return called(TABLE["clone"](x) if x._storage is input._storage else x, "RepeatBackward0")

@@ -17,6 +17,9 @@ class Renamed(Operation):
 
     __slots__ = ("torch_name", "operands")
 
+    torch_name: str
+    operands: tuple[str, ...]
+
 
 def called(out: Tensor, name: str) -> Tensor:
     """``out``, whose last function is shown as ``name``: PyTorch has one function where several were run here."""
@@ -41,4 +44,4 @@ def plain(x: Tensor, array: Any, name: str) -> Tensor:
     """A tensor of ``array`` without history, computed from ``x`` by ``name``."""
     if gpu_of(x._array) is None:
         array = np.asarray(array)
-    return Tensor._made(array, name, (x,))  # type: ignore[return-value]
+    return Tensor._made(array, name, (x,))

@@ -67,5 +67,5 @@ for _operator in ("eq", "ne", "lt", "le", "gt", "ge"):
 
 for _operator, _name in {"neg": "neg", "abs": "abs", "invert": "bitwise_not"}.items():
     setattr(Tensor, f"__{_operator}__", FUNCTIONS[_name])
-Tensor.__pos__ = lambda x: x  # type: ignore[attr-defined]
-Tensor.__hash__ = lambda x: id(x)  # type: ignore[method-assign]  # __eq__ came later
+Tensor.__pos__ = lambda x: x
+Tensor.__hash__ = lambda x: id(x)  # type: ignore[method-assign,assignment]  # __eq__ came later

@@ -175,5 +175,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     for function in (broadcast_to, select, narrow, split, chunk, unbind, diagonal, as_strided)
 }
 
-for _name, _function in {**FUNCTIONS, "expand": expand, "expand_as": expand_as}.items():
+_METHODS: dict[str, Callable[..., Any]] = {**FUNCTIONS, "expand": expand, "expand_as": expand_as}
+for _name, _function in _METHODS.items():
     setattr(Tensor, _name, _function)

@@ -67,4 +67,4 @@ def dot(input: Tensor, other: Tensor) -> Tensor:
 
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """Every product of an element of one vector with one of the other."""
-    return _mul(input.reshape(-1, 1), vec2)  # type: ignore[attr-defined]
+    return _mul(input.reshape(-1, 1), vec2)

@@ -108,4 +108,4 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any 
 
 def bernoulli(input: Tensor, *, generator: Any = None) -> Tensor:
     """1 with the probability that each element of ``input`` says, else 0."""
-    return input.new_empty(input._array.shape).bernoulli_(input, generator=generator)  # type: ignore[attr-defined]
+    return input.new_empty(input._array.shape).bernoulli_(input, generator=generator)

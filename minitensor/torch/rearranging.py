@@ -35,7 +35,7 @@ def flip(input: Tensor, *dims: Any) -> Tensor:
 def roll(input: Tensor, shifts: int, dims: int | None = None) -> Tensor:
     """The elements moved along a dimension (of all elements in a row without one); what falls off enters again."""
     if dims is None:
-        return roll(input.reshape(-1), shifts, 0).reshape(input._array.shape)  # type: ignore[attr-defined]
+        return roll(input.reshape(-1), shifts, 0).reshape(input._array.shape)
     dim = as_dim(dims, input._array.ndim)
     return _picked(input, dim, np.roll(np.arange(input._array.shape[dim]), shifts), "roll")
 
@@ -94,7 +94,7 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     length = input._array.shape[as_dim(dim, input._array.ndim)] if input._array.ndim else 1
     if not 0 <= k <= length:
         raise RuntimeError("selected index k out of range")
-    order = argsort(input, dim, largest).narrow(dim, 0, k).contiguous()  # type: ignore[attr-defined]
+    order = argsort(input, dim, largest).narrow(dim, 0, k).contiguous()
     return Largest(called(_gather(input, as_dim(dim, input._array.ndim), order), "TopkBackward0"), order)
 
 
@@ -108,14 +108,14 @@ def trace(input: Tensor) -> Tensor:
     """The sum of the diagonal of a matrix."""
     if input._array.ndim != 2:
         raise RuntimeError("trace: expected a matrix")
-    return called(TABLE["sum"](input.diagonal()), "TraceBackward0")  # type: ignore[attr-defined]
+    return called(TABLE["sum"](input.diagonal()), "TraceBackward0")
 
 
 def index_copy_(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """Overwrite the parts along ``dim`` that ``index`` lists with those of ``source``."""
     need_tensor("index_copy_", source)
     before = (slice(None),) * as_dim(dim, input._array.ndim)
-    input[(*before, index)] = source  # type: ignore[index]
+    input[(*before, index)] = source
     return input
 
 

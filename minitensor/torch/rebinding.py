@@ -65,8 +65,8 @@ def apply_(input: Tensor, callable: Callable[[Any], Any]) -> Tensor:
     if input._current() is not None:
         raise TypeError("can't use apply_ on a tensor that requires grad: what a function does is not recorded")
     numbers = [callable(number) for number in input._array.ravel().tolist()]
-    made = input.new_tensor(numbers).reshape(input._array.shape)  # type: ignore[attr-defined]
-    return input.copy_(made)  # type: ignore[attr-defined]
+    made = input.new_tensor(numbers).reshape(input._array.shape)
+    return input.copy_(made)
 
 
 for _function in (resize_, resize_as_, set_, apply_):

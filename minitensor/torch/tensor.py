@@ -149,8 +149,8 @@ class Tensor(BaseTensor):
         # PyTorch reads a view anew after a write through it.
         return look(node, "AsStridedBackward0" if self._is_view() and node.op.name.endswith("_") else None)
 
-    @property
-    def grad(self) -> Tensor | None:  # type: ignore[override]
+    @property  # type: ignore[override]  # a gradient of this vocabulary
+    def grad(self) -> Tensor | None:
         """The gradient that backward left here."""
         gradient = BaseTensor.grad.fget(self)  # type: ignore[attr-defined]
         return gradient if gradient is None or isinstance(gradient, Tensor) else as_kind(gradient)
@@ -246,7 +246,7 @@ class Tensor(BaseTensor):
     def __iter__(self) -> Any:
         if self._array.ndim == 0:
             raise TypeError("iteration over a 0-d tensor")
-        return iter(self.unbind(0))  # type: ignore[attr-defined]
+        return iter(self.unbind(0))
 
     def __bool__(self) -> bool:
         if self._array.size != 1:

@@ -72,5 +72,5 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     if input is None and other is None:
         return tuple(plain(condition, i, "where") for i in np.nonzero(host_array(condition._array)))
     if not isinstance(input, BaseTensor) and not isinstance(other, BaseTensor):
-        input = condition.new_tensor(input, dtype=dtype_of(type(input)))  # type: ignore[attr-defined]
+        input = condition.new_tensor(input, dtype=dtype_of(type(input)))
     return TABLE["where"](condition, input, other)

@@ -248,7 +248,7 @@ def movedim(input: Tensor, source: int, destination: int) -> Tensor:
 
 def contiguous(input: Tensor) -> Tensor:
     """The tensor itself where its elements lie in order, else a copy in which they do."""
-    return input if input.is_contiguous() else input.clone()  # type: ignore[attr-defined]
+    return input if input.is_contiguous() else input.clone()
 
 
 # ---------- in place: shape and strides of the tensor itself ----------
@@ -308,5 +308,5 @@ def _reversed(x: BaseTensor) -> Tensor:
     return shown(x, x._array.transpose(order), PERMUTE, order)  # type: ignore[arg-type]
 
 
-Tensor.T = property(_reversed)  # type: ignore[attr-defined]
+Tensor.T = property(_reversed)
 Tensor.mT = property(lambda x: transpose(x, -2, -1))  # type: ignore[attr-defined]

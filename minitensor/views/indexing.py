@@ -296,7 +296,7 @@ def set_value(x: Tensor, value: Any) -> None:
         watch.listener("write", x, "set_value", (x, given), None)
 
 
-Tensor.__getitem__ = getitem  # type: ignore[attr-defined]
-Tensor.__setitem__ = setitem  # type: ignore[attr-defined]
-Tensor.copy_ = copy_  # type: ignore[attr-defined]
-Tensor.set_value = set_value  # type: ignore[attr-defined]
+Tensor.__getitem__ = getitem
+Tensor.__setitem__ = setitem
+Tensor.copy_ = copy_
+Tensor.set_value = set_value

@@ -191,4 +191,4 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 for _name in ("split", "chunk", "expand", "broadcast_to", "cast"):
     setattr(Tensor, _name, FUNCTIONS[_name])
-Tensor.astype = astype  # type: ignore[attr-defined]
+Tensor.astype = astype

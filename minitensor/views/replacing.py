@@ -106,7 +106,7 @@ def _cast_leaf(x: Tensor, leaf: Leaf, old: DType, wanted: DType) -> None:
     if leaf.saved is not None:
         new.saved = cast(leaf.saved.detach(), wanted.numpy)
     new.hooks, leaf.hooks = leaf.hooks, None
-    leaf.__class__ = Node
+    leaf.__class__ = Node  # type: ignore[assignment]  # what is known as this leaf is one no more
     leaf.op, leaf.inputs, leaf.saved = CAST, (new,), (wanted.numpy,)
     x._node = new
 

@@ -81,9 +81,9 @@ def reshape(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
                     return view_of(x, array, RESHAPE, None)
     need_tensor("reshape", x)
     wanted = _full_shape("reshape", x, shape)
-    array = _same_memory(x._array, wanted)
-    if array is not None:
-        return view_of(x, array, RESHAPE, (wanted,))
+    same = _same_memory(x._array, wanted)
+    if same is not None:
+        return view_of(x, same, RESHAPE, (wanted,))
     out = Tensor._made(x._array.copy().reshape(wanted), "reshape", (x,))
     node = x._current()
     if modes.grad and node is not None:
@@ -276,4 +276,4 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 for _name, _function in FUNCTIONS.items():
     setattr(Tensor, _name, _function)
-Tensor.T = property(_reversed_dimensions)  # type: ignore[attr-defined]
+Tensor.T = property(_reversed_dimensions)

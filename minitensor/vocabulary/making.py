@@ -30,7 +30,7 @@ def assign(x: Any, output: Tensor | None = None) -> Tensor:
         TypeError: when the dtypes differ.
     """
     if output is None:
-        return x.clone() if isinstance(x, Tensor) else to_tensor(x)  # type: ignore[attr-defined]
+        return x.clone() if isinstance(x, Tensor) else to_tensor(x)
     need_tensor("assign: output", output)
     given = x if isinstance(x, Tensor) else to_tensor(x, output.dtype)
     if given.shape != output.shape:

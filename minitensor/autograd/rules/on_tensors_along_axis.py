@@ -100,7 +100,7 @@ def factors_along(
     start = _taken(arr, named, named.shape) if include_self else ones
     before = _passed(start, turns, place, factors)
     after = _passed(ones, turns[::-1], place, factors)
-    return reshape(before * after, spread)  # type: ignore[operator]
+    return reshape(before * after, spread)
 
 
 def _passed(running: Tensor, turns: list[np.ndarray], place: np.ndarray, factors: Tensor) -> Tensor:
@@ -110,7 +110,7 @@ def _passed(running: Tensor, turns: list[np.ndarray], place: np.ndarray, factors
     for turn in turns:
         at, these = _constant(place[turn]), _constant(turn)
         found = _index_add(found, these, 0, _index_select(running, at, 0))
-        running = running * _scatter(ones, at, _index_select(factors, these, 0))  # type: ignore[operator]
+        running = running * _scatter(ones, at, _index_select(factors, these, 0))
     return found
 
 
@@ -136,7 +136,7 @@ def multiplied_along(
     """The gradient for values that were multiplied with."""
     flat, spread = positions(indices._array, g._array.shape, axis, broadcast)
     slopes = factors_along(arr, indices, values, axis, include_self, broadcast)
-    return fitted_to(_taken(g, flat, spread) * slopes, shape, broadcast)  # type: ignore[operator]
+    return fitted_to(_taken(g, flat, spread) * slopes, shape, broadcast)
 
 
 def _ties(kept: Tensor, out: Tensor, indices: Tensor, values: Tensor, *how: object) -> Tensor:
@@ -155,7 +155,7 @@ def extreme_self(
     broadcast: bool,
 ) -> Tensor:
     """The gradient for the elements that were compared with the values."""
-    part = g / _ties(kept, out, indices, values, axis, include_self, broadcast)  # type: ignore[operator]
+    part = g / _ties(kept, out, indices, values, axis, include_self, broadcast)
     rest = _where(kept, part, 0.0)
     return rest if include_self else emptied_along(rest, indices, axis, broadcast)
 
@@ -173,6 +173,6 @@ def extreme_along(
 ) -> Tensor:
     """The gradient for the values."""
     flat, spread = positions(indices._array, g._array.shape, axis, broadcast)
-    part = g / _ties(kept, out, indices, values, axis, include_self, broadcast)  # type: ignore[operator]
+    part = g / _ties(kept, out, indices, values, axis, include_self, broadcast)
     won = on_arrays.winners_along(out._array, indices._array, values._array, axis, broadcast)
     return fitted_to(_where(_constant(won), _taken(part, flat, spread), 0.0), shape, broadcast)

@@ -32,8 +32,8 @@ def no_slope(op: str) -> Any:
 
 def softmax_gradient(g: Tensor, out: Tensor, axis: int) -> Tensor:
     """The gradient of softmax, from its result."""
-    product: Any = g * out  # type: ignore[operator]
-    return out * (g - (product if out.ndim == 0 else FUNCTIONS["sum"](product, axis, True)))  # type: ignore[operator]
+    product: Any = g * out
+    return out * (g - (product if out.ndim == 0 else FUNCTIONS["sum"](product, axis, True)))
 
 
 def shaped(g: Tensor, shape: tuple[int, ...]) -> Tensor:

@@ -113,7 +113,7 @@ def replay(
 ) -> tuple[CachingAllocator, str | None]:
     """Let an allocator serve ``events``. Returns it, and the operation at which it ran out of memory, or None."""
     allocator = CachingAllocator(capacity, profile)
-    blocks = {}
+    blocks: dict[Any, Any] = {}
     for block, op in events:
         if op is None:
             allocator.free(blocks.pop(block))

@@ -73,7 +73,8 @@ def curves(record: Record, *, width: float = 6.5, height: float = 3.0) -> Figure
 def everything(record: Record, *, over: str = "torch", width: float = 6.5, height: float = 9.0) -> Figure:
     """All of the above on one page. Args and errors are those of :func:`article`."""
     figure = _page(width, height)
-    top, middle, bottom = figure.subfigures(3, 1, height_ratios=[3.0, 3.4, 2.8])
+    parts: Any = figure.subfigures(3, 1, height_ratios=[3.0, 3.4, 2.8])
+    top, middle, bottom = parts
     for part in (top, middle, bottom):
         part.set_facecolor(tokens()["paper"])
     _article(record, *top.subplots(1, 2, sharey=True))
@@ -211,7 +212,7 @@ def _page(width: float, height: float) -> Figure:
     return figure
 
 
-def _style(axes: Axes, grid: str) -> None:
+def _style(axes: Axes, grid: Any) -> None:
     colour = tokens()
     axes.set_facecolor(colour["paper"])
     for side, spine in axes.spines.items():

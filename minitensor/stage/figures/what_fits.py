@@ -87,7 +87,8 @@ def show(
         raise ValueError(f"run_at takes four different sizes, three to learn from and one to check, not {run_at!r}")
     laws = []
     for label, program in programs.items():
-        for policy in policies or [None]:
+        chosen: Sequence[str | None] = policies or [None]
+        for policy in chosen:
             laws.append(
                 learn(f"{label}, {policy}" if policy and len(policies or ()) > 1 else label, program, policy, run_at)
             )

@@ -18,8 +18,8 @@ MOST_SUMMED = 64  # elements of a gradient that are added up for showing
 
 def started(ledger: Ledger, node: Node, gradient: np.ndarray) -> None:
     """Backward starts at ``node``."""
-    for value in ledger.values.values():
-        value.arrived = value.state.gradient = None
+    for each in ledger.values.values():
+        each.arrived = each.state.gradient = None
     value = ledger.values.get(id(node))
     text = cells.gradient_text(gradient)
     if value is not None:

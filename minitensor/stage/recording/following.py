@@ -122,6 +122,7 @@ class Following(Steps):
         if not silently:
             self._finish(partly=True, came_back=True)
         del self.stack[depth + 1 :]
-        if not silently and self.stack[depth].statement is not None:
-            self._resume(Open(self.stack[depth].statement, goes_on=True))
+        statement = self.stack[depth].statement
+        if not silently and statement is not None:
+            self._resume(Open(statement, goes_on=True))
             self.ledger.facts.append(returned)

@@ -145,7 +145,7 @@ class Hooks:
             node.body = self._body(node.body, function, loops)
             if isinstance(node, ast.If):
                 node.orelse = self._body(node.orelse, function, loops)
-        elif isinstance(node, (ast.Try, getattr(ast, "TryStar", ast.Try))):
+        elif isinstance(node, _TRIES):
             for handler in node.handlers:
                 caught = self._call(handler.body[0], index, "caught")
                 handler.body = [caught, *self._body(handler.body, function, loops)]
@@ -182,6 +182,8 @@ def awaits(tree: ast.Module) -> bool:
 
 # ---------- code objects ----------
 
+#: ``try`` and, from Python 3.11, ``try`` with ``except*``, which has the same parts.
+_TRIES: Any = (ast.Try, getattr(ast, "TryStar", ast.Try))
 _INLINE = ("<lambda>", "<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
 _ASYNC = inspect.CO_COROUTINE | inspect.CO_ITERABLE_COROUTINE | inspect.CO_ASYNC_GENERATOR
 

@@ -19,7 +19,7 @@ from minitensor.core.tensor import Tensor
 from minitensor.operations.operands import CONSTANT
 from minitensor.saving.saved import FREED
 from minitensor.stage.recording import facts
-from minitensor.stage.recording.entries import Group, NodeEntry, StateEntry, TensorEntry
+from minitensor.stage.recording.entries import Event, Group, NodeEntry, StateEntry, TensorEntry
 from minitensor.stage.recording.savings import Savings
 
 
@@ -117,8 +117,8 @@ class Lineage(Savings):
         """The states that the inputs of a node stand for now."""
         found: dict[int, StateEntry] = {}
         for parent in node.inputs:
-            value = self.values.get(id(parent)) if parent is not None else None
-            if value is not None:
+            value = self.values.get(id(parent))
+            if parent is not None and value is not None:
                 holders = [entry for entry in value.state.group.members.values() if _shows(entry.ref(), parent)]
                 found[id(parent)] = self._state(holders[0]) if holders else value.state
         return found
@@ -128,7 +128,7 @@ class Lineage(Savings):
         group, version = entry.group, entry.storage.version
         state = group.states.get(version)
         if state is None:
-            event = {
+            event: Event = {
                 "do": "state",
                 "id": self._new_id("m"),
                 "label": "",

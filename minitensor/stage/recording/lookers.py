@@ -31,7 +31,7 @@ class Lookers(Memory):
         self._asked = 0
         self.touched: dict[Group, None] = {}  # whose members or states have changed in this step
         self.labels: Counter[str] = Counter()  # of memory states
-        self._histories: dict[int, Group] = {}  # by id of the engine's History
+        self._histories: dict[int | None, Group] = {}  # by id of the engine's History
 
     # ---------- tensors ----------
 

@@ -221,7 +221,8 @@ def _in_order(tree: ast.Module) -> list[str]:
 
 
 def _loads_and_stores(statement: ast.stmt) -> tuple[set[str], set[str]]:
-    loaded, stored = set(), set()
+    loaded: set[str] = set()
+    stored: set[str] = set()
     for node in ast.walk(statement):
         if isinstance(node, ast.Name):
             (stored if isinstance(node.ctx, ast.Store) else loaded).add(node.id)

@@ -31,6 +31,10 @@ def storage_behind(array: np.ndarray) -> Storage | None:
     return None
 
 
+#: In place of what was noted: nothing was.
+_NOTHING: Any = (None, None, None)
+
+
 class Watched:
     """The memory that the outside may write, as it was."""
 
@@ -68,7 +72,7 @@ class Watched:
 
     def changed(self, storage: Storage, shown: set[int]) -> np.ndarray:
         """The cells that are other than when they were noted; they are noted anew."""
-        ref, which, then = self._copies.get(id(storage), (None, None, None))
+        ref, which, then = self._copies.get(id(storage), _NOTHING)
         if ref is None or ref() is not storage:
             self.note(storage, shown)
             return np.array([], int)
@@ -79,8 +83,8 @@ class Watched:
 
     def wrote(self, x: Tensor, where: Any) -> None:
         """The engine itself wrote through ``x``: what it wrote is noted, and nothing else."""
-        storage = getattr(x._storage, "of", x._storage)
-        ref, which, then = self._copies.get(id(storage), (None, None, None))
+        storage: Storage = getattr(x._storage, "of", x._storage)
+        ref, which, then = self._copies.get(id(storage), _NOTHING)
         if ref is None or ref() is not storage or x._array.size == 0:
             return
         array = where if where is not None and not isinstance(where, tuple) else x._array

@@ -70,7 +70,7 @@ class Savings(Lookers):
         """Say what the operation kept of the input that it was about to overwrite, and which numbers those were."""
         entry = fact.tensor
         of = old.label if old is not None else f"{entry.name or entry.op}@{fact.before}"
-        for save in fact.node.saves:
+        for save in fact.node.saves if fact.node is not None else ():
             event = save.event
             if not event.get("copy"):
                 continue

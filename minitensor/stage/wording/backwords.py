@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from minitensor.stage.recording.done import Done
 from minitensor.stage.recording.entries import NodeEntry, StorageEntry
 from minitensor.stage.recording.facts import Allocated, Collected, Named, Passed, Sent, Started, StorageFreed
@@ -133,8 +135,9 @@ def _write(fact: Passed) -> str:
     """The group's value after a write through a view: the gradient is split."""
     written = [s for s in fact.sent if s.to is not None and s.to.drawn]
     rest = [s for s in fact.sent if s not in written[-1:]]
-    if written and rest:
+    if written and rest and fact.node is not None:
         op = written[-1]
+        assert op.to is not None, "it was asked whether it is drawn"
         return (
             f"{node_text(op.to)} wrote a part of {code(fact.node.state.label)}: {op.text} of the gradient is for what "
             f"it wrote, {rest[0].text} for the rest, {rest[0].label}."
@@ -144,7 +147,8 @@ def _write(fact: Passed) -> str:
 
 def _view(fact: Passed) -> str:
     """A view's own node: the gradient for what the view sees becomes one for the group."""
-    node, sent = fact.node, fact.sent[0]
+    node: Any = fact.node
+    sent = fact.sent[0]
     view = code(node.of.name) if node.of is not None and node.of.name else "a view"
     if fact.op in RESHAPING or fact.op in RESHAPING_IN_PLACE:
         return f"{node_text(node)} gives the gradient the shape of {sent.label} again: {_to(sent)}."

@@ -100,7 +100,7 @@ def _kept_first(subject: str, fact: Wrote) -> str:
     """What an operation keeps of the input that it is about to overwrite, up to the verb."""
     size = bytes_text(sum(storage.nbytes for storage in fact.own))
     where = storages_text(fact.own)
-    if any(save.event.get("marks") for save in fact.node.saves):
+    if fact.node is not None and any(save.event.get("marks") for save in fact.node.saves):
         return f"{subject} keeps marks of its input, 1 bit per element, {size} in {where}, then writes"
     return f"{subject} needs its input for backward, so it first copies {size} to {where}. Then it writes"
 

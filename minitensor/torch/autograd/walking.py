@@ -112,8 +112,8 @@ def _method(
     backward(self, gradient, retain_graph, create_graph, inputs)
 
 
-Tensor.backward = _method  # type: ignore[attr-defined]
-Tensor.backward.__name__ = "backward"  # type: ignore[attr-defined]
+Tensor.backward = _method
+Tensor.backward.__name__ = "backward"
 
 
 def grad(

@@ -43,7 +43,7 @@ sigmoid = _ROWS["sigmoid"]
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """``x * sigmoid(x)``."""
     out = called(_mul(input, sigmoid(input)), "SiluBackward0")
-    return input.copy_(out) if inplace else out  # type: ignore[attr-defined]
+    return input.copy_(out) if inplace else out
 
 
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
@@ -57,7 +57,7 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``input @ weight.T + bias``."""
     need_tensor("linear", input)
-    turned = weight.t()  # type: ignore[attr-defined]
+    turned = weight.t()
     if bias is None:
         return matmul(input, turned)
     if input._array.ndim == 2:
@@ -68,8 +68,8 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
                 f"{weight._array.shape[1]}x{weight._array.shape[0]})"
             )
         return FUNCTIONS["addmm"](bias, input, turned)
-    flat = input.reshape(-1, input._array.shape[-1])  # type: ignore[attr-defined]
-    return linear(flat, weight, bias).view(*input._array.shape[:-1], weight._array.shape[0])  # type: ignore[attr-defined]
+    flat = input.reshape(-1, input._array.shape[-1])
+    return linear(flat, weight, bias).view(*input._array.shape[:-1], weight._array.shape[0])
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
@@ -82,7 +82,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
     if not training or p == 0:
         return input
-    kept = input.new_empty(input._array.shape).bernoulli_(1 - p)  # type: ignore[attr-defined]
+    kept = input.new_empty(input._array.shape).bernoulli_(1 - p)
     mask = kept.div_(1 - p) if p < 1 else kept
     return FUNCTIONS["mul_" if inplace else "mul"](input, mask)
 
@@ -122,8 +122,8 @@ def nll_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     if not isinstance(target, BaseTensor) or target._array.dtype.kind != "i":
         raise RuntimeError("expected scalar type Long but found a target that holds no integers")
     if input._array.ndim == 1:
-        input, target = input.unsqueeze(0), target.reshape(1)  # type: ignore[attr-defined]
-    picked = FUNCTIONS["gather"](input, 1, target.unsqueeze(1)).squeeze(1)  # type: ignore[attr-defined]
+        input, target = input.unsqueeze(0), target.reshape(1)
+    picked = FUNCTIONS["gather"](input, 1, target.unsqueeze(1)).squeeze(1)
     return _reduced(FUNCTIONS["neg"](picked), reduction, "NllLoss")
 
 

@@ -248,4 +248,4 @@ def drop_gradient(parameter: Tensor, set_to_none: bool) -> None:
     if set_to_none:
         parameter.grad = None
     else:
-        parameter.grad.zero_()  # type: ignore[attr-defined]
+        parameter.grad.zero_()
