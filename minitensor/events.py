@@ -124,6 +124,6 @@ def telling(kind: str) -> Callable[[Maker], Maker]:
                 watch.listener(kind, error, make.__name__, *arguments)
             return error
 
-        return making  # type: ignore[return-value]
+        return making  # type: ignore[return-value]  # it takes and gives what `make` does
 
     return told

@@ -27,6 +27,7 @@ STEPS: dict[str, list[str]] = {
     "format": ["ruff", "format", "--check", "."],
     "lint": ["ruff", "check", "."],
     "layers": ["lint-imports", "--no-cache", "--no-logo"],
+    "types": ["mypy"],
 }
 TESTS = "tests"
 

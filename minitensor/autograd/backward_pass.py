@@ -202,13 +202,13 @@ def propagate(
                     if left == 0:
                         ready.append(awaiting)
                 if sent is not None:
-                    watch.listener("visit", node, arrival, sent)  # type: ignore[misc]
+                    watch.listener("visit", node, arrival, sent)  # type: ignore[misc]  # `sent` says that it is there
                 if not kept:
                     let_go(g)
                 if not retain_graph and op.saved_names and holds_something(node):
                     node.saved = FREED
                 if sent is not None:
-                    watch.listener("left", node)  # type: ignore[misc]
+                    watch.listener("left", node)  # type: ignore[misc]  # `sent` says that it is there
                 # What is not counted any more is not held any longer, either.
                 passed = pg = part = before = total = g = arrival = None  # type: ignore[assignment]  # only let go
         return finish(arrived, boxes, flight)
@@ -253,7 +253,7 @@ def answer_of(hook: Hook, g: Tensor) -> Tensor | None:
     Raises:
         TypeError: when it says anything else.
     """
-    answer = hook.function(g)  # type: ignore[misc]
+    answer = hook.function(g)  # type: ignore[misc]  # not removed
     if answer is not None and (not isinstance(answer, Tensor) or answer._array.shape != g._array.shape):
         raise TypeError(
             f"a gradient hook returns None or a Tensor of shape {g.shape}, not "

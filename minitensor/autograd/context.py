@@ -166,7 +166,7 @@ class Call:
 
     def source(self, i: int, outputs: list[Tensor]) -> tuple[str, int]:
         """Where saved tensor ``i`` came from, for a gradient of the gradient."""
-        x, version = self.saved[i]  # type: ignore[index]
+        x, version = self.saved[i]  # type: ignore[index]  # something was saved
         if x is None or x._array.dtype not in FLOATS:
             return CONSTANT
         k = self.position(x)

@@ -74,7 +74,7 @@ def _pulled(node: Node, i: int, parent: Node, g: Tensor) -> Tensor:
         return ready_for(parent, node.op.backward(node, array)[i])
 
     def push(array: np.ndarray) -> np.ndarray:
-        return node.op.jvp(node, i, array)  # type: ignore[misc]
+        return node.op.jvp(node, i, array)  # type: ignore[misc]  # the caller asked for it
 
     return linear(f"{node.op.name}_backward", g, pull, push)
 

@@ -69,7 +69,7 @@ class Region(NamedTuple):
         """A gradient ``g`` for the base, split into the view's part and the rest (zero at the view's cells)."""
         if self.dense:
             rest = g.copy()
-            return self.take(rest), rest  # type: ignore[return-value]
+            return self.take(rest), rest  # type: ignore[return-value]  # where the base is dense there is always a part
         cells = np.zeros((self.extent,), g.dtype, like=g)
         self.base.of(cells)[...] = g
         part = self.view.of(cells)

@@ -56,7 +56,7 @@ class DeviceStorage(Storage):
 
     __slots__ = ()
 
-    def __del__(self, _watch: Watch = watch) -> None:  # type: ignore[override]
+    def __del__(self, _watch: Watch = watch) -> None:  # type: ignore[override]  # another meter counts
         if _watch.listener is not None:
             _watch.listener("free", self)
 

@@ -290,7 +290,7 @@ class Tensor:
         elif type(node) is Leaf:
             node.saved = None
         else:
-            self._extra.box.gradient = None  # type: ignore[union-attr]
+            self._extra.box.gradient = None  # type: ignore[union-attr]  # it retains its gradient
 
     clear_grad = clear_gradient
 
@@ -430,7 +430,7 @@ class Tensor:
         self._require_leaf("deep-copied")
         memo[id(self)] = other = _rebuilt(self._array.copy(), self.stop_gradient)
         if self.grad is not None:
-            other._node.saved = Tensor._made(self.grad._array.copy())  # type: ignore[union-attr]
+            other._node.saved = Tensor._made(self.grad._array.copy())  # type: ignore[union-attr]  # a leaf by now, and this one has a gradient
         return other
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -140,7 +140,7 @@ def device_named(op: str, device: Any, capacity: Any = None, profile: str | None
     if isinstance(device, Place) and capacity is None and profile is None:
         return device.gpu  # also a simulated GPU that another has replaced
     name = device.removeprefix("Place(").removesuffix(")") if isinstance(device, str) else None
-    name = {"cuda": "gpu", "cuda:0": "gpu:0", "gpu_pinned": "cpu"}.get(name, name)  # type: ignore[arg-type]
+    name = {"cuda": "gpu", "cuda:0": "gpu:0", "gpu_pinned": "cpu"}.get(name, name)  # type: ignore[arg-type]  # None stays None
     if name not in ("cpu", "gpu", "gpu:0", "gpu:sim"):
         raise ValueError(f"{op}: there is no device {device!r}; there are 'cpu', 'gpu' and 'gpu:sim'")
     if name == "cpu" or name == "gpu:0" or name == "gpu":

@@ -89,8 +89,8 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         """Where the first element lies, in the addresses of the simulated device."""
         owner = self.base
         if owner is None:
-            return self._block.address  # type: ignore[union-attr]
-        return owner._block.address + _host_address(self.host) - _host_address(owner.host)  # type: ignore[union-attr]
+            return self._block.address  # type: ignore[union-attr]  # it has a block of its own
+        return owner._block.address + _host_address(self.host) - _host_address(owner.host)  # type: ignore[union-attr]  # the owner has a block
 
     def __len__(self) -> int:
         return len(self.host)
@@ -223,7 +223,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
     @property
     def T(self) -> DeviceArray:
         """The dimensions in the opposite order."""
-        return self.transpose()  # type: ignore[attr-defined]
+        return self.transpose()  # type: ignore[attr-defined]  # made of numpy's name
 
 
 def _owner(array: DeviceArray) -> DeviceArray:
@@ -391,7 +391,7 @@ class SimulatedGpu:
 
     def _tell(self, kind: str, block: Block) -> None:
         event = MemoryEvent(kind, block.address, block.size, block.requested, device=self.name)
-        watch.listener("block", event)  # type: ignore[misc]
+        watch.listener("block", event)  # type: ignore[misc]  # asked before the event is made
 
 
 def _tell_segment(device: str, kind: str, address: int, size: int) -> None:

@@ -49,7 +49,7 @@ def explain(function: Callable[..., Any], /, *args: Any, catch: bool = False, **
     except BaseException as error:
         if not (catch and isinstance(error, Exception)):
             with contextlib.suppress(AttributeError, TypeError):
-                error.explained = listener.report  # type: ignore[attr-defined]
+                error.explained = listener.report  # type: ignore[attr-defined]  # a tool finds the report there
             raise
         listener.report.error = _without_traceback(error)
     return listener.report

@@ -120,8 +120,8 @@ class _Assignments:
             self._at[_span(value)] = name = ast.unparse(target)
             if isinstance(value, (ast.List, ast.Tuple, ast.Dict, ast.ListComp, ast.DictComp, ast.Lambda)):
                 return
-            last = statement.end_lineno or statement.lineno  # type: ignore[attr-defined]
-            for line in range(statement.lineno, last + 1):  # type: ignore[attr-defined]
+            last = statement.end_lineno or statement.lineno  # type: ignore[attr-defined]  # statements have lines
+            for line in range(statement.lineno, last + 1):  # type: ignore[attr-defined]  # statements have lines
                 other, _ = self._on_line.get(line, (id(value), ""))
                 # Of two values on a line nobody can say which is which.
                 self._on_line[line] = id(value), name if other == id(value) else ""

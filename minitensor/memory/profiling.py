@@ -222,7 +222,7 @@ def profile(function: Callable[..., Any] | None = None, /, *, device: Any = None
         if running:
             return call(function, held)
         watcher = Profile(inner.__qualname__, inner.__code__, name_of("profile", device))
-        profiled.table = watcher.table  # type: ignore[attr-defined]
+        profiled.table = watcher.table  # type: ignore[attr-defined]  # a function's attribute
         running.append(watcher)
         watcher.open()
         try:
@@ -236,7 +236,7 @@ def profile(function: Callable[..., Any] | None = None, /, *, device: Any = None
             if show:
                 print(watcher.table)
 
-    profiled.table = None  # type: ignore[attr-defined]
+    profiled.table = None  # type: ignore[attr-defined]  # a function's attribute
     return profiled
 
 

@@ -16,7 +16,7 @@ class _Listed(Layer):
         return len(self._sub_layers)
 
     def __iter__(self) -> Iterator[Layer]:
-        return iter(list(self._sub_layers.values()))  # type: ignore[arg-type]
+        return iter(list(self._sub_layers.values()))  # type: ignore[arg-type]  # all of them are layers
 
     def __getitem__(self, index: Any) -> Any:
         layers = list(self._sub_layers.values())
@@ -55,7 +55,7 @@ class Sequential(_Listed):
 
     def forward(self, x: Any) -> Any:
         for layer in self._sub_layers.values():
-            x = layer(x)  # type: ignore[misc]
+            x = layer(x)  # type: ignore[misc]  # a layer may take and give anything
         return x
 
 

@@ -45,7 +45,7 @@ class Windows(NamedTuple):
     @property
     def out(self) -> tuple[int, int]:
         """Height and width of the result."""
-        return tuple(  # type: ignore[return-value]
+        return tuple(  # type: ignore[return-value]  # two of them
             (n + 2 * p - d * (k - 1) - 1) // s + 1
             for n, k, s, p, d in zip(
                 self.x_shape[2:], self.w_shape[2:], self.stride, self.padding, self.dilation, strict=True
@@ -250,7 +250,7 @@ def conv2d(
         ValueError: when shapes do not fit, or no window fits into an image.
         TypeError: for anything but tensors of floats on one device.
     """
-    x, weight, bias = floats_of("conv2d", x=x, weight=weight, bias=bias)  # type: ignore[assignment]
+    x, weight, bias = floats_of("conv2d", x=x, weight=weight, bias=bias)  # type: ignore[assignment]  # as many as were given
     windows = Windows(
         pair("conv2d", "stride", stride, 1),
         pair("conv2d", "padding", padding, 0),

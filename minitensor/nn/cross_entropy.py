@@ -78,7 +78,7 @@ def _losses(a: Array, label: Array, settings: Settings) -> tuple[Array, Array, A
     if len(parts) == 1:
         return _losses_of(a, label, settings)
     found = [_losses_of(a[part], label[part], settings) for part in parts]
-    return tuple(np.concatenate(each) for each in zip(*found, strict=True))  # type: ignore[return-value]
+    return tuple(np.concatenate(each) for each in zip(*found, strict=True))  # type: ignore[return-value]  # as many as a part has
 
 
 def _losses_of(a: Array, label: Array, settings: Settings) -> tuple[Array, Array, Array]:
@@ -185,22 +185,22 @@ def cross_entropy(
     """
     need_tensor("cross_entropy: label", label)
     if soft_label:
-        scores, label = floats_of("cross_entropy", input=input, label=label)  # type: ignore[assignment]
+        scores, label = floats_of("cross_entropy", input=input, label=label)  # type: ignore[assignment]  # as many as were given
     else:
         (scores,) = floats_of("cross_entropy", input=input)
-    a, given = scores._array, label._array  # type: ignore[union-attr]
+    a, given = scores._array, label._array  # type: ignore[union-attr]  # tensors by now
     if a.ndim == 0:
         raise ValueError("cross_entropy: input has a dimension for the classes; it has shape []")
     axis = as_axis("cross_entropy", axis, a.ndim)
     ignored = whole("cross_entropy: ignore_index", ignore_index)
     if reduction not in REDUCTIONS:
         raise ValueError(f"cross_entropy: reduction is 'mean', 'sum' or 'none', not {reduction!r}")
-    read = (_soft_labels if soft_label else _classes)(scores, label, ignored, axis)  # type: ignore[arg-type]
+    read = (_soft_labels if soft_label else _classes)(scores, label, ignored, axis)  # type: ignore[arg-type]  # tensors by now
     settings = Settings(*read, bool(soft_label), axis, reduction)
     out, most, powers = computed(_reduced, a, _beside(given, a, axis), settings)
     if reduction == "none" and given.ndim != a.ndim:
         out = out.reshape(given.shape)
-    counted = () if scores.stop_gradient else (new_storage(most), new_storage(powers))  # type: ignore[union-attr]
+    counted = () if scores.stop_gradient else (new_storage(most), new_storage(powers))  # type: ignore[union-attr]  # a tensor by now
     return recorded(out, CROSS_ENTROPY, (scores, label), ((0,), (0,)), settings, most, powers, counted)
 
 

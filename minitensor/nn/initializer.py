@@ -76,7 +76,7 @@ class Normal(Initializer):
 def fans(shape: tuple[int, ...]) -> tuple[int, int]:
     """How many inputs an output has, and how many outputs an input: of a weight [in, out] or kernels [out, in, ...]."""
     if len(shape) < 2:
-        return (shape or (1,)) * 2  # type: ignore[return-value]
+        return (shape or (1,)) * 2  # type: ignore[return-value]  # of one number, two
     if len(shape) == 2:
         return shape
     window = math.prod(shape[2:])

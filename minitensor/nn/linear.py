@@ -37,7 +37,7 @@ def _on_tensors(node: Node, g: Tensor, x: Tensor | None, weight: Tensor | None) 
         node,
         (
             lambda: matmul(g, weight, False, True),
-            lambda: matmul(x.reshape([-1, x.shape[-1]]), rows, True, False),  # type: ignore[union-attr]
+            lambda: matmul(x.reshape([-1, x.shape[-1]]), rows, True, False),  # type: ignore[union-attr]  # asked for where x is there
             lambda: total(rows, 0),
         ),
     )
@@ -60,7 +60,7 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None, name: str | No
         ValueError: when the shapes do not fit.
         TypeError: for anything but tensors of floats on one device.
     """
-    x, weight, bias = floats_of("linear", x=x, weight=weight, bias=bias)  # type: ignore[assignment]
+    x, weight, bias = floats_of("linear", x=x, weight=weight, bias=bias)  # type: ignore[assignment]  # as many as were given
     a, b = x._array, weight._array
     if a.ndim < 1 or b.ndim != 2 or a.shape[-1] != b.shape[0]:
         raise ValueError(

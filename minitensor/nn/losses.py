@@ -14,7 +14,7 @@ def _reduced(op: str, distance: str, input: Tensor, label: Tensor, reduction: An
     """``distance`` of the difference, reduced."""
     if reduction not in REDUCTIONS:
         raise ValueError(f"{op}: reduction is 'mean', 'sum' or 'none', not {reduction!r}")
-    input, label = floats_of(op, input=input, label=label)  # type: ignore[assignment]
+    input, label = floats_of(op, input=input, label=label)  # type: ignore[assignment]  # as many as were given
     if input.shape != label.shape:
         raise ValueError(f"{op}: input and label have one shape; theirs are {input.shape} and {label.shape}")
     losses = FUNCTIONS[distance](FUNCTIONS["subtract"](input, label))

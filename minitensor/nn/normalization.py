@@ -93,13 +93,13 @@ def batch_norm(
             raise ValueError(
                 f"batch_norm: {what} has shape {each.shape}; x of shape {x.shape} has {x.shape[1]} channels"
             )
-    x, mean, variance, weight, bias = floats  # type: ignore[assignment]
+    x, mean, variance, weight, bias = floats  # type: ignore[assignment]  # five were given
     if training:
         return _of_batch(x, running_mean, running_var, weight, bias, momentum, epsilon)
     beside = _beside(x.ndim)
-    scale: Any = FUNCTIONS["rsqrt"](variance + epsilon)  # type: ignore[operator]
+    scale: Any = FUNCTIONS["rsqrt"](variance + epsilon)  # type: ignore[operator]  # tensors by now
     scale = scale if weight is None else scale * weight
-    shift = -mean * scale if bias is None else bias - mean * scale  # type: ignore[operator]
+    shift = -mean * scale if bias is None else bias - mean * scale  # type: ignore[operator]  # tensors by now
     return x * scale.reshape(beside) + shift.reshape(beside)
 
 

@@ -106,4 +106,4 @@ def _mimebundle(report: Report, include: Any = None, exclude: Any = None) -> dic
     }
 
 
-Report._repr_mimebundle_ = _mimebundle  # type: ignore[attr-defined]
+Report._repr_mimebundle_ = _mimebundle  # type: ignore[attr-defined]  # for notebooks only

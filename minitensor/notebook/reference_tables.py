@@ -216,9 +216,9 @@ def numbered_differences(facts: Path) -> Iterator[tuple[int, Any]]:
 @functools.cache
 def _differences(facts: Path) -> Any:
     specification = importlib.util.spec_from_file_location("differences", facts / "differences.py")
-    module = importlib.util.module_from_spec(specification)  # type: ignore[arg-type]
-    sys.modules[specification.name] = module  # type: ignore[union-attr]
-    specification.loader.exec_module(module)  # type: ignore[union-attr]
+    module = importlib.util.module_from_spec(specification)  # type: ignore[arg-type]  # the file is there
+    sys.modules[specification.name] = module  # type: ignore[union-attr]  # the file is there
+    specification.loader.exec_module(module)  # type: ignore[union-attr]  # a file has a loader
     return module
 
 

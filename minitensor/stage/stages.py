@@ -107,7 +107,7 @@ def save(path: str | os.PathLike[str], shown: Stage | None = None) -> None:
         raise ValueError("no stage has been made so far: run a %%stage cell first, or give the stage to save")
     if shown is not None and not isinstance(shown, Stage):
         raise TypeError(f"save takes a path and a Stage, not {type(shown).__name__}")
-    _write(path, _last if shown is None else shown.data)  # type: ignore[arg-type]
+    _write(path, _last if shown is None else shown.data)  # type: ignore[arg-type]  # checked above
 
 
 def _write(path: str | os.PathLike[str], data: dict[str, Any]) -> None:

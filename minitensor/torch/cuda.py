@@ -93,5 +93,5 @@ def cpu(input: Tensor) -> Tensor:
     return moved(input, "cpu")
 
 
-Tensor.cuda, Tensor.cpu = cuda, cpu  # type: ignore[attr-defined]
+Tensor.cuda, Tensor.cpu = cuda, cpu  # type: ignore[attr-defined]  # put on the class here
 __getattr__ = missing_in("torch.cuda", lambda: __all__)

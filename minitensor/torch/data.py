@@ -31,7 +31,7 @@ class Unversioned(Storage):
     of: Storage
     look: Any
 
-    def __del__(self) -> None:  # type: ignore[override]
+    def __del__(self) -> None:  # type: ignore[override]  # nothing is counted
         pass  # the other one is counted
 
 
@@ -90,4 +90,4 @@ def _set(x: Tensor, other: Any) -> None:
         node.shape = x._array.shape
 
 
-Tensor.data = property(_get, _set)  # type: ignore[attr-defined]
+Tensor.data = property(_get, _set)  # type: ignore[attr-defined]  # put on the class here

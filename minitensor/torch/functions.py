@@ -64,4 +64,4 @@ def _where(input: Tensor, condition: Tensor, other: Any) -> Tensor:
     return TABLE["where"](condition, input, other)
 
 
-Tensor.where = _where  # type: ignore[attr-defined]
+Tensor.where = _where  # type: ignore[attr-defined]  # put on the class here

@@ -46,11 +46,11 @@ class Tensor(BaseTensor):
     # ---------- how it looks at the storage ----------
 
     @property
-    def shape(self) -> Size:  # type: ignore[override]
+    def shape(self) -> Size:  # type: ignore[override]  # this vocabulary's own
         """Elements along each dimension."""
         return Size(self._array.shape)
 
-    def size(self, dim: int | None = None) -> Any:  # type: ignore[override]
+    def size(self, dim: int | None = None) -> Any:  # type: ignore[override]  # this vocabulary's own
         """The shape, or the length of one dimension."""
         return Size(self._array.shape) if dim is None else self._array.shape[as_dim(dim, self._array.ndim)]
 
@@ -130,7 +130,7 @@ class Tensor(BaseTensor):
         if wanted and self._is_view() and not self.requires_grad:
             self._history = None  # the view alone becomes a leaf
         if wanted is not self.requires_grad:
-            BaseTensor.stop_gradient.fset(self, not wanted)  # type: ignore[attr-defined]
+            BaseTensor.stop_gradient.fset(self, not wanted)  # type: ignore[attr-defined]  # a property's function
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Set ``requires_grad`` and return the tensor."""
@@ -141,7 +141,7 @@ class Tensor(BaseTensor):
         return self
 
     @property
-    def grad_fn(self) -> Function | None:  # type: ignore[override]
+    def grad_fn(self) -> Function | None:  # type: ignore[override]  # this vocabulary's own
         """The function that made this value; None for a leaf."""
         node = self._current()
         if node is None or type(node) is Leaf:
@@ -152,14 +152,14 @@ class Tensor(BaseTensor):
     @property  # type: ignore[override]  # a gradient of this vocabulary
     def grad(self) -> Tensor | None:
         """The gradient that backward left here."""
-        gradient = BaseTensor.grad.fget(self)  # type: ignore[attr-defined]
+        gradient = BaseTensor.grad.fget(self)  # type: ignore[attr-defined]  # a property's function
         return gradient if gradient is None or isinstance(gradient, Tensor) else as_kind(gradient)
 
     @grad.setter
     def grad(self, gradient: Any) -> None:
         if gradient is None:
             if type(self._current()) is Leaf:
-                BaseTensor.grad.fset(self, None)  # type: ignore[attr-defined]
+                BaseTensor.grad.fset(self, None)  # type: ignore[attr-defined]  # a property's function
             return
         if not isinstance(gradient, BaseTensor):
             raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(gradient)}")
@@ -168,7 +168,7 @@ class Tensor(BaseTensor):
                 f"attempting to assign a gradient of size '{list(gradient._array.shape)}' to a tensor of size "
                 f"'{list(self._array.shape)}'. Please ensure that the gradient and the tensor are the same size"
             )
-        BaseTensor.grad.fset(self, gradient)  # type: ignore[attr-defined]
+        BaseTensor.grad.fset(self, gradient)  # type: ignore[attr-defined]  # a property's function
 
     def retain_grad(self) -> None:
         """Keep the gradient of this non-leaf, too.
@@ -259,7 +259,7 @@ class Tensor(BaseTensor):
             raise RuntimeError(
                 f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(value)}."
             )
-        return bool((self == value)._array.any())  # type: ignore[attr-defined]
+        return bool((self == value)._array.any())  # type: ignore[attr-defined]  # a tensor of marks
 
     def item(self) -> float | int | bool:
         """The one element, as a Python number."""

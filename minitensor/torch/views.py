@@ -305,8 +305,8 @@ for _name, _function in {**FUNCTIONS, **METHODS}.items():
 def _reversed(x: BaseTensor) -> Tensor:
     """A view with the dimensions in reverse order."""
     order = tuple(range(x._array.ndim))[::-1]
-    return shown(x, x._array.transpose(order), PERMUTE, order)  # type: ignore[arg-type]
+    return shown(x, x._array.transpose(order), PERMUTE, order)  # type: ignore[arg-type]  # x is of this kind
 
 
 Tensor.T = property(_reversed)
-Tensor.mT = property(lambda x: transpose(x, -2, -1))  # type: ignore[attr-defined]
+Tensor.mT = property(lambda x: transpose(x, -2, -1))  # type: ignore[attr-defined]  # put on the class here

@@ -136,7 +136,7 @@ def _held(plain: tuple[Any, ...]) -> tuple[Any, ...]:
 def _gather_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
     if node.saved is FREED:
         raise freed(node)
-    whole = np.zeros(node.inputs[0].shape, g.dtype, like=g)  # type: ignore[union-attr]
+    whole = np.zeros(node.inputs[0].shape, g.dtype, like=g)  # type: ignore[union-attr]  # recorded for this input
     add_at(whole, node.saved[0], g)  # an element taken twice gets both gradients
     return (whole,)
 

@@ -25,7 +25,7 @@ def _spread(show: Callable[[np.ndarray], np.ndarray], shape: tuple[int, ...], g:
 def part_backward(node: Node, g: np.ndarray) -> tuple[Part]:
     """The gradient of a part for the whole: zero where the part does not look."""
     (show,) = node.saved
-    return (Part(g, show, partial(_spread, show, node.inputs[0].shape)),)  # type: ignore[union-attr]
+    return (Part(g, show, partial(_spread, show, node.inputs[0].shape)),)  # type: ignore[union-attr]  # recorded for this input
 
 
 def part_jvp(node: Node, _: int, u: np.ndarray) -> np.ndarray:

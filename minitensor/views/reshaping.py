@@ -25,7 +25,7 @@ def _reshape_forward(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def _reshape_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
-    return (g.reshape(node.inputs[0].shape),)  # type: ignore[union-attr]
+    return (g.reshape(node.inputs[0].shape),)  # type: ignore[union-attr]  # recorded for this input
 
 
 #: ``flatten`` is recorded as the reshape that it is.

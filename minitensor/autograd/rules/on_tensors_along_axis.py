@@ -141,7 +141,7 @@ def multiplied_along(
 
 def _ties(kept: Tensor, out: Tensor, indices: Tensor, values: Tensor, *how: object) -> Tensor:
     arrays = (x._array for x in (kept, out, indices, values))
-    return _constant(on_arrays.ties_along(*arrays, *how))  # type: ignore[arg-type]
+    return _constant(on_arrays.ties_along(*arrays, *how))  # type: ignore[arg-type]  # the arguments that follow
 
 
 def extreme_self(

@@ -27,7 +27,7 @@ def text_of(number: object) -> str:
     """A number in at most about 8 characters: ``1``, ``2.5``, ``0.841``, ``1.2e-5``, ``nan``, ``True``."""
     if isinstance(number, (bool, int)):
         return str(number)
-    value = float(number)  # type: ignore[arg-type]
+    value = float(number)  # type: ignore[arg-type]  # not complex
     if not math.isfinite(value):
         return str(value)
     if value == int(value) and abs(value) < 1e6:

@@ -213,7 +213,7 @@ class Module:
             for home in (module._parameters, module._buffers):
                 for value in home.values():
                     if isinstance(value, BaseTensor):
-                        value.data = value.detach().to(*args, **kwargs)  # type: ignore[attr-defined]
+                        value.data = value.detach().to(*args, **kwargs)  # type: ignore[attr-defined]  # put on the class elsewhere
         return self
 
     def cuda(self, device: Any = None) -> Module:

@@ -141,8 +141,8 @@ recording(
 recording(
     "freed-block-stays-known",
     "A block of a GPU that was freed is told as one in use.",
-    "memory = self._blocks.pop(key, None) or",
-    "memory = self._blocks.get(key) or",
+    "known: Memory | None = self._blocks.pop(key, None)",
+    "known: Memory | None = self._blocks.get(key)",
     "memory_events::test_what_is_freed_is_no_longer_told_as_living",
 )  # fmt: skip
 recording(

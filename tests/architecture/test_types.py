@@ -1,0 +1,40 @@
+"""Types are checked by mypy (`make check`); here, that nothing of that is silenced without a word."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tools.build import ROOT
+
+SOURCES = sorted(ROOT.glob("minitensor/**/*.py"))
+
+
+def ignores(text: str) -> list[str]:
+    """The lines that silence the checker and do not say which complaint, and then why."""
+    lines = [line for line in text.splitlines() if re.search(r"#\s*(type:\s*ignore|mypy:)", line)]
+    return [line for line in lines if not re.search(r"# type: ignore\[[a-z, -]+\]  # \S.+", line)]
+
+
+@pytest.mark.parametrize(
+    ("line", "wrong"),
+    [
+        ("x = f()  # type: ignore", True),
+        ("x = f()  # type: ignore[arg-type]", True),
+        ("# mypy: ignore-errors", True),
+        ("x = f()  # type: ignore[arg-type]  # what f takes is a name", False),
+        ("x = f()  # what f takes is a name", False),
+    ],
+)
+def test_a_silenced_complaint_without_its_code_or_its_reason_is_seen(line: str, wrong: bool):
+    assert bool(ignores(line)) is wrong
+
+
+def test_every_silenced_complaint_has_its_code_and_its_reason():
+    assert {path.name: found for path in SOURCES if (found := ignores(path.read_text()))} == {}
+
+
+def test_programs_that_import_the_package_are_told_that_it_has_types():
+    assert (ROOT / "minitensor" / "py.typed").exists()
+    assert '"minitensor" = ["py.typed"]' in (ROOT / "pyproject.toml").read_text()
