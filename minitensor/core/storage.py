@@ -36,7 +36,7 @@ class Storage:
 
     __slots__ = ("buffer", "nbytes", "version", "savers", "kept", "__weakref__")
 
-    buffer: np.ndarray
+    buffer: ndarray
     nbytes: int
     version: int
     savers: list[Any] | None

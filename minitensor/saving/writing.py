@@ -166,9 +166,9 @@ def _touched(storage: Storage, array: np.ndarray) -> tuple[list[Member], list[Me
     Savers that want nothing of the storage any more are dropped from its list on the way.
     """
     found, patched = [], []
-    living = {}
+    living: dict[Any, None] = {}
     lost = not storage.savers  # an empty list is what losses leave
-    for link in storage.savers:  # type: ignore[union-attr]
+    for link in storage.savers:  # type: ignore[union-attr]  # it has savers, or nobody asks
         node = link()
         if node is None or node.saved is FREED or link in living:
             continue
