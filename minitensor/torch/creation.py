@@ -351,7 +351,7 @@ def __dlpack__(self: Tensor, **named: Any) -> Any:
     return dlpack.dlpack(self, **named)
 
 
-Tensor.__dlpack__ = __dlpack__  # type: ignore[attr-defined]
+Tensor.__dlpack__ = __dlpack__
 
 
 def _called_with(*given: Any) -> Tensor:

@@ -68,7 +68,7 @@ def into_out(op: str, turned_into: TurnedInto, out: Any, *given: Any, **named: A
             f"{op}(): out has shape {list(want.shape)} and the result {list(have.shape)}. PyTorch gives `out` another "
             f"size then, with a warning; here it must fit."
         )
-    return Tensor.copy_(out, result)  # type: ignore[attr-defined]
+    return Tensor.copy_(out, result)
 
 
 def in_dtype(x: Any, dtype: Any) -> Any:
