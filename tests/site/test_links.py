@@ -1,0 +1,49 @@
+"""Where a page leads when the address of the repository is known, and the notebooks that are put there."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from urllib.parse import unquote, urlsplit
+
+import nbformat
+import pytest
+
+from tools import colab
+from tools.build import ROOT
+
+
+@pytest.fixture(scope="module")
+def links():
+    sys.path.insert(0, str(ROOT / "_ext"))
+    return importlib.import_module("book_pages.links")
+
+
+def test_a_page_can_be_opened_in_binder_and_colab_and_edited(links):
+    source = "chapters/04_aliases.md"
+    made = links.repository_links("https://github.com/someone/in-place/", "main", source[:-3], source)
+    by_text = {link.text: urlsplit(link.address) for link in made}
+    assert by_text["Open in Binder"].path == "/v2/gh/someone/in-place/main"
+    assert unquote(by_text["Open in Binder"].query) == f"urlpath=lab/tree/{source}"
+    assert by_text["Open in Colab"].path == "/github/someone/in-place/blob/notebooks/chapters/04_aliases.ipynb"
+    assert by_text["Edit"].geturl() == f"https://github.com/someone/in-place/edit/main/{source}"
+
+
+def test_at_another_host_only_the_editing_remains(links):
+    made = links.repository_links("https://git.example.org/someone/in-place", "main", "index", "index.md")
+    assert [link.text for link in made] == ["Edit"]
+
+
+def test_without_the_address_a_page_has_no_such_link(book):
+    page = (book / "chapters" / "04_aliases.html").read_text(encoding="utf-8")
+    assert "Download as notebook" in page
+    assert not any(text in page for text in ("Open in", ">Edit<"))
+
+
+def test_a_notebook_for_colab_installs_the_book_first_and_is_a_sound_notebook(book):
+    path = book / "_sources" / "chapters" / "04_aliases.ipynb"
+    before = nbformat.read(path, as_version=4)
+    after = nbformat.from_dict(colab.with_installation(before, "https://github.com/someone/in-place"))
+    nbformat.validate(after)
+    assert "pip install" in "".join(after.cells[0].source)
+    assert after.cells[1:] == before.cells
