@@ -1,13 +1,17 @@
 """The backward pass: each node is given the gradient of its value and sends on those of its inputs.
 
+:func:`propagate` is the order: a node's turn comes when all gradients of its value have come. What a gradient is, how
+two of them are added and who has to be told is the business of a :class:`Way`. There are two: :class:`OnArrays` here,
+and in :mod:`minitensor.autograd.higher_order` that of gradients which are recorded in their turn.
+
 There is no recursion, so the depth of a graph has no limit. Nothing is committed here: what arrived is handed over when
 all of it has been computed. Gradients on their way are counted by the device's meter.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -22,17 +26,217 @@ from minitensor.events import watch
 from minitensor.operations.rules.on_arrays import summed_to
 from minitensor.saving.saved import FREED
 
+# ---------- order ----------
 
-class InFlight:
-    """The gradient arrays between nodes, counted once per buffer."""
+#: What a backward pass knows of a node: how many gradients it waits for, the sum of those that have come, the node.
+Awaiting = list[Any]
 
-    __slots__ = ("_more", "_sizes")
+
+def waiting(roots: Iterable[Node]) -> dict[Node, Awaiting]:
+    """Every node that can be reached, and how many gradients it waits for; none has come yet."""
+    waits: dict[Node, Awaiting] = {root: [0, None, root] for root in roots}
+    stack = list(waits)
+    while stack:
+        for parent in stack.pop().inputs:
+            if parent is None:
+                continue
+            awaiting = waits.get(parent)
+            if awaiting is None:
+                waits[parent] = [1, None, parent]
+                stack.append(parent)
+            else:
+                awaiting[0] += 1
+    return waits
+
+
+class Way(Protocol):
+    """How gradients are passed on and added up."""
+
+    def start(self, node: Node, g: Any) -> Any:
+        """The gradient ``g`` that a backward pass begins with at ``node``."""
+
+    def hooked(self, node: Node, g: Any) -> Any:
+        """The gradient of the value of ``node`` after its hooks have seen it."""
+
+    def passed(self, node: Node, g: Any) -> Sequence[Any]:
+        """What the rules of ``node`` make of ``g``: a gradient for each of its inputs, None where none is wanted."""
+
+    def added(self, so_far: Any, more: Any, parent: Node, g: Any) -> Any:
+        """``more``, in the shape of ``parent``, added to what has come there before, if anything has.
+
+        ``g`` is what the rules were given: they may have passed it on as it is, to several inputs.
+        """
+
+    def keep(self, g: Any) -> None:
+        """``g`` has arrived where it was wanted, and goes on from there, too."""
+
+    def let_go(self, g: Any) -> None:
+        """``g`` has been passed on."""
+
+    def seen(self, node: Node, g: Any) -> Seen | None:
+        """Who tells the listener of the turn of ``node``; None where nobody does."""
+
+
+def propagate(
+    roots: Mapping[Node, Any],
+    waits: dict[Node, Awaiting],
+    retain_graph: bool,
+    way: Way,
+    wanted: frozenset[Node] = frozenset(),
+) -> dict[Node, Any]:
+    """Send the gradients ``roots`` back through the graph; return those that arrive at leaves and ``wanted`` nodes."""
+    arrived: dict[Node, Any] = {}
+    passed_by, added, let_go = way.passed, way.added, way.let_go
+    for node, g in roots.items():
+        waits[node][1] = way.start(node, g)
+    ready = [waits[node] for node in roots if waits[node][0] == 0]
+    with np.errstate(all="ignore"):
+        while ready:
+            _, g, node = ready.pop()
+            del waits[node]
+            if node.hooks is not None:
+                g = way.hooked(node, g)
+            seen = None if watch.listener is None else way.seen(node, g)
+            if type(node) is Leaf:
+                arrived[node] = g
+                if seen is not None:
+                    seen.went()
+                    seen.left()
+                continue
+            if wanted and node in wanted:
+                arrived[node] = g
+                way.keep(g)
+            passed = passed_by(node, g)
+            if seen is not None:
+                seen.sends(passed)
+            kept = False  # whether an input has g itself: then g stays on its way, counted once
+            position = -1  # counted by hand: enumerate and zip cost more than the rest of a small step
+            for parent in node.inputs:
+                position += 1
+                if parent is None:
+                    continue
+                try:
+                    awaiting = waits[parent]
+                except KeyError:
+                    raise leaf_reshaped_by_hook() from None
+                more = passed[position]
+                if more is g and not kept and awaiting[1] is None and g.shape == parent.shape:
+                    awaiting[1] = g
+                    kept = True
+                else:
+                    awaiting[1] = added(awaiting[1], more, parent, g)
+                awaiting[0] = left = awaiting[0] - 1
+                if left == 0:
+                    ready.append(awaiting)
+            if seen is not None:
+                seen.went()
+            if not kept:
+                let_go(g)
+            if not retain_graph and node.op.saved_names and holds_something(node):
+                node.saved = FREED
+            if seen is not None:
+                seen.left()
+            # What is not counted any more is not held any longer, either.
+            passed = more = g = awaiting = None
+    return arrived
+
+
+def holds_something(node: Node) -> bool:
+    """Whether a node saved anything: what nobody needed was left out, and is not missed in a second backward."""
+    for each in node.saved:  # noqa: SIM110  (any() with a generator takes four times as long)
+        if each is not None:
+            return True
+    return False
+
+
+def ready_for(parent: Node, g: Any) -> np.ndarray:
+    """What a rule answered, as an array in the shape of the node it goes to."""
+    return summed_to(g.whole() if type(g) is Part else as_array(g), parent.shape)
+
+
+# ---------- accumulate ----------
+
+
+class OnArrays:
+    """Gradients as arrays, each counted once per buffer while it is on its way. What is nobody else's is added to in
+    place.
+
+    Attributes:
+        retained: what met tensors that retain their gradient.
+    """
+
+    __slots__ = ("retained", "_more", "_sizes")
 
     def __init__(self) -> None:
+        self.retained: dict[GradientBox, np.ndarray] = {}
         self._sizes: dict[int, int] = {}
         self._more: dict[int, int] = {}  # holders beside the first, of the buffers that have any
 
-    def hold(self, array: np.ndarray) -> None:
+    def __enter__(self) -> OnArrays:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for size in self._sizes.values():
+            cpu_meter.allocated -= size
+            if watch.listener is not None:
+                watch.listener("flight", -size)
+        self._sizes.clear()
+        self._more.clear()
+
+    def start(self, node: Node, g: np.ndarray) -> np.ndarray:
+        """The gradient to begin with."""
+        self.keep(g)
+        if watch.listener is not None:
+            watch.listener("start", node, g)
+        return g
+
+    def seen(self, node: Node, g: np.ndarray) -> Seen:
+        """Tells the listener of the turn of ``node``."""
+        return Seen(node, g)
+
+    def hooked(self, node: Node, g: np.ndarray) -> np.ndarray:
+        """Call the hooks on a copy of the gradient, and note who retains it."""
+        for hook in list(node.hooks or ()):
+            if type(hook) is GradientBox:
+                self.retained[hook] = g
+                self.keep(g)
+                continue
+            if hook.function is None:
+                continue  # removed
+            answer = answer_of(hook, copied(g))
+            if answer is None:
+                continue
+            self.let_go(g)
+            g = answer._array.astype(g.dtype)
+            self.keep(g)
+        return g
+
+    def passed(self, node: Node, g: np.ndarray) -> Sequence[Any]:
+        """What the rules of ``node`` make of ``g``."""
+        op = node.op
+        if op.owned is None or not self.alone(g):
+            return op.backward(node, g)
+        return op.owned(node, g)
+
+    def added(self, so_far: np.ndarray | None, more: Any, parent: Node, g: np.ndarray) -> np.ndarray:
+        """The sum of what has come at ``parent``."""
+        free = so_far is not None and so_far is not g and self.alone(so_far)
+        if type(more) is not np.ndarray or more.shape != parent.shape:
+            if free and type(more) is Part and more.add_to(so_far):  # type: ignore[arg-type]
+                return so_far  # type: ignore[return-value]
+            more = ready_for(parent, more)
+        if so_far is None:
+            self.keep(more)
+            return more
+        if free:
+            np.add(so_far, more, out=so_far)
+            return so_far
+        total = as_array(so_far + more)
+        self.keep(total)
+        self.let_go(so_far)
+        return total
+
+    def keep(self, array: np.ndarray) -> None:
         """One holder more of the buffer behind ``array``."""
         owner = array.base
         if owner is None:
@@ -76,176 +280,6 @@ class InFlight:
             return False
         return type(array) is not np.ndarray or array.flags.writeable
 
-    def clear(self) -> None:
-        """Let everything go."""
-        for size in self._sizes.values():
-            cpu_meter.allocated -= size
-            if watch.listener is not None:
-                watch.listener("flight", -size)
-        self._sizes.clear()
-        self._more.clear()
-
-
-#: What a backward pass knows of a node: how many gradients it waits for, the sum of those that have come, the node.
-Awaiting = list[Any]
-
-
-def waiting(roots: Iterable[Node]) -> dict[Node, Awaiting]:
-    """Every node that can be reached, and how many gradients it waits for; none has come yet."""
-    waits: dict[Node, Awaiting] = {root: [0, None, root] for root in roots}
-    stack = list(waits)
-    while stack:
-        for parent in stack.pop().inputs:
-            if parent is None:
-                continue
-            awaiting = waits.get(parent)
-            if awaiting is None:
-                waits[parent] = [1, None, parent]
-                stack.append(parent)
-            else:
-                awaiting[0] += 1
-    return waits
-
-
-#: Gradients that arrived: at leaves and captured nodes, or for tensors that retain theirs.
-Arrived = dict[Any, np.ndarray]
-
-
-def propagate(
-    roots: dict[Node, np.ndarray],
-    waits: dict[Node, Awaiting],
-    retain_graph: bool,
-    finish: Callable[[Arrived, Arrived, InFlight], Any],
-    capture: frozenset[Node] = frozenset(),
-) -> Any:
-    """Send the gradients ``roots`` back through the graph.
-
-    ``finish(arrived, boxes, flight)`` takes over what arrived, while it is still counted; its answer is returned.
-    """
-    ready = [waits[node] for node in roots if waits[node][0] == 0]
-    arrived: Arrived = {}
-    boxes: Arrived = {}
-    flight = InFlight()
-    hold, let_go, alone = flight.hold, flight.let_go, flight.alone
-    for node, g in roots.items():
-        waits[node][1] = g
-        hold(g)
-        if watch.listener is not None:
-            watch.listener("start", node, g)
-    try:
-        with np.errstate(all="ignore"):
-            while ready:
-                _, g, node = ready.pop()
-                del waits[node]
-                if node.hooks is not None:
-                    g = _run_hooks(node, g, boxes, flight)
-                if type(node) is Leaf:
-                    arrived[node] = g
-                    if watch.listener is not None:
-                        watch.listener("enter", node, g)
-                        watch.listener("visit", node, g, [])
-                        watch.listener("left", node)
-                    continue
-                if capture and node in capture:
-                    arrived[node] = g
-                    hold(g)
-                sent: list[Any] | None = None
-                arrival = g
-                if watch.listener is not None:
-                    sent = []
-                    watch.listener("enter", node, g)
-                op = node.op
-                if op.owned is None or not alone(g):
-                    passed = op.backward(node, g)
-                else:
-                    if sent is not None:
-                        arrival = host_array(g).copy()
-                    passed = op.owned(node, g)
-                kept = False  # whether a parent has g itself: then g stays in flight, counted once
-                position = -1  # counted by hand: enumerate and zip cost more than the rest of a small step
-                for parent in node.inputs:
-                    position += 1
-                    if parent is None:
-                        continue
-                    pg = passed[position]
-                    try:
-                        awaiting = waits[parent]
-                    except KeyError:
-                        raise leaf_reshaped_by_hook() from None
-                    before = awaiting[1]
-                    # Whether what came here before may be added to in place.
-                    free = before is not None and before is not g and alone(before)
-                    part = None
-                    if type(pg) is not np.ndarray or pg.shape != parent.shape:
-                        if type(pg) is Part and free and pg.add_to(before):
-                            part = pg
-                        else:
-                            pg = ready_for(parent, pg)
-                    if sent is not None:
-                        # A copy, since the original may be added to; on the host, where a GPU would count it.
-                        sent.append((parent, host_array(pg).copy() if part is None else part.on_the_host()))
-                    if part is not None:
-                        pass
-                    elif before is None:
-                        awaiting[1] = pg
-                        if pg is g and not kept:
-                            kept = True
-                        else:
-                            hold(pg)
-                    elif free:
-                        np.add(before, pg, out=before)
-                    else:
-                        awaiting[1] = total = as_array(before + pg)
-                        hold(total)
-                        let_go(before)
-                    awaiting[0] = left = awaiting[0] - 1
-                    if left == 0:
-                        ready.append(awaiting)
-                if sent is not None:
-                    watch.listener("visit", node, arrival, sent)  # type: ignore[misc]  # `sent` says that it is there
-                if not kept:
-                    let_go(g)
-                if not retain_graph and op.saved_names and holds_something(node):
-                    node.saved = FREED
-                if sent is not None:
-                    watch.listener("left", node)  # type: ignore[misc]  # `sent` says that it is there
-                # What is not counted any more is not held any longer, either.
-                passed = pg = part = before = total = g = arrival = None  # type: ignore[assignment]  # only let go
-        return finish(arrived, boxes, flight)
-    finally:
-        flight.clear()
-
-
-def holds_something(node: Node) -> bool:
-    """Whether a node saved anything: what nobody needed was left out, and is not missed in a second backward."""
-    for each in node.saved:  # noqa: SIM110  (any() with a generator takes four times as long)
-        if each is not None:
-            return True
-    return False
-
-
-def ready_for(parent: Node, g: Any) -> np.ndarray:
-    """What a rule answered, as an array in the shape of the node it goes to."""
-    return summed_to(g.whole() if type(g) is Part else as_array(g), parent.shape)
-
-
-def _run_hooks(node: Node, g: np.ndarray, boxes: Arrived, flight: InFlight) -> np.ndarray:
-    """Call the hooks on a copy of the gradient, and note who retains it."""
-    for hook in list(node.hooks or ()):
-        if type(hook) is GradientBox:
-            boxes[hook] = g
-            flight.hold(g)
-            continue
-        if hook.function is None:
-            continue  # removed
-        answer = answer_of(hook, copied(g))
-        if answer is None:
-            continue
-        flight.let_go(g)
-        g = answer._array.astype(g.dtype)
-        flight.hold(g)
-    return g
-
 
 def answer_of(hook: Hook, g: Tensor) -> Tensor | None:
     """What ``hook`` says to the gradient ``g``: another of its shape, or None.
@@ -267,3 +301,35 @@ def answer_of(hook: Hook, g: Tensor) -> Tensor | None:
 def copied(g: np.ndarray) -> Tensor:
     """A tensor with memory of its own."""
     return Tensor._made(g.copy())
+
+
+# ---------- observe ----------
+
+
+class Seen:
+    """The turn of one node, told to the listener. It is shown copies, made on the host, where no GPU counts them."""
+
+    __slots__ = ("_node", "_given", "_sent")
+
+    def __init__(self, node: Node, g: np.ndarray) -> None:
+        watch.listener("enter", node, g)  # type: ignore[misc]
+        self._node = node
+        self._given = g if node.op.owned is None else host_array(g).copy()  # it may be written
+        self._sent: list[tuple[Node, np.ndarray]] = []
+
+    def sends(self, passed: Sequence[Any]) -> None:
+        """The rules have answered, and nothing has been added up."""
+        for parent, g in zip(self._node.inputs, passed, strict=True):
+            if parent is not None:
+                g = g.on_the_host() if type(g) is Part else host_array(as_array(g)).copy()
+                self._sent.append((parent, summed_to(g, parent.shape)))
+
+    def went(self) -> None:
+        """All has been added up."""
+        if watch.listener is not None:
+            watch.listener("visit", self._node, self._given, self._sent)
+
+    def left(self) -> None:
+        """What the node saved has been let go."""
+        if watch.listener is not None:
+            watch.listener("left", self._node)

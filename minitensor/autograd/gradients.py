@@ -6,20 +6,24 @@ Nothing is committed before everything has been computed: an error leaves every 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from sys import getrefcount
-from types import SimpleNamespace
+from threading import RLock
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
 from minitensor.autograd import higher_order
-from minitensor.autograd.backward_pass import Arrived, Awaiting, InFlight, copied, propagate, waiting
-from minitensor.core.errors import leaf_reshaped_by_hook
+from minitensor.autograd.backward_pass import Awaiting, OnArrays, copied, propagate, waiting
+from minitensor.core.errors import leaf_reshaped_by_hook, not_writeable
 from minitensor.core.history import Leaf, Node
+from minitensor.core.regions import writeable
+from minitensor.core.storage import Storage, caller, write_log
 from minitensor.core.tensor import Tensor
 from minitensor.device.arrays import as_array, gpu_of
-from minitensor.device.reuse import is_whole
 from minitensor.events import watch
+from minitensor.operations import FUNCTIONS
+from minitensor.operations.operands import cast
+from minitensor.saving.saved import Plan, after_write, before_write
 
 #: A node, and the gradient of its value to begin with.
 Start = tuple[Node, np.ndarray]
@@ -62,92 +66,95 @@ def backward(x: Tensor, grad_tensor: Tensor | None = None, retain_graph: bool = 
         RuntimeError: when a saved tensor was overwritten or freed; no gradient has changed then.
     """
     node, g = start_of(x, grad_tensor, "backward")
-    propagate({node: g}, waiting([node]), retain_graph, commit)
+    with OnArrays() as way:
+        commit(propagate({node: g}, waiting([node]), retain_graph, way), way)
 
 
-def commit(arrived: Arrived, boxes: Arrived, flight: InFlight) -> None:
-    """Put the gradients where readers find them. Each gets memory of its own.
+#: Threads give their gradients one after the other: what one adds to a shared leaf, another one does not lose.
+_committing = RLock()
 
-    What needs new memory is made first: should that fail, every ``grad`` is as it was.
+
+def commit(arrived: dict[Node, np.ndarray], way: OnArrays) -> None:
+    """Put the gradients where readers find them.
+
+    The first gradient of a leaf is a tensor with memory of its own. What comes later is added to it in place: one write,
+    counted, which everybody sees who holds that tensor. What needs new memory is made first, and what cannot be written
+    is found: should that fail, every ``grad`` is as it was.
+
+    Raises:
+        RuntimeError: a gradient that is there already cannot be added to: its elements share memory, or it is read-only.
     """
     made: list[tuple[Any, Tensor]] = []
-    added: list[tuple[Any, np.ndarray]] = []
-    for box, g in boxes.items():
-        made.append((box, _kept(box.gradient, g, flight)))
-    while arrived:
-        node, g = arrived.popitem()
-        if type(node) is not Leaf:
-            raise leaf_reshaped_by_hook()
-        if node.saved is not None and _may_be_added_to(node, g):
-            added.append((node, g))
-        else:
-            made.append((node, _kept(node.saved, g, flight)))
-    for holder, gradient in made:
-        if type(holder) is Leaf:
-            _give(holder, gradient)
-        else:
-            holder.gradient = gradient
-    for leaf, g in added:
-        array = leaf.saved._array
-        np.add(array, g, out=array)
-        flight.let_go(g)
-        # What anybody sees from now on is a new gradient, as it would be had the sum taken new memory.
-        leaf.saved = None
-        _give(leaf, Tensor._made(array))
+    adding: list[tuple[Leaf, np.ndarray]] = []
+    plans: dict[Storage, Plan | None] = {}
+    with _committing:
+        for box, g in way.retained.items():
+            made.append((box, _taken_over(g, way) if box.gradient is None else _sum(box.gradient, g, way)))
+        while arrived:
+            node, g = arrived.popitem()
+            if type(node) is not Leaf:
+                raise leaf_reshaped_by_hook()
+            if node.saved is None or _is_empty(node.saved):
+                made.append((node, _taken_over(g, way)))
+                continue
+            array, storage = node.saved._array, node.saved._storage
+            if not writeable(array):
+                raise not_writeable("backward", array)
+            adding.append((node, g))
+            if storage not in plans:
+                plans[storage] = None if storage.savers is None else before_write(storage, array)
+        for holder, gradient in made:
+            if type(holder) is Leaf:
+                holder.saved = gradient
+                if watch.listener is not None:
+                    watch.listener("leaf", holder, gradient)
+            else:
+                holder.gradient = gradient
+        for leaf, g in adding:
+            _add(leaf, g, plans)
+            way.let_go(g)
 
 
-def _give(leaf: Leaf, gradient: Tensor) -> None:
-    leaf.saved = gradient
-    if watch.listener is not None:
-        watch.listener("leaf", leaf, gradient)
+def _is_empty(gradient: Tensor) -> bool:
+    """Whether ``clear_gradient`` was the last to write it."""
+    extra = getattr(gradient, "_extra", None)
+    return extra is not None and extra.emptied == gradient._storage.version
 
 
-def _kept(before: Tensor | None, g: np.ndarray, flight: InFlight) -> Tensor:
-    """A tensor of the gradient ``g`` added to ``before``; takes ``g`` over when nobody else holds it."""
-    if before is None and flight.alone(g) and g.flags.c_contiguous:
-        flight.let_go(g)
+def _taken_over(g: np.ndarray, way: OnArrays) -> Tensor:
+    """A tensor of the gradient ``g``: on its memory, when nobody else holds it."""
+    if way.alone(g) and g.flags.c_contiguous:
+        way.let_go(g)
         return Tensor._made(g)
-    kept = Tensor._made(g.copy() if before is None else as_array(before._array + g))
-    flight.let_go(g)
+    kept = Tensor._made(g.copy())
+    way.let_go(g)
     return kept
 
 
-def _references(leaf: Any) -> tuple[int, int, int]:
-    """How many references there are to the gradient of ``leaf``, to its storage and to its array."""
+def _sum(before: Tensor, g: np.ndarray, way: OnArrays) -> Tensor:
+    """A tensor of the sum, with memory of its own: what is retained is replaced, not written."""
+    total = Tensor._made(as_array(before._array + g))
+    way.let_go(g)
+    return total
+
+
+def _add(leaf: Leaf, g: np.ndarray, plans: dict[Storage, Plan | None]) -> None:
+    """Add ``g`` to the gradient of ``leaf`` in place, as a write under ``no_grad``: history stays as it is."""
     gradient = leaf.saved
-    storage, array = gradient._storage, gradient._array
-    return getrefcount(gradient), getrefcount(storage), getrefcount(array)
-
-
-def _unseen() -> tuple[int, int, int]:
-    """The references to a gradient that nothing but its leaf leads to; how Python counts them differs by version."""
-    storage = SimpleNamespace(buffer=object())
-    leaf = SimpleNamespace(saved=SimpleNamespace(_storage=storage, _array=storage.buffer))
-    del storage
-    return _references(leaf)
-
-
-_UNSEEN = _unseen()
-
-
-def _may_be_added_to(leaf: Leaf, g: np.ndarray) -> bool:
-    """Whether ``g`` may be added to the gradient of ``leaf`` in place: no name, view, export or saved tensor leads to
-    it, so that nobody can tell. Gradients that are held keep their numbers.
-    """
-    if _references(leaf) != _UNSEEN:
-        return False
-    gradient: Any = leaf.saved
-    storage, array = gradient._storage, gradient._array
-    base = array.base
-    if base is not None and not (is_whole(array) and getrefcount(base) == _UNSEEN[0]):
-        return False
-    return (
-        array is storage.buffer
-        and array.dtype == g.dtype
-        and gradient._node is None
-        and storage.savers is None
-        and (type(array) is not np.ndarray or array.flags.writeable)
-    )
+    array, storage = gradient._array, gradient._storage
+    asked = storage.savers is not None  # then an error may have to say who wrote
+    # Two leaves may have one gradient: what the first addition made of it is what the second one is about to take.
+    plan = plans.pop(storage) if storage in plans else before_write(storage, array) if asked else None
+    np.add(array, g, out=array)
+    storage.version += 1
+    if asked:
+        code, instruction = caller()
+        write_log.append((ref(storage), storage.version, "backward", code, instruction))
+        if plan is not None:
+            after_write(plan, storage, "backward", code, instruction)
+    if watch.listener is not None:
+        watch.listener("write", gradient, "backward", (), None)
+        watch.listener("leaf", leaf, gradient)
 
 
 def grad(
@@ -194,10 +201,9 @@ def grad(
     if create_graph:
         return _recorded(starts, given, waits, retain_graph, wanted)
 
-    def gradients(arrived: Arrived, boxes: Arrived, flight: InFlight) -> list[Tensor | None]:
+    with OnArrays() as way:
+        arrived = propagate(added_up(starts), waits, retain_graph, way, frozenset(wanted))
         return [None if node not in arrived else copied(arrived[node]) for node in wanted]
-
-    return propagate(added_up(starts), waits, retain_graph, gradients, frozenset(wanted))
 
 
 def added_up(starts: Iterable[Start]) -> dict[Node, np.ndarray]:
@@ -218,12 +224,12 @@ def _recorded(
         if g is None:
             tensor = Tensor._made(start)
         elif g._array.dtype != start.dtype:
-            tensor = g.astype(start.dtype)
+            tensor = cast(higher_order.of_engine(g), start.dtype)
         else:
             tensor = g
             taken.add(g._storage)
-        roots[node] = tensor if node not in roots else roots[node] + tensor
-    arrived = higher_order.propagate(roots, waits, retain_graph, frozenset(wanted))
+        roots[node] = tensor if node not in roots else FUNCTIONS["add"](roots[node], tensor)
+    arrived = higher_order.differentiated(roots, waits, retain_graph, frozenset(wanted))
     results: list[Tensor | None] = []
     for node in wanted:
         g = arrived.get(node)

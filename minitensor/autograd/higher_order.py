@@ -8,18 +8,18 @@ operation itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from minitensor.autograd.backward_pass import Awaiting, answer_of, holds_something, ready_for
+from minitensor.autograd.backward_pass import Awaiting, answer_of, propagate, ready_for
 from minitensor.autograd.rules.on_tensors import summed_to
-from minitensor.core.errors import leaf_reshaped_by_hook
-from minitensor.core.history import Leaf, Node, Operation, Saved, new_node
+from minitensor.core.history import Node, Operation, Saved, new_node
 from minitensor.core.storage import new_storage
 from minitensor.core.tensor import Tensor
-from minitensor.modes import modes
-from minitensor.saving.saved import FREED, recovered
+from minitensor.modes import enable_grad, modes
+from minitensor.operations import FUNCTIONS
+from minitensor.saving.saved import recovered
 
 Map = Callable[[np.ndarray], np.ndarray]
 
@@ -90,49 +90,54 @@ def _pinned(node: Node) -> Node:
 # ---------- the backward pass ----------
 
 
-def propagate(
+def of_engine(x: Tensor) -> Tensor:
+    """``x`` as a tensor of the engine's own: rules speak no other vocabulary."""
+    if type(x) is Tensor:
+        return x
+    same = Tensor._alias(x._array, x._storage)
+    same._node = x._current()
+    return same
+
+
+class OnTensors:
+    """Gradients as tensors, whose sums and rules are recorded. Tensors count themselves, and nobody listens."""
+
+    __slots__ = ()
+
+    def start(self, node: Node, g: Tensor) -> Tensor:
+        """The gradient to begin with."""
+        return of_engine(g)
+
+    def hooked(self, node: Node, g: Tensor) -> Tensor:
+        """The gradient after the hooks of the value have seen it."""
+        for hook in list(node.hooks or ()):
+            # The box of a retained gradient is filled by backward() only, and a removed hook has no function.
+            answer = answer_of(hook, g) if getattr(hook, "function", None) is not None else None
+            g = of_engine(g if answer is None else answer)
+        return g
+
+    def passed(self, node: Node, g: Tensor) -> Sequence[Tensor | None]:
+        """What the rules of ``node`` make of ``g``."""
+        return gradients(node, g)
+
+    def added(self, so_far: Tensor | None, more: Tensor, parent: Node, g: Tensor) -> Tensor:
+        """The sum of what has come at ``parent``."""
+        more = summed_to(of_engine(more), parent.shape)
+        return more if so_far is None else FUNCTIONS["add"](so_far, more)
+
+    def keep(self, g: Tensor) -> None:
+        """Nothing: tensors count themselves."""
+
+    def let_go(self, g: Tensor) -> None:
+        """Nothing: tensors count themselves."""
+
+    def seen(self, node: Node, g: Tensor) -> None:
+        """Nobody: what is recorded is told as the operations that it is."""
+
+
+def differentiated(
     roots: dict[Node, Tensor], waits: dict[Node, Awaiting], retain_graph: bool, wanted: frozenset[Node]
 ) -> dict[Node, Tensor]:
     """Send the gradients ``roots`` back through the graph, recording; return those that arrive at ``wanted``."""
-    ready = [node for node in roots if waits[node][0] == 0]
-    on_their_way = dict(roots)
-    arrived: dict[Node, Tensor] = {}
-    before, modes.grad = modes.grad, True
-    try:
-        with np.errstate(all="ignore"):
-            while ready:
-                node = ready.pop()
-                g = on_their_way.pop(node, None)
-                sent: list[Tensor | None] = [None] * len(node.inputs)
-                if g is not None:
-                    g = _hooked(node, g)
-                    if node in wanted:
-                        arrived[node] = g
-                    if type(node) is not Leaf:
-                        sent = gradients(node, g)
-                for parent, passed in zip(node.inputs, sent, strict=True):
-                    if parent is None:
-                        continue
-                    if passed is not None:
-                        passed = summed_to(passed, parent.shape)
-                        so_far = on_their_way.get(parent)
-                        on_their_way[parent] = passed if so_far is None else so_far + passed
-                    if parent not in waits:
-                        raise leaf_reshaped_by_hook()
-                    waits[parent][0] -= 1
-                    if waits[parent][0] == 0:
-                        ready.append(parent)
-                if not retain_graph and node.op.saved_names and holds_something(node):
-                    node.saved = FREED
-    finally:
-        modes.grad = before
-    return arrived
-
-
-def _hooked(node: Node, g: Tensor) -> Tensor:
-    """The gradient after the hooks of the value have seen it."""
-    for hook in list(node.hooks or ()):
-        # The box of a retained gradient is filled by backward() only, and a removed hook has no function.
-        answer = answer_of(hook, g) if getattr(hook, "function", None) is not None else None
-        g = g if answer is None else answer
-    return g
+    with enable_grad():
+        return propagate(roots, waits, retain_graph, OnTensors(), wanted)

@@ -22,6 +22,7 @@ from minitensor.device.arrays import gpu_of, host_array
 from minitensor.device.places import Place, place_of
 from minitensor.dtypes import BY_NUMPY, FLOATS, DType
 from minitensor.events import watch
+from minitensor.modes import no_grad
 
 
 class Extra:
@@ -31,14 +32,17 @@ class Extra:
         name: a name that was asked for.
         box: retains the gradient of a non-leaf.
         paused: the leaf that a tensor was before its ``stop_gradient`` was set to True, its group, and its array.
+        emptied: of a gradient, the version that ``clear_gradient`` made of it. While it has this one, the next backward
+            gives another tensor and adds to none.
     """
 
-    __slots__ = ("name", "box", "paused")
+    __slots__ = ("name", "box", "paused", "emptied")
 
     def __init__(self) -> None:
         self.name: str | None = None
         self.box: GradientBox | None = None
         self.paused: tuple[Leaf, Any, np.ndarray] | None = None
+        self.emptied: int | None = None
 
 
 class Hook:
@@ -247,8 +251,9 @@ class Tensor:
     def grad(self) -> Tensor | None:
         """The gradient that backward left here: for a leaf, or after ``retain_grads()``.
 
-        Each backward puts a new tensor here. Update it under ``no_grad``: a recorded write would tie the gradient to
-        the leaf it belongs to, and keep both in memory.
+        It is one tensor: the next backward adds to it in place, which raises its version, and whoever holds it sees
+        that. Only after ``clear_gradient`` a new one comes. Update it under ``no_grad``: a recorded write would tie the
+        gradient to the leaf it belongs to, and keep both in memory.
         """
         node = self._current()
         if type(node) is Leaf:
@@ -280,13 +285,15 @@ class Tensor:
         node.saved = gradient
 
     def clear_gradient(self, set_to_zero: bool = True) -> None:
-        """Fill the gradient with zeros, or drop it (``set_to_zero=False``)."""
+        """Fill the gradient with zeros, or drop it (``set_to_zero=False``). The next one is another tensor."""
         gradient = self.grad
         if gradient is None:
             return
         node = self._current()
         if set_to_zero:
-            gradient.zero_()
+            with no_grad():
+                gradient.zero_()  # type: ignore[attr-defined]
+            gradient._extras().emptied = gradient._storage.version
         elif type(node) is Leaf:
             node.saved = None
         else:

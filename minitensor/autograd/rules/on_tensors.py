@@ -22,7 +22,7 @@ from minitensor.kernels.reducing import axes
 from minitensor.operations.rules import on_arrays
 from minitensor.views import joining, reshaping
 
-_where, _log, _matmul = (operations.FUNCTIONS[name] for name in ("where", "log", "matmul"))
+_where, _log, _matmul, _sum, _prod = (operations.FUNCTIONS[name] for name in ("where", "log", "matmul", "sum", "prod"))
 
 
 def constant(array: np.ndarray) -> Tensor:
@@ -89,7 +89,7 @@ def product_of_others(x: Tensor, axis: Any) -> Tensor:
     count = along(shape, axis)
     pairs = joining.expand(reshaping.reshape(rows, [*lengths, 1, count]), [*lengths, count, count])
     itself = np.broadcast_to(np.eye(count, dtype=np.bool_, like=x._array), pairs._array.shape)
-    others = _where(constant(itself.copy()), 1.0, pairs).prod(axis=-1)
+    others = _prod(_where(constant(itself.copy()), 1.0, pairs), -1)
     return reshaping.transpose(reshaping.reshape(others, turned_shape), np.argsort(order).tolist())
 
 
@@ -103,11 +103,11 @@ def summed_to(g: Tensor, shape: tuple[int, ...]) -> Tensor:
         g = reshaping.reshape(g, have)
     extra = len(have) - len(shape)
     if extra > 0:
-        g = g.sum(axis=list(range(extra)))
+        g = _sum(g, list(range(extra)))
         have = have[extra:]
     widened = [i for i, n in enumerate(shape) if n == 1 and have[i] != 1]
     if widened:
-        g = g.sum(axis=widened, keepdim=True)
+        g = _sum(g, widened, True)
     return g if g._array.shape == shape else joining.expand(g, shape)
 
 

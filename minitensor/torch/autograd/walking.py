@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from minitensor.autograd import gradients as engine
-from minitensor.autograd.backward_pass import propagate, waiting
+from minitensor.autograd.backward_pass import OnArrays, propagate, waiting
 from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.torch.autograd.anomaly import searching
 from minitensor.torch.creation import zeros_like
@@ -78,17 +78,16 @@ def backward(
     many = list(tensors) if isinstance(tensors, (list, tuple)) else [tensors]
     starts = [_start(x, g, i) for i, (x, g) in enumerate(zip(many, _many(grad_tensors, len(many)), strict=True))]
     waits = waiting(node for node, _ in starts)
-    finish = engine.commit
+    chosen = None
     if inputs is not None:
         chosen = {x._current() for x in (inputs if isinstance(inputs, (list, tuple)) else [inputs])}
         if not chosen:
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
-
-        def finish(arrived: Any, boxes: Any, flight: Any) -> None:
-            engine.commit({node: g for node, g in arrived.items() if node in chosen}, boxes, flight)
-
-    with searching():
-        propagate(engine.added_up(starts), waits, bool(retain_graph), finish)
+    with searching(), OnArrays() as way:
+        arrived = propagate(engine.added_up(starts), waits, bool(retain_graph), way)
+        if chosen is not None:
+            arrived = {node: g for node, g in arrived.items() if node in chosen}
+        engine.commit(arrived, way)
 
 
 def _method(
