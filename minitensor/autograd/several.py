@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from minitensor.autograd.backward_pass import propagate, waiting
+from minitensor.autograd.backward_pass import OnArrays, propagate, waiting
 from minitensor.autograd.gradients import added_up, commit, start_of
 from minitensor.core.tensor import Tensor
 
@@ -38,4 +38,5 @@ def backward(
             f"backward: one gradient to begin with for {len(many)} tensors; give a list, one (or None) each"
         )
     roots = added_up(start_of(x, g, "backward") for x, g in zip(many, given, strict=True))
-    propagate(roots, waiting(roots), retain_graph, commit)
+    with OnArrays() as way:
+        commit(propagate(roots, waiting(roots), retain_graph, way), way)

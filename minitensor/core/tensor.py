@@ -267,6 +267,16 @@ class Tensor:
 
     @grad.setter
     def grad(self, gradient: Tensor | None) -> None:
+        """None, or a tensor whose numbers are copied, into the gradient that is there if there is one."""
+        self._put_gradient(gradient, copies=True)
+
+    def _put_gradient(self, gradient: Any, copies: bool) -> None:
+        """Have another gradient, or none.
+
+        Raises:
+            RuntimeError: this is no leaf that wants a gradient.
+            TypeError, ValueError: ``gradient`` is no tensor, or of another shape, dtype or place.
+        """
         node = self._current()
         if type(node) is not Leaf:
             raise RuntimeError("grad can be set on a leaf that wants a gradient only (stop_gradient=False)")
@@ -280,7 +290,12 @@ class Tensor:
                 )
             if gpu_of(gradient._array) is not gpu_of(self._array):
                 raise ValueError(f"grad of a tensor on {self.place} lies there, too, not on {gradient.place}")
-            if not gradient.stop_gradient:
+            if copies and node.saved is not None:
+                node.saved.set_value(gradient)
+                return
+            if copies:
+                gradient = Tensor._made(gradient._array.copy(), "clone", (gradient,))
+            elif not gradient.stop_gradient:
                 gradient = gradient.detach()  # its history may lead back to this leaf
         node.saved = gradient
 

@@ -130,6 +130,8 @@ class Listener:
     # ---------- writes ----------
 
     def _wrote(self, site: Site, x: Tensor, op: str, inputs: tuple[Any, ...], where: Any) -> None:
+        if op == "backward" and self._taken is None:
+            return  # a gradient was added to, and nobody needed what it was
         taken, self._taken = self._taken or Taken(), None
         look = self._look(site, op, x)
         recorded = modes.grad and x._node is not None and type(x._node) is not Leaf

@@ -158,9 +158,14 @@ class Tensor(BaseTensor):
     @grad.setter
     def grad(self, gradient: Any) -> None:
         if gradient is None:
+            extra = getattr(self, "_extra", None)
             if type(self._current()) is Leaf:
-                BaseTensor.grad.fset(self, None)  # type: ignore[attr-defined]  # a property's function
+                self._put_gradient(None, copies=False)
+            elif extra is not None and extra.box is not None:
+                extra.box.gradient = None
             return
+        if gradient is self:
+            raise RuntimeError("can't assign Variable as its own grad")
         if not isinstance(gradient, BaseTensor):
             raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(gradient)}")
         if gradient._array.shape != self._array.shape:
@@ -168,7 +173,11 @@ class Tensor(BaseTensor):
                 f"attempting to assign a gradient of size '{list(gradient._array.shape)}' to a tensor of size "
                 f"'{list(self._array.shape)}'. Please ensure that the gradient and the tensor are the same size"
             )
-        BaseTensor.grad.fset(self, gradient)  # type: ignore[attr-defined]  # a property's function
+        self._put_gradient(gradient, copies=False)
+
+    @grad.deleter
+    def grad(self) -> None:
+        self.grad = None
 
     def retain_grad(self) -> None:
         """Keep the gradient of this non-leaf, too.

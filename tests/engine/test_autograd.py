@@ -62,12 +62,58 @@ def test_gradients_share_no_memory_with_one_another_nor_with_what_was_given():
     assert v.grad.tolist() == y.grad.tolist() == start.tolist() == [1, 1]
 
 
-def test_a_gradient_that_was_handed_out_is_not_changed_by_the_next_backward():
+def test_a_gradient_that_was_handed_out_is_what_the_next_backward_adds_to():
+    w = leaf([1.0, 2.0])
+    (w * 2).backward()
+    first, view, alias = w.grad, w.grad[:1], w.grad.detach()
+    (w * 3).backward()
+    assert w.grad is first and first.inplace_version == 1
+    assert first.tolist() == alias.tolist() == [5, 5] and view.tolist() == [5]
+
+
+def test_an_emptied_gradient_is_zero_for_every_holder_and_the_next_one_is_another_tensor():
     w = leaf([1.0, 2.0])
     (w * 2).backward()
     first = w.grad
+    w.clear_grad()
+    assert w.grad is first and first.tolist() == [0, 0] and first.inplace_version == 1
+    (w * 3).backward()
+    assert w.grad is not first and first.tolist() == [0, 0] and w.grad.tolist() == [3, 3]
+
+
+def test_what_a_reader_wrote_into_an_emptied_gradient_is_added_to():
+    w = leaf([1.0, 2.0])
     (w * 2).backward()
-    assert first.tolist() == [2, 2] and w.grad.tolist() == [4, 4]
+    w.clear_grad()
+    w.grad.set_value(mt.full([2], 7.0, "float64"))
+    (w * 3).backward()
+    assert w.grad.tolist() == [10, 10]
+
+
+def test_a_gradient_that_was_saved_is_stale_once_more_is_added_and_kept_where_the_policy_says_so():
+    for policy in ("2.6", "copy_on_write"):
+        w = leaf([1.0, 2.0])
+        (w * 2).backward()
+        y = (w.grad * w).sum()
+        with mt.set_inplace_policy(policy):
+            (w * 3).backward()
+        if policy == "2.6":
+            with pytest.raises(RuntimeError, match="backward"):
+                y.backward()
+            assert w.grad.tolist() == [5, 5]
+        else:
+            y.backward()
+            assert w.grad.tolist() == [7, 7], "the product had seen 2"
+
+
+def test_a_gradient_that_cannot_be_added_to_leaves_every_gradient_as_it_was():
+    u, v = leaf([1.0, 2.0]), leaf([1.0, 2.0])
+    (u * v).sum().backward()
+    spread = mt.ones([1], "float64").as_strided([2], [0], 0)
+    v._node.saved = spread  # as PyTorch's vocabulary lets it be assigned
+    with pytest.raises(RuntimeError, match="more than one element"):
+        (u * v).sum().backward()
+    assert u.grad.tolist() == [1, 2] and v.grad.tolist() == [1, 1] and u.grad.inplace_version == 0
 
 
 def test_backward_without_anything_recorded_says_so():

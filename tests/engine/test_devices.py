@@ -441,9 +441,14 @@ def test_gradients_that_find_no_memory_are_as_they_were_also_where_others_are_ad
     def step() -> mt.Tensor:
         return sum((w.exp() for w in leaves[1:]), leaves[0].exp()).sum()
 
+    def gradients() -> list:
+        return [None if w.grad is None else w.grad.tolist() for w in leaves]
+
     step().backward()
-    seen = [leaves[1].grad, leaves[3].grad[:1]]  # these two sums need new memory
-    before = [w.grad.tolist() for w in leaves]
+    once = gradients()
+    leaves[1].clear_grad(False)
+    leaves[3].clear_grad()  # these two need new memory
+    before = gradients()
     refused = 0
     for served in range(60):
         loss = step()
@@ -454,9 +459,9 @@ def test_gradients_that_find_no_memory_are_as_they_were_also_where_others_are_ad
                 break
             except OutOfMemoryError:
                 refused += 1
-                assert [w.grad.tolist() for w in leaves] == before
-    assert refused > 5 and [w.grad.tolist() for w in leaves] == [[2 * g for g in each] for each in before]
-    assert seen[0].tolist() == before[1] and seen[1].tolist() == before[3][:1]
+                assert gradients() == before
+    assert refused > 3
+    assert gradients() == [[2 * g for g in once[0]], once[1], [2 * g for g in once[2]], once[3]]
 
 
 def test_what_is_dropped_makes_room_again():
