@@ -77,12 +77,13 @@ _committing = RLock()
 def commit(arrived: dict[Node, np.ndarray], way: OnArrays) -> None:
     """Put the gradients where readers find them.
 
-    The first gradient of a leaf is a tensor with memory of its own. What comes later is added to it in place: one write,
-    counted, which everybody sees who holds that tensor. What needs new memory is made first, and what cannot be written
+    The first gradient of a leaf is a tensor with memory of its own. What comes later is added to it in place: one
+    write, counted, which everybody sees who holds that tensor. What needs new memory is made first, and what cannot be written
     is found: should that fail, every ``grad`` is as it was.
 
     Raises:
-        RuntimeError: a gradient that is there already cannot be added to: its elements share memory, or it is read-only.
+        RuntimeError: a gradient that is there already cannot be added to: its elements share memory, or it may only be
+            read.
     """
     made: list[tuple[Any, Tensor]] = []
     adding: list[tuple[Leaf, np.ndarray]] = []

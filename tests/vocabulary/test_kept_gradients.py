@@ -26,7 +26,9 @@ RECORD = json.loads((FACTS / "gradients.json").read_text())
 HERE: dict[str, tuple[str, Any]] = {"torch 2.13.0": ("torch", torch), "paddle 3.3.1": ("paddle", mt)}
 
 LEFT_OUT = "a name that is left out or comes elsewhere"
-NO_CYCLE = "backward(create_graph=True) is refused: it would tie a gradient to its leaf; grad(create_graph=True) is there"
+NO_CYCLE = (
+    "backward(create_graph=True) is refused: it would tie a gradient to its leaf; grad(create_graph=True) is there"
+)
 NO_LEAF = "Paddle's gradients are leaves that want a gradient, so that it refuses to write them; here they want none"
 OWN_COPY = "a hook is given a copy here, whatever it does to it"
 ALIKE = "shape and dtype of an assigned gradient are checked here"
@@ -84,7 +86,16 @@ DIFFERENT: dict[tuple[str, str], str] = {
 #: gradients, and does not count their versions; 2.6 has no strides to ask for.
 NOT_COMPARED = {
     "torch": {"version", "kept version", "after"},
-    "paddle": {"version", "kept version", "after", "strides", "same object", "wants gradient", "one object", "x.grad is x.grad"},
+    "paddle": {
+        "version",
+        "kept version",
+        "after",
+        "strides",
+        "same object",
+        "wants gradient",
+        "one object",
+        "x.grad is x.grad",
+    },
 }
 
 

@@ -18,8 +18,8 @@ walk(
 walk(
     "second-gradient-replaces-the-first",
     "Of two gradients that promote, the later one counts.",
-    "awaiting[1] = total = as_array(before + pg)",
-    "awaiting[1] = total = as_array(pg)",
+    "total = as_array(so_far + more)",
+    "total = as_array(more)",
     "autograd::test_gradients_add_up_over_calls_and_over_paths",
 )  # fmt: skip
 walk(
@@ -32,15 +32,15 @@ walk(
 walk(
     "hook-run-twice",
     "A hook is called twice for one gradient.",
-    "        answer = answer_of(hook, copied(g))",
-    "        answer_of(hook, copied(g))\n        answer = answer_of(hook, copied(g))",
+    "            answer = answer_of(hook, copied(g))",
+    "            answer_of(hook, copied(g))\n            answer = answer_of(hook, copied(g))",
     "hooks::test_a_hook_sees_the_whole_gradient_once",
 )  # fmt: skip
 walk(
     "hook-given-the-buffer",
     "A hook is given the gradient itself: writing into it changes what is sent on.",
-    "        answer = answer_of(hook, copied(g))",
-    "        answer = answer_of(hook, Tensor._alias(g, Tensor._made(g)._storage))",
+    "            answer = answer_of(hook, copied(g))",
+    "            answer = answer_of(hook, Tensor._alias(g, Tensor._made(g)._storage))",
     "hooks::test_a_hook_that_writes_into_its_argument_changes_nothing_but_its_copy",
 )  # fmt: skip
 walk(
@@ -53,17 +53,17 @@ walk(
 walk(
     "failed-backward-leaves-a-trace",
     "A leaf gets a gradient before all of backward has been computed.",
-    "                if type(node) is Leaf:\n                    arrived[node] = g\n",
-    "                if type(node) is Leaf:\n                    arrived[node] = g\n"
-    "                    if node.saved is None and not capture:\n"
-    "                        node.saved = copied(g * 0)\n",
+    "            if type(node) is Leaf:\n                arrived[node] = g\n",
+    "            if type(node) is Leaf:\n                arrived[node] = g\n"
+    "                if node.saved is None and not wanted:\n"
+    "                    node.saved = copied(g * 0)\n",
     "backward_keeps_to_itself",
 )  # fmt: skip
 backward(
     "two-leaves-share-a-gradient",
     "A gradient that arrives at two leaves is kept as one array.",
-    "if before is None and flight.alone(g) and g.flags.c_contiguous:",
-    "if before is None and g.flags.c_contiguous and g.base is None:",
+    "if way.alone(g) and g.flags.c_contiguous:",
+    "if g.flags.c_contiguous and g.base is None:",
     "autograd::test_gradients_share_no_memory_with_one_another_nor_with_what_was_given",
 )  # fmt: skip
 backward(
@@ -76,50 +76,66 @@ backward(
 walk(
     "saved-tensors-not-freed",
     "Backward does not let go of what was saved.",
-    "                    node.saved = FREED\n",
-    "                    pass\n",
+    "                node.saved = FREED\n",
+    "                pass\n",
     "grad::test_grad_frees_unless_told_to_retain",
 )  # fmt: skip
 walk(
     "retained-graph-freed",
     "retain_graph means its opposite.",
-    "if not retain_graph and op.saved_names and holds_something(node):",
-    "if retain_graph and op.saved_names and holds_something(node):",
+    "if not retain_graph and node.op.saved_names and holds_something(node):",
+    "if retain_graph and node.op.saved_names and holds_something(node):",
     "grad",
 )  # fmt: skip
 walk(
     "gradients-in-flight-never-land",
     "A gradient that has been passed on stays counted until the end.",
-    "                if not kept:\n                    let_go(g)\n",
+    "            if not kept:\n                let_go(g)\n",
     "",
     "backward_keeps_to_itself",
 )  # fmt: skip
 backward(
     "gradient-replaces-that-of-before",
-    "A second backward replaces the gradient of the first.",
-    "if before is None else as_array(before._array + g))",
-    "if before is None else g.copy())",
-    "memory::test_a_gradient_that_somebody_sees_keeps_its_numbers",
-)  # fmt: skip
-backward(
-    "gradient-added-in-place-under-the-eyes-of-others",
-    "A gradient is added to in place although a name, a view or an export shows it.",
-    "    if _references(leaf) != _UNSEEN:\n        return False\n",
-    "",
-    "memory::test_a_gradient_that_somebody_sees_keeps_its_numbers",
+    "A second backward gives another tensor, with the sum in it.",
+    "            if node.saved is None or _is_empty(node.saved):\n"
+    "                made.append((node, _taken_over(g, way)))",
+    "            if True:\n                made.append((node, _taken_over(g, way) if node.saved is None else "
+    "_sum(node.saved, g, way)))",
+    "autograd::test_a_gradient_that_was_handed_out_is_what_the_next_backward_adds_to",
 )  # fmt: skip
 backward(
     "gradient-added-in-place-replaces",
     "A gradient that is added in place replaces what was there.",
-    "        np.add(array, g, out=array)\n        flight",
-    "        np.copyto(array, g)\n        flight",
-    "memory::test_a_second_gradient_is_added_in_place_where_nobody_sees_the_first",
+    "    np.add(array, g, out=array)\n",
+    "    np.copyto(array, g)\n",
+    "memory::test_a_second_gradient_is_added_in_place_whoever_looks_at_the_first",
+)  # fmt: skip
+backward(
+    "emptied-gradient-added-to",
+    "After clear_gradient the next backward adds to the tensor that was emptied.",
+    "if node.saved is None or _is_empty(node.saved):",
+    "if node.saved is None:",
+    "autograd::test_an_emptied_gradient_is_zero_for_every_holder_and_the_next_one_is_another_tensor",
+)  # fmt: skip
+backward(
+    "emptied-gradient-forgets-what-was-written-since",
+    "What a reader wrote into an emptied gradient is lost.",
+    "return extra is not None and extra.emptied == gradient._storage.version",
+    "return extra is not None and extra.emptied is not None",
+    "autograd::test_what_a_reader_wrote_into_an_emptied_gradient_is_added_to",
+)  # fmt: skip
+backward(
+    "savers-of-a-gradient-not-told",
+    "A gradient that was saved is added to, and its savers do not learn of it.",
+    "        plans[storage] = None if storage.savers is None else before_write(storage, array)",
+    "        plans[storage] = None",
+    "autograd::test_a_gradient_that_was_saved_is_stale_once_more_is_added_and_kept_where_the_policy_says_so",
 )  # fmt: skip
 backward(
     "what-is-added-in-place-comes-first",
     "Gradients are added in place before those that need new memory are made.",
-    "            added.append((node, g))\n",
-    "            added.append((node, g * 0))\n            node.saved._array[...] += g\n",
+    "            adding.append((node, g))\n",
+    "            adding.append((node, g * 0))\n            node.saved._array[...] += g\n",
     "devices::test_gradients_that_find_no_memory_are_as_they_were_also_where_others_are_added_in_place",
 )  # fmt: skip
 backward(
@@ -134,7 +150,7 @@ backward(
     "grad finds out that an input is not reached when it has freed the graph.",
     "        if node not in waits and not allow_unused:\n            raise",
     "        if node not in waits and not allow_unused:\n"
-    "            propagate(added_up(starts), waits, False, lambda *_: None)\n            raise",
+    "            propagate(added_up(starts), waits, False, OnArrays())\n            raise",
     "grad::test_grad_for_a_value_that_was_overwritten_says_it_is_not_reached",
 )  # fmt: skip
 
@@ -148,15 +164,15 @@ second(
 second(
     "second-order-broadcast-not-summed",
     "Second order: the gradient of a broadcast operand keeps the shape of the result.",
-    "passed = summed_to(passed, parent.shape)",
-    "passed = passed",
+    "more = summed_to(of_engine(more), parent.shape)",
+    "more = of_engine(more)",
     "gradcheck::test_right_gradients_pass",
 )  # fmt: skip
 second(
     "second-order-gradients-do-not-add-up",
     "Second order: of two gradients that promote, the later one counts.",
-    "passed if so_far is None else so_far + passed",
-    "passed",
+    "more if so_far is None else FUNCTIONS[\"add\"](so_far, more)",
+    "more",
     "gradcheck::test_right_gradients_pass",
 )  # fmt: skip
 second(
@@ -174,17 +190,17 @@ second(
     "copy_on_write_writers::test_second_derivatives_pass_through_what_is_preserved",
 )  # fmt: skip
 second(
-    "create-graph-leaves-recording-on",
-    "After grad(create_graph=True) under no_grad, recording stays on.",
-    "    finally:\n        modes.grad = before",
-    "    finally:\n        pass",
+    "create-graph-does-not-record",
+    "grad(create_graph=True) under no_grad records nothing.",
+    "    with enable_grad():\n",
+    "    if True:\n",
     "backward_keeps_to_itself",
 )  # fmt: skip
 second(
     "second-order-hooks-skipped",
     "Under create_graph hooks do not see the gradient.",
-    "g = _hooked(node, g)",
-    "g = g",
+    "            g = of_engine(g if answer is None else answer)",
+    "            g = of_engine(g)",
     "backward_keeps_to_itself",
 )  # fmt: skip
 second(
