@@ -1,11 +1,12 @@
-"""The two switches that belong to the whole process: grad mode and the in-place policy.
+"""The two switches that belong to a thread: grad mode and the in-place policy.
 
-They are not kept per thread: one thread runs operations at a time.
+A thread begins with recording on and the policy "2.6", whatever the others do, as in PyTorch.
 """
 
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -20,14 +21,44 @@ POLICIES = {
 }
 
 
-class Modes:
-    """``grad``: whether operations are recorded. ``policy``: one of :data:`POLICIES`."""
+class Paused:
+    """``threads``: in how many of them nothing is recorded.
 
-    __slots__ = ("grad", "policy")
+    Operations ask this first: as long as it is 0 no thread has to look at modes of its own, which costs ten times as
+    much as this (70 ns and 5).
+    """
+
+    __slots__ = ("threads",)
 
     def __init__(self) -> None:
-        self.grad = True
-        self.policy = "2.6"
+        self.threads = 0
+
+
+paused = Paused()
+
+
+class _Pause:
+    """Counts one thread in :data:`paused`, until it is dropped: at the end of the thread, at the latest."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        paused.threads += 1
+
+    def __del__(self, _paused: Paused = paused) -> None:
+        _paused.threads -= 1
+
+
+class Modes(threading.local):
+    """Of each thread. ``grad``: whether operations are recorded. ``policy``: one of :data:`POLICIES`."""
+
+    grad: bool = True
+    policy: str = "2.6"
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "grad" and value is not self.grad:
+            super().__setattr__("_pause", None if value else _Pause())
+        super().__setattr__(name, value)
 
 
 modes = Modes()

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from threading import RLock
 from typing import Any
-from weakref import ref
 
 import numpy as np
 
@@ -17,13 +16,13 @@ from minitensor.autograd.backward_pass import Awaiting, OnArrays, copied, propag
 from minitensor.core.errors import leaf_reshaped_by_hook, not_writeable
 from minitensor.core.history import Leaf, Node
 from minitensor.core.regions import writeable
-from minitensor.core.storage import Storage, caller, write_log
+from minitensor.core.storage import Storage, calling_frame
 from minitensor.core.tensor import Tensor
 from minitensor.device.arrays import as_array, gpu_of
 from minitensor.events import watch
 from minitensor.operations import FUNCTIONS
 from minitensor.operations.operands import cast
-from minitensor.saving.saved import Plan, after_write, before_write
+from minitensor.saving.writing import Plan, after_write, before_write
 
 #: A node, and the gradient of its value to begin with.
 Start = tuple[Node, np.ndarray]
@@ -62,6 +61,9 @@ def backward(x: Tensor, grad_tensor: Tensor | None = None, retain_graph: bool = 
         grad_tensor: the gradient of ``x`` to begin with; ones by default, also when ``x`` has many elements.
         retain_graph: keep what was saved, so that backward can run again.
 
+    Threads may do this at once: nothing that one adds to a shared leaf is lost. Backward twice through one graph, or a
+    write into what it reads, is not ordered among threads.
+
     Raises:
         RuntimeError: when a saved tensor was overwritten or freed; no gradient has changed then.
     """
@@ -78,8 +80,8 @@ def commit(arrived: dict[Node, np.ndarray], way: OnArrays) -> None:
     """Put the gradients where readers find them.
 
     The first gradient of a leaf is a tensor with memory of its own. What comes later is added to it in place: one
-    write, counted, which everybody sees who holds that tensor. What needs new memory is made first, and what cannot be written
-    is found: should that fail, every ``grad`` is as it was.
+    write, counted, which everybody sees who holds that tensor. What needs new memory is made first, and what cannot be
+    written is found: should that fail, every ``grad`` is as it was.
 
     Raises:
         RuntimeError: a gradient that is there already cannot be added to: its elements share memory, or it may only be
@@ -143,16 +145,15 @@ def _add(leaf: Leaf, g: np.ndarray, plans: dict[Storage, Plan | None]) -> None:
     """Add ``g`` to the gradient of ``leaf`` in place, as a write under ``no_grad``: history stays as it is."""
     gradient = leaf.saved
     array, storage = gradient._array, gradient._storage
-    asked = storage.savers is not None  # then an error may have to say who wrote
     # Two leaves may have one gradient: what the first addition made of it is what the second one is about to take.
-    plan = plans.pop(storage) if storage in plans else before_write(storage, array) if asked else None
+    if storage in plans:
+        plan = plans.pop(storage)
+    else:
+        plan = None if storage.savers is None else before_write(storage, array)
     np.add(array, g, out=array)
     storage.version += 1
-    if asked:
-        code, instruction = caller()
-        write_log.append((ref(storage), storage.version, "backward", code, instruction))
-        if plan is not None:
-            after_write(plan, storage, "backward", code, instruction)
+    if plan is not None:
+        after_write(plan, storage, "backward", calling_frame())
     if watch.listener is not None:
         watch.listener("write", gradient, "backward", (), None)
         watch.listener("leaf", leaf, gradient)

@@ -65,7 +65,11 @@ Kind = TypeVar("Kind", bound="Tensor")
 
 
 class Tensor:
-    """An n-dimensional array that knows its storage and its history. Made by ``to_tensor``, ``zeros``, ... ."""
+    """An n-dimensional array that knows its storage and its history. Made by ``to_tensor``, ``zeros``, ... .
+
+    Threads may read one tensor, compute with it and bring its gradients, all at once. Two threads that write one
+    storage, or one that writes what another reads, have to wait for each other themselves: nothing here orders them.
+    """
 
     __slots__ = ("_array", "_storage", "_node", "_history", "_seen", "_extra", "__weakref__")
 

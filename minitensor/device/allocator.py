@@ -18,15 +18,19 @@ Not modelled: streams, the driver's page tables and its own memory, and every op
 
 from __future__ import annotations
 
+import functools
 import operator
 from bisect import bisect_left, insort
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from threading import RLock
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from minitensor.device.memory_error import OutOfMemoryError
 from minitensor.device.profiles import MIB, PoolRules, Profile, profile_named
+
+Answer = TypeVar("Answer")
 
 #: The first segment begins here, and each one at a multiple of SEGMENT_ALIGNMENT. 0 stays free: it means no memory.
 FIRST_ADDRESS = 1 << 32
@@ -103,6 +107,17 @@ class SegmentView(NamedTuple):
 # ---------- the allocator ----------
 
 
+def _one_at_a_time(method: Callable[..., Answer]) -> Callable[..., Answer]:
+    """Have threads wait for one another: what is free and what is in use is told in several places."""
+
+    @functools.wraps(method)
+    def alone(self: CachingAllocator, *given: Any) -> Answer:
+        with self._lock:
+            return method(self, *given)
+
+    return alone
+
+
 class CachingAllocator:
     """Replays allocations and frees on a device of ``capacity`` bytes under the rules of ``profile``.
 
@@ -138,11 +153,13 @@ class CachingAllocator:
         self._small = _Pool(self.profile.small)
         self._large = _Pool(self.profile.large)
         self._next_address = FIRST_ADDRESS
+        self._lock = RLock()
         self._segments: dict[int, _Segment] = {}  # by address, like the three below
         self._live: dict[int, Block] = {}
         self._free_from: dict[int, _Free] = {}
         self._free_until: dict[int, _Free] = {}  # by the address of the first byte behind it
 
+    @_one_at_a_time
     def allocate(self, nbytes: int) -> Block:
         """A block for ``nbytes`` bytes. A request of 0 bytes takes no memory: its block has address and size 0.
 
@@ -188,6 +205,7 @@ class CachingAllocator:
             self.max_requested = requested
         return block
 
+    @_one_at_a_time
     def free(self, block: Block) -> None:
         """Give ``block`` back to the cache. The device does not get it: see :meth:`empty_cache`.
 
@@ -208,6 +226,7 @@ class CachingAllocator:
         self.requested -= block.requested
         self._put(self._merged(size, address, segment))
 
+    @_one_at_a_time
     def empty_cache(self) -> int:
         """Give the segments without any block in use back to the device. Returns their bytes."""
         released = 0

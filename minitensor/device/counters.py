@@ -9,7 +9,11 @@ from __future__ import annotations
 
 
 class Meter:
-    """Counters of one device, in bytes. Who counts does so itself: a call would cost more than the addition."""
+    """Counters of one device, in bytes. Who counts does so itself: a call would cost more than the addition.
+
+    Threads lose nothing: CPython changes threads where a function is called or a loop turns, and between reading a
+    counter and writing it there is neither.
+    """
 
     __slots__ = ("allocated", "peak")
 
@@ -38,11 +42,10 @@ class Peaks:
 
     def settle(self) -> None:
         """Take over what the meter has seen, and start it again."""
-        peak = cpu_meter.peak
+        peak, cpu_meter.peak = cpu_meter.peak, cpu_meter.allocated  # at once: another thread may count in between
         self.allocated = max(self.allocated, peak)
         self.reserved = max(self.reserved, peak + self.kept)
         self.ever = max(self.ever, peak)
-        cpu_meter.peak = cpu_meter.allocated
 
     def keep(self, nbytes: int) -> None:
         """From now on so many bytes more (fewer, when negative) are kept."""

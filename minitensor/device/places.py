@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -25,25 +26,40 @@ CAPACITY = 8 << 30
 _UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30}
 
 
+class Chosen(threading.local):
+    """Of each thread: where new tensors are made. It begins with the host, whatever the others have chosen."""
+
+    gpu: Any = None
+
+
 class Current:
     """What is chosen and found.
 
     Attributes:
-        gpu: where new tensors are made; None for the host.
+        gpu: where this thread makes new tensors; None for the host.
         simulated: the simulated GPU, once there is one, and
         announced: whether the program was told that it stands for "gpu".
         cuda: the CUDA device, once it was looked for; None where none answered.
         no_cuda: then why, in a few words; None before it was looked for.
     """
 
-    __slots__ = ("gpu", "simulated", "announced", "cuda", "no_cuda")
+    __slots__ = ("_chosen", "simulated", "announced", "cuda", "no_cuda")
 
     def __init__(self) -> None:
-        self.gpu: Any = None
+        self._chosen = Chosen()
         self.simulated: SimulatedGpu | None = None
         self.announced = False
         self.cuda: Any = None
         self.no_cuda: str | None = None
+
+    @property
+    def gpu(self) -> Any:
+        """Where this thread makes new tensors; None for the host."""
+        return self._chosen.gpu
+
+    @gpu.setter
+    def gpu(self, gpu: Any) -> None:
+        self._chosen.gpu = gpu
 
 
 current = Current()
@@ -111,7 +127,7 @@ def bytes_in(capacity: Any) -> int:
 
 
 def set_device(device: str, capacity: Any = None, profile: str | None = None) -> Any:
-    """Make new tensors on ``device`` from now on.
+    """Make the new tensors of this thread on ``device`` from now on.
 
     Args:
         device: ``"cpu"``, ``"gpu"`` (a CUDA device by way of CuPy where there is one, else the simulated GPU), or

@@ -21,7 +21,7 @@ from minitensor.core.tensor import Tensor
 from minitensor.device.arrays import gpu_of
 from minitensor.dtypes import FLOATS
 from minitensor.events import watch
-from minitensor.modes import modes
+from minitensor.modes import modes, paused
 from minitensor.operations.operands import promote
 from minitensor.saving.saved import FREED, recovered, remember
 
@@ -81,7 +81,7 @@ def recorded(
     if watch.listener is not None:
         watch.listener("alloc", storage)
         watch.listener("make", made, op.name, tuple(x for x in inputs if x is not None))
-    if not modes.grad:
+    if paused.threads and not modes.grad:
         return made
     nodes = [None if x is None else x._node if x._history is None else x._current() for x in inputs]
     if not any(nodes):

@@ -33,7 +33,7 @@ from minitensor.device.counters import cpu_meter
 from minitensor.dtypes import FLOATS
 from minitensor.events import watch
 from minitensor.kernels import chunks, written
-from minitensor.modes import modes
+from minitensor.modes import modes, paused
 from minitensor.operations import indices, operands, variants
 from minitensor.operations.rules import namespaces
 from minitensor.operations.templates import backward_name, backward_source, in_place_source, normal_source
@@ -268,6 +268,7 @@ CALLS: dict[str, Any] = {
     "meter": cpu_meter,
     "modes": modes,
     "named": errors.named,
+    "paused": paused,
     "ndarray": np.ndarray,
     "new": object.__new__,
     "placed": placed,

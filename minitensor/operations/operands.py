@@ -25,7 +25,7 @@ from minitensor.device.arrays import gpu_of
 from minitensor.device.places import current, using
 from minitensor.dtypes import FLOATS, promoted
 from minitensor.kernels.numbers import stored
-from minitensor.modes import modes
+from minitensor.modes import modes, paused
 
 NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
 
@@ -171,7 +171,7 @@ CAST = Operation("cast", _cast_backward, jvp=_cast_jvp)
 def cast(x: Tensor, dtype: np.dtype) -> Tensor:
     """``x`` in another dtype, on a storage of its own; recorded between floating dtypes."""
     out = Tensor._made(x._array.astype(dtype), "cast", (x,))
-    if modes.grad and dtype in FLOATS:
+    if dtype in FLOATS and (not paused.threads or modes.grad):
         node = x._current()
         if node is not None:
             out._node = new_node(CAST, (node,), (x._array.dtype,), x._array.shape)

@@ -53,7 +53,7 @@ def {name}({parameters}):
 '''
 
 NORMAL_RECORD = """\
-    if modes.grad:
+    if not paused.threads or modes.grad:
 {nodes}
         if {any_node}:
             result._node = node = Node()
@@ -98,7 +98,7 @@ def {name}({parameters}):
 
 IN_PLACE_RECORD = """\
     {unknown} = None
-    if modes.grad:
+    if not paused.threads or modes.grad:
 {nodes}
         if {any_node}:
             if type({xn}) is Leaf or {x}._history is not None:

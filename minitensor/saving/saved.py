@@ -9,6 +9,7 @@ that takes saved bytes leaves word of it in place of the version: they are :clas
 from __future__ import annotations
 
 import weakref
+from threading import RLock
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
@@ -47,9 +48,14 @@ def tidy(savers: list[Any]) -> None:
     """
     count = len(savers) + 1  # called with 63, 127, ... entries, so that the empty list of a constant never is
     if count & (count - 1) == 0:
-        living = [link for link in savers if link() is not None]
-        if len(living) <= count * 3 // 4:
-            savers[:] = living
+        with _tidying:  # another thread may be reading the same storage: what it notes meanwhile comes behind these
+            looked_at = len(savers)
+            living = [link for link in savers[:looked_at] if link() is not None]
+            if len(living) <= count * 3 // 4:
+                savers[:looked_at] = living
+
+
+_tidying = RLock()
 
 
 # ---------- what became of a saved tensor ----------

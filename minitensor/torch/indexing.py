@@ -14,7 +14,7 @@ from minitensor.core.history import Operation, is_protected
 from minitensor.core.regions import writeable
 from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.dtypes import FLOATS
-from minitensor.modes import modes
+from minitensor.modes import modes, paused
 from minitensor.operations.operands import NUMBERS
 from minitensor.torch import views
 from minitensor.torch.creation import as_tensor
@@ -188,7 +188,7 @@ def _store(x: Tensor, entries: tuple[Any, ...], value: Any, op: str) -> None:
     through_view = op == "setitem" and not any(map(_is_advanced, entries)) and not _takes_all(x, entries)
     if through_view:
         _check_value(x, entries, value, op)
-    if modes.grad and is_protected(x):
+    if is_protected(x) and (not paused.threads or modes.grad):
         raise leaf_written(op, is_view=through_view or not x.is_leaf)
     if not through_view:
         _check_value(x, entries, value, op)

@@ -14,7 +14,7 @@ import numpy as np
 
 from minitensor.core.history import Node, is_protected, new_node, repeated
 from minitensor.core.tensor import Tensor as BaseTensor
-from minitensor.modes import modes
+from minitensor.modes import modes, paused
 from minitensor.torch.tensor import Tensor, as_dim, as_kind
 from minitensor.torch.words import leaf_written
 from minitensor.views import parts, reshaping
@@ -126,7 +126,7 @@ def reshape(input: Tensor, *shape: Any) -> Tensor:
         return shown(input, array, VIEW, wanted)
     out = Tensor._made(input._array.copy().reshape(wanted), "reshape", (input,))
     node = input._current()
-    if modes.grad and node is not None:
+    if node is not None and (not paused.threads or modes.grad):
         out._node = new_node(UNSAFE_VIEW, (node,), (wanted,), wanted)
     return out
 
@@ -255,7 +255,7 @@ def contiguous(input: Tensor) -> Tensor:
 
 
 def _reshape(x: Tensor, op: View, array: np.ndarray, saved: tuple[int, ...]) -> Tensor:
-    if modes.grad and is_protected(x):
+    if is_protected(x) and (not paused.threads or modes.grad):
         raise leaf_written(op.name, is_view=not x.is_leaf)
     reshaped(x, array, op, (saved,))
     return x

@@ -35,7 +35,7 @@ from minitensor.dtypes import FLOATS
 from minitensor.events import watch
 from minitensor.kernels.indexed import assign, turns_that_stay
 from minitensor.kernels.numbers import overwrite, stored_array
-from minitensor.modes import modes
+from minitensor.modes import modes, paused
 from minitensor.operations.operands import as_operands_in_place, cast, check_target, storable_number
 from minitensor.saving.saved import FREED
 from minitensor.saving.writing import write
@@ -123,7 +123,7 @@ def getitem(x: Tensor, index: Any) -> Tensor:
     taken = _picked(x, lambda array: array[plain])
     out = Tensor._made(as_array(taken).copy(), "getitem", (x,))
     node = x._current()
-    if modes.grad and node is not None:
+    if node is not None and (not paused.threads or modes.grad):
         out._node = new_node(GATHER, (node,), _held(plain), out._array.shape)
     return out
 
@@ -212,7 +212,7 @@ def store_at(x: Tensor, index: Any, value: Any, op: str) -> None:
         raise devices_differ(op, both)
     _check_fits(op, x, target, y)
     xn = yn = None
-    if modes.grad and x._array.dtype in FLOATS:
+    if x._array.dtype in FLOATS and (not paused.threads or modes.grad):
         xn, yn = x._current(), y._current()
         if xn is not None or yn is not None:
             if x._history is not None or xn is not None:

@@ -17,14 +17,14 @@ from minitensor.core.tensor import Tensor
 from minitensor.creation.making import as_shape
 from minitensor.device.arrays import gpu_of
 from minitensor.dtypes import dtype_of
-from minitensor.modes import modes
+from minitensor.modes import modes, paused
 from minitensor.operations.operands import cast, promote
 from minitensor.views.parts import Pick, part_backward, part_jvp
 from minitensor.views.viewing import as_axis, need_tensor, whole
 
 
 def _recorded(out: Tensor, op: Operation, inputs: Sequence[Tensor], saved: tuple[Any, ...]) -> Tensor:
-    if modes.grad:
+    if not paused.threads or modes.grad:
         nodes = tuple(x._current() for x in inputs)
         if any(node is not None for node in nodes):
             out._node = new_node(op, nodes, saved, out._array.shape)

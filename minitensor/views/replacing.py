@@ -34,7 +34,7 @@ from minitensor.creation.making import as_shape
 from minitensor.device.arrays import gpu_of
 from minitensor.dtypes import DType, dtype_of
 from minitensor.events import watch
-from minitensor.modes import modes
+from minitensor.modes import modes, paused
 from minitensor.operations.operands import CAST, cast
 from minitensor.views.indexing import store_at
 from minitensor.views.parts import as_strided
@@ -245,7 +245,7 @@ def _applied(op: str, x: Tensor, func: Callable[[Tensor], Any]) -> Tensor:
     need_tensor(op, x)
     if not callable(func):
         raise TypeError(f"{op}: func is a function of a tensor, not {type(func).__name__}")
-    if modes.grad and not x.stop_gradient:
+    if not x.stop_gradient and (not paused.threads or modes.grad):
         raise RuntimeError(
             f"{op}: this tensor wants a gradient, and what a function does to it need not be recorded. Nothing was "
             f"written. Call the function itself, as in `y = func(x)`, or use `{op}` under `no_grad()`."

@@ -14,7 +14,7 @@ import numpy as np
 from minitensor.core.history import Node, new_node
 from minitensor.core.tensor import Tensor
 from minitensor.creation.making import as_lengths
-from minitensor.modes import modes
+from minitensor.modes import modes, paused
 from minitensor.views.viewing import Reshaping, as_axis, need_tensor, refuse_leaf, reshaped, view_of
 
 # ---------- the same elements in the same order: reshape, squeeze, unsqueeze, flatten ----------
@@ -86,7 +86,7 @@ def reshape(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
         return view_of(x, same, RESHAPE, (wanted,))
     out = Tensor._made(x._array.copy().reshape(wanted), "reshape", (x,))
     node = x._current()
-    if modes.grad and node is not None:
+    if node is not None and (not paused.threads or modes.grad):
         out._node = new_node(RESHAPE, (node,), (wanted,), wanted)
     return out
 

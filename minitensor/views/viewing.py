@@ -25,7 +25,7 @@ from minitensor.core.history import (
 )
 from minitensor.core.tensor import Tensor
 from minitensor.events import watch
-from minitensor.modes import modes
+from minitensor.modes import modes, paused
 
 _new: Any = object.__new__
 
@@ -40,7 +40,7 @@ def view_of(x: Tensor, array: np.ndarray, op: Operation, saved: tuple[Any, ...] 
     out._storage = x._storage
     history = x._history
     node = x._node if history is None or x._seen == history.version else current(x)
-    if node is None or modes.grad:
+    if node is None or not paused.threads or modes.grad:
         if history is None:
             x._history = history = History(x)
             x._seen = 0
@@ -70,7 +70,7 @@ class Reshaping(Operation):
 
 def refuse_leaf(x: Tensor, op: Reshaping) -> None:
     """Raise ValueError where ``op`` would reshape a leaf that wants a gradient, or a view of one, in grad mode."""
-    if modes.grad and is_protected(x):
+    if is_protected(x) and (not paused.threads or modes.grad):
         raise leaf_reshaped(x.name, op.name)
 
 

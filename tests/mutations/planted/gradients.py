@@ -139,6 +139,13 @@ backward(
     "devices::test_gradients_that_find_no_memory_are_as_they_were_also_where_others_are_added_in_place",
 )  # fmt: skip
 backward(
+    "gradients-of-two-threads-lost",
+    "Two threads read a gradient at once, and each puts back what it has added.",
+    "_committing = RLock()",
+    "_committing = __import__(\"contextlib\").nullcontext()",
+    "own_to_a_thread",
+)  # fmt: skip
+backward(
     "grad-returns-the-buffer",
     "grad returns one array for an input that is asked for twice.",
     "return [None if node not in arrived else copied(arrived[node]) for node in wanted]",

@@ -130,6 +130,20 @@ modes(
     "modes::test_enable_grad_works_inside_no_grad",
 )  # fmt: skip
 modes(
+    "modes-of-all-threads",
+    "Grad mode and the policy are those of the whole process.",
+    "class Modes(threading.local):",
+    "class Modes:",
+    "own_to_a_thread",
+)  # fmt: skip
+modes(
+    "pause-not-counted",
+    "Operations do not learn that a thread records nothing.",
+    "        paused.threads += 1\n",
+    "        pass\n",
+    "modes",
+)  # fmt: skip
+modes(
     "policy-not-put-back",
     "The policy stays as it is when its with-block ends.",
     "        modes.policy = self._before",

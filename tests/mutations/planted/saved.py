@@ -105,8 +105,8 @@ saving(
 saving(
     "savers-forgotten-when-tidied",
     "Every so often the living savers are dropped with the dead.",
-    "            savers[:] = living",
-    "            savers[:] = living[:1]",
+    "                savers[:looked_at] = living",
+    "                savers[:looked_at] = living[:1]",
     "savers",
 )  # fmt: skip
 writing(

@@ -83,14 +83,14 @@ views(
 views(
     "view-under-no-grad-takes-part",
     "A view taken under no_grad joins the group, and a write through it is recorded.",
-    "if node is None or modes.grad:",
+    "if node is None or not paused.threads or modes.grad:",
     "if True:",
     "modes::test_under_no_grad_nothing_is_recorded",
 )  # fmt: skip
 views(
     "leaf-may-be-reshaped",
     "A leaf is given another shape in grad mode.",
-    "if modes.grad and is_protected(x):",
+    "if is_protected(x) and (not paused.threads or modes.grad):",
     "if False:",
     "members",
 )  # fmt: skip

@@ -123,8 +123,8 @@ operands(
 operands(
     "cast-is-not-recorded",
     "An operand that is brought to another dtype loses its history.",
-    "    if modes.grad and dtype in FLOATS:\n        node = x._current()\n        if node is not None:",
-    "    if False:\n        node = x._current()\n        if node is not None:",
+    "    if dtype in FLOATS and (not paused.threads or modes.grad):\n        node = x._current()\n",
+    "    if False:\n        node = x._current()\n",
     "stored_values",
 )  # fmt: skip
 operands(
