@@ -42,7 +42,7 @@ def test_a_planted_fault_is_noticed(mutation: Mutation, tree: Tree):
 
 
 def test_what_changes_nothing_is_not_noticed(tree: Tree):
-    same = Mutation("same", "modes.py", "self.grad = True", "self.grad = 1 == 1", "Nothing is wrong.", ("modes",))
+    same = Mutation("same", "modes.py", "grad: bool = True", "grad: bool = 1 == 1", "Nothing is wrong.", ("modes",))
     assert tree.judge(same, anywhere=False).verdict == "survived"
 
 
@@ -55,7 +55,7 @@ def test_what_is_no_code_is_not_taken_for_a_fault(tree: Tree):
 def test_a_test_that_fails_anyway_does_not_count(tree: Tree):
     failing = tree.folder / "tests/engine/test_failing.py"
     failing.write_text("def test_fails():\n    assert False\n", encoding="utf-8")
-    same = Mutation("same", "modes.py", "self.grad = True", "self.grad = 1 == 1", "Nothing is wrong.", ("failing",))
+    same = Mutation("same", "modes.py", "grad: bool = True", "grad: bool = 1 == 1", "Nothing is wrong.", ("failing",))
     assert tree.judge(same, anywhere=False).verdict == "survived"
     failing.unlink()
 
