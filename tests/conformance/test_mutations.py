@@ -47,8 +47,8 @@ def test_what_changes_nothing_is_not_noticed(tree: Tree):
 
 
 def test_what_is_no_code_is_not_taken_for_a_fault(tree: Tree):
-    for new in ("self.grad = Treu", "self.grad = = True"):
-        broken = Mutation("broken", "modes.py", "self.grad = True", new, "It does not run.", ("modes",))
+    for new in ("grad: bool = Treu", "self.grad = = True"):
+        broken = Mutation("broken", "modes.py", "grad: bool = True", new, "It does not run.", ("modes",))
         assert tree.judge(broken, anywhere=False).verdict == "broken"
 
 
