@@ -137,7 +137,7 @@ def propagate(
             if seen is not None:
                 seen.left()
             # What is not counted any more is not held any longer, either.
-            passed = more = g = awaiting = None
+            passed = more = g = awaiting = None  # type: ignore[assignment]  # only let go
     return arrived
 
 
@@ -222,8 +222,8 @@ class OnArrays:
         """The sum of what has come at ``parent``."""
         free = so_far is not None and so_far is not g and self.alone(so_far)
         if type(more) is not np.ndarray or more.shape != parent.shape:
-            if free and type(more) is Part and more.add_to(so_far):  # type: ignore[arg-type]
-                return so_far  # type: ignore[return-value]
+            if so_far is not None and free and type(more) is Part and more.add_to(so_far):
+                return so_far
             more = ready_for(parent, more)
         if so_far is None:
             self.keep(more)
@@ -312,7 +312,7 @@ class Seen:
     __slots__ = ("_node", "_given", "_sent")
 
     def __init__(self, node: Node, g: np.ndarray) -> None:
-        watch.listener("enter", node, g)  # type: ignore[misc]
+        watch.listener("enter", node, g)  # type: ignore[misc]  # who makes this has seen that it is there
         self._node = node
         self._given = g if node.op.owned is None else host_array(g).copy()  # it may be written
         self._sent: list[tuple[Node, np.ndarray]] = []

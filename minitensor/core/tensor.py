@@ -311,7 +311,7 @@ class Tensor:
         node = self._current()
         if set_to_zero:
             with no_grad():
-                gradient.zero_()  # type: ignore[attr-defined]
+                gradient.zero_()
             gradient._extras().emptied = gradient._storage.version
         elif type(node) is Leaf:
             node.saved = None
