@@ -1,0 +1,52 @@
+"""Somebody who has never seen the book finds an answer from the first page: in three clicks, or with one paste."""
+
+from __future__ import annotations
+
+import pytest
+
+MOST_CLICKS = 3
+# A question, the links that lead to its answer, and words of the answer that then stand in view.
+WAYS = {
+    "does relu_ save memory in training?": (
+        ["Memory ran out", "Fifteen confusions, 15"],
+        "relu_ needs only its output and holds nothing more",
+    ),
+    "why does my numpy array change?": (
+        ["A value changed by itself", "NumPy"],
+        "Which ways from a tensor x to an array, and from an array a to a tensor, share memory?",
+    ),
+    "what changed in Paddle 2.6?": (
+        ["9. Version 2.6: automatic detection"],
+        "Since version 2.6 Paddle is said to detect by itself where the two collide",
+    ),
+    "which errors are there?": (
+        ["An error stopped you", "All recorded messages"],
+        "a leaf Variable that requires grad is being used in an in-place operation.",
+    ),
+}
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize("question", WAYS)
+def test_a_few_clicks_lead_to_the_answer(site, visit, question, width):
+    links, answer = WAYS[question]
+    seen = visit(f"{site}index.html", width=width)
+    clicks = 0
+    for link in links:
+        found = seen.page.get_by_role("link", name=link).first
+        if not found.is_visible():  # on a phone the chapters are behind a button
+            seen.page.get_by_role("button", name="Chapters").click()
+            clicks += 1
+        found.click()
+        clicks += 1
+    assert clicks <= MOST_CLICKS
+    seen.page.locator("article", has_text=answer).wait_for()
+
+
+def test_one_paste_and_one_click_lead_to_what_the_leaf_error_means(site, visit):
+    seen = visit(f"{site}index.html", width=390)
+    door = seen.page.get_by_label("Paste your error")
+    door.fill("RuntimeError: a leaf Variable that requires grad is being used in an in-place operation.")
+    seen.page.get_by_role("link", name="A write into a leaf").first.click()
+    seen.page.wait_for_url("**/chapters/08_leaves.html#the-error")
+    assert seen.page.locator("#the-error").bounding_box()["y"] < 400
