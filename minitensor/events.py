@@ -54,6 +54,9 @@ class Watch:
 
 watch = Watch()
 
+#: The packages whose functions watch the program: who asks which operation runs passes over them. Each adds itself.
+watching: set[str] = set()
+
 
 @contextmanager
 def listening(listener: Callable[..., None]) -> Iterator[None]:

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.core.regions import Part, covers, region_of, same_layout
+from minitensor.core.regions import Extent, Part, Region, covers, extent_of, region_of, same_layout
 from minitensor.core.storage import Place, Storage, caller
 from minitensor.device.arrays import like
 
@@ -183,15 +183,22 @@ class History:
         retaining: weak references to the members that retain their gradient; None while there are none.
     """
 
-    __slots__ = ("base", "node", "version", "retaining")
+    __slots__ = ("base", "node", "version", "retaining", "_extent")
 
     def __init__(self, base: Any) -> None:
         self.base = base._array
         self.node = node = base._node
         self.version = 0
+        self._extent: Extent | None = None
         self.retaining: list[weakref.ref[Any]] | None = None
         if node is not None and node.hooks is not None:
             self.note_retaining(base)
+
+    def region_of(self, array: np.ndarray) -> Region:
+        """Where ``array``, a view on the group's memory, lies in that of the base, which is measured once."""
+        if self._extent is None:
+            self._extent = extent_of(self.base)
+        return self._extent.region_of(array)
 
     def note_retaining(self, member: Any) -> None:
         """``member`` may retain its gradient: its box must follow when another member is written."""
@@ -213,7 +220,7 @@ def group_of(x: Any) -> History:
 
 def reading(history: History, array: np.ndarray, op: Operation) -> Node:
     """A node for what ``array``, a view on the group's memory, shows of the value that the group has now."""
-    return new_node(op, (history.node,), (region_of(array, history.base),), array.shape)
+    return new_node(op, (history.node,), (history.region_of(array),), array.shape)
 
 
 def current(x: Any) -> Node | None:
@@ -244,7 +251,7 @@ def wrote(x: Any, node: Node) -> None:
     if x._array is history.base:
         history.node = node
     else:
-        region = region_of(x._array, history.base)
+        region = history.region_of(x._array)
         place = node.code, node.instruction
         history.node = new_node(WRITE, (history.node, node), (region,), history.base.shape, place)
     history.version += 1

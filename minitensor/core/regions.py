@@ -122,16 +122,35 @@ class Part:
         return True
 
 
+class Extent(NamedTuple):
+    """The memory that an array spans: where it ``begins`` (an address), how ``long`` it is (elements), and how all
+    of the array lies in it: ``dense`` when in the usual order, without gaps.
+    """
+
+    begins: int
+    long: int
+    whole: Layout
+    dense: bool
+
+    def region_of(self, view: np.ndarray) -> Region:
+        """Where ``view``, an array of the same storage and dtype, lies in it."""
+        size = view.itemsize
+        overlaps = overlaps_itself(view)
+        part = Layout((address(view) - self.begins) // size, view.shape, tuple([s // size for s in view.strides]))
+        return Region(self.long, self.whole, part, overlaps, self.dense and not overlaps and view.size > 0)
+
+
+def extent_of(base: np.ndarray) -> Extent:
+    """The memory that ``base`` spans."""
+    size, first, dense = base.itemsize, address(base), base.flags.c_contiguous
+    begins, long = (first, base.size) if dense else span(base)
+    whole = Layout((first - begins) // size, base.shape, tuple([s // size for s in base.strides]))
+    return Extent(begins, long, whole, dense)
+
+
 def region_of(view: np.ndarray, base: np.ndarray) -> Region:
     """Where ``view`` lies in the memory of ``base``; both are arrays on one storage."""
-    size = base.itemsize
-    first, start = address(base), address(view)
-    dense = base.flags.c_contiguous
-    begins, extent = (first, base.size) if dense else span(base)
-    overlaps = overlaps_itself(view)
-    whole = Layout((first - begins) // size, base.shape, tuple([s // size for s in base.strides]))
-    part = Layout((start - begins) // size, view.shape, tuple([s // size for s in view.strides]))
-    return Region(extent, whole, part, overlaps, dense and not overlaps and view.size > 0)
+    return extent_of(base).region_of(view)
 
 
 def span(array: np.ndarray) -> tuple[int, int]:

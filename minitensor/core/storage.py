@@ -6,6 +6,7 @@ one. It is counted when made and uncounted when its last holder lets go: no garb
 
 from __future__ import annotations
 
+import functools
 import linecache
 import os
 import sys
@@ -138,16 +139,16 @@ def _line_at(code: CodeType, instruction: int) -> int:
     return line
 
 
-def of_engine(frame: FrameType) -> bool:
-    """Whether code of this package runs in ``frame``: then the caller of an operation is further out."""
-    package = frame.f_globals.get("__package__") or ""
-    return package == "minitensor" or package.startswith("minitensor.")
+@functools.cache
+def of_engine(package: str | None) -> bool:
+    """Whether the code of ``package`` is this package's: then the caller of an operation is further out."""
+    return package is not None and package.partition(".")[0] == __name__.partition(".")[0]
 
 
 def calling_frame() -> FrameType:
     """The innermost frame outside the engine: who asked for the operation. Not to be kept."""
     frame = sys._getframe(2)
-    while of_engine(frame) and frame.f_back is not None:
+    while of_engine(frame.f_globals.get("__package__")) and frame.f_back is not None:
         frame = frame.f_back
     return frame
 

@@ -20,11 +20,14 @@ import contextlib
 from collections.abc import Callable
 from typing import Any
 
+from minitensor.events import watching
 from minitensor.explaining.listening import Listener
 from minitensor.explaining.report import Report
 from minitensor.explaining.rows import Row
 from minitensor.explaining.sharing import in_reach
 from minitensor.explaining.verdicts import Verdict
+
+watching.add(__name__)
 
 __all__ = ["Listener", "Report", "Row", "Verdict", "explain"]
 

@@ -21,10 +21,13 @@ May import: all that stands below ``memory``.
 """
 
 from minitensor.device.memory_log import MemoryEvent
+from minitensor.events import watching
 from minitensor.memory.measuring import Bytes, Measure, measure
 from minitensor.memory.profiling import Row, Table, profile
 from minitensor.memory.recording import Recording, record
 from minitensor.memory.snapshots import dump_snapshot, snapshot
+
+watching.add(__name__)
 
 __all__ = [
     "Bytes",

@@ -24,7 +24,7 @@ from minitensor.core.history import (
     repeated,
     set_node,
 )
-from minitensor.core.regions import region_of, writeable
+from minitensor.core.regions import writeable
 from minitensor.core.storage import new_storage
 from minitensor.core.tensor import Tensor
 from minitensor.creation.making import to_tensor
@@ -241,7 +241,7 @@ def store_at(x: Tensor, index: Any, value: Any, op: str) -> None:
 def set_part(x: Tensor, target: np.ndarray, yn: Node | None) -> None:
     """The group of ``x`` moves on: the cells of ``target`` now hold the value of ``yn``, or a constant."""
     history = group_of(x)
-    region = region_of(target, history.base)
+    region = history.region_of(target)
     history.node = new_node(SET_PART, (history.node, yn), (region,), history.base.shape)
     history.version += 1
     current(x)

@@ -48,8 +48,8 @@ regions(
 regions(
     "region-counted-from-the-first-element",
     "Places are counted from the base's first element, also where its strides go down.",
-    "part = Layout((start - begins) // size",
-    "part = Layout((start - first) // size",
+    "return Extent(begins, long, whole, dense)",
+    "return Extent(first, long, whole, dense)",
     "members",
 )  # fmt: skip
 regions(
