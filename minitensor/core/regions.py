@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minitensor.device.arrays import add_at, host_array, like, owner_of, restrided, strided
-from minitensor.device.arrays import address_of as address
+from minitensor.device.arrays import add_at, address_of, host_array, like, owner_of, restrided, strided
+
+address = address_of
 
 
 class Layout(NamedTuple):

@@ -52,7 +52,7 @@ def power_slope(g: Tensor, x: Tensor, y: Tensor) -> Tensor:
 
 def power_log(g: Tensor, x: Tensor, out: Tensor) -> Tensor:
     """``g`` times the slope of ``out = x ** y`` along y."""
-    at_zero = x == 0
+    at_zero = x == 0  # type: ignore[comparison-overlap]  # tensors are compared by element
     return _where(at_zero, 0.0, g) * (_where(at_zero, 0.0, out) * _log(_where(at_zero, 1.0, x)))
 
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from minitensor.core.tensor import Tensor
-from minitensor.kernels.along_axis import positions
+from minitensor.kernels.along_axis import positions, turns_of
 from minitensor.kernels.indexed import last_of_each
 from minitensor.operations import FUNCTIONS
 from minitensor.operations.rules import on_arrays_along_axis as on_arrays
@@ -95,7 +95,7 @@ def factors_along(
     factors = _line(_lined_up(values, spread, broadcast))
     named, place = np.unique(flat, return_inverse=True)
     place = place.reshape(-1)
-    turns = on_arrays.turns_of(flat)
+    turns = turns_of(flat)
     ones = _constant(np.ones_like(factors._array, shape=named.shape))
     start = _taken(arr, named, named.shape) if include_self else ones
     before = _passed(start, turns, place, factors)

@@ -1,0 +1,83 @@
+"""The engine is small enough to read: which files to read, how long they are, and why a file is long."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import minitensor
+from tools.build import ROOT
+
+MOST = 300  # lines of a file
+MOST_TO_READ = 2_500  # lines of the eight files
+
+#: Files that are longer, and why they are one.
+LONGER = {
+    "core/history.py": "nodes, view groups, and the three operations that groups are made of, which know each other",
+    "core/tensor.py": "all that a tensor answers about itself, most of it one line with its docstring",
+    "autograd/context.py": "what a layer written by hand may ask and say during its call",
+    "autograd/py_layer.py": "the other half of that: from the call to the node, and back",
+    "device/allocator.py": "one data structure and its invariants",
+    "device/simulated.py": "an array type: every operator that numpy's has",
+    "kernels/indexed.py": "one way to index, for reading, writing and adding",
+    "memory/recording.py": "one listener and what it does at each kind of event",
+    "notebook/exercise.py": "a check, its message and its page",
+    "operations/compiling.py": "from a row to a function, one step after another",
+    "operations/templates.py": "the text of every function that is made, and when which part of it is needed",
+    "sharing/borrowing.py": "lending to numpy and borrowing from it keep one list",
+    "stage/stages.py": "what `stage` offers, with examples",
+    "torch/creation.py": "one function for each of PyTorch's, each with its arguments",
+    "torch/spelling.py": "a table: how PyTorch spells what rows say",
+    "torch/tensor.py": "all that PyTorch's tensor answers about itself",
+    "torch/views.py": "one function for each of PyTorch's views",
+    "views/indexing.py": "reading and writing at an index, and its derivatives",
+    "vocabulary/names.py": "a table: what is called alike and means something else",
+}
+
+
+def length(path: str) -> int:
+    return len((ROOT / "minitensor" / path).read_text().splitlines())
+
+
+def in_readme() -> list[tuple[str, int]]:
+    """The files that the README says to read, in order, with the lines that it says they have."""
+    return [
+        (path, int(lines))
+        for path, lines in re.findall(r"\(minitensor/(\S+)\) \| (\d+) \|", (ROOT / "README.md").read_text())
+    ]
+
+
+def in_package() -> list[tuple[str, int]]:
+    """The same, at the top of the package."""
+    return [(path, int(lines)) for path, lines in re.findall(r"^ +\d\. (\S+) +(\d+) ", minitensor.__doc__, re.M)]
+
+
+@pytest.mark.parametrize(
+    "path", sorted(str(path.relative_to(ROOT / "minitensor")) for path in ROOT.glob("minitensor/**/*.py"))
+)
+def test_a_file_is_short_or_has_its_reason(path: str):
+    assert (length(path) > MOST) == (path in LONGER)
+
+
+def test_the_files_to_read_are_about_as_long_as_is_said():
+    assert len(in_readme()) == 8
+    assert {path: lines for path, lines in in_readme() if abs(lines - length(path)) > 15} == {}
+
+
+def test_both_places_name_the_same_files_in_the_same_order():
+    assert in_readme() == in_package()
+
+
+def test_what_is_small_enough_to_read_is_a_number():
+    total = sum(length(path) for path, _ in in_readme())
+    assert total <= MOST_TO_READ
+    for text in ((ROOT / "README.md").read_text(), minitensor.__doc__):
+        (said,) = re.findall(r"([\d,]+) lines", text)
+        assert abs(int(said.replace(",", "")) - total) <= 75
+
+
+def test_the_path_ends_with_the_function_that_comes_of_it():
+    program = 'print(minitensor.source("add_"))'
+    assert program in (ROOT / "README.md").read_text() and program in minitensor.__doc__
+    assert minitensor.source("add_").startswith("def add_(")
