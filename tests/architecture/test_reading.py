@@ -18,6 +18,7 @@ LONGER = {
     "core/tensor.py": "all that a tensor answers about itself, most of it one line with its docstring",
     "autograd/context.py": "what a layer written by hand may ask and say during its call",
     "autograd/py_layer.py": "the other half of that: from the call to the node, and back",
+    "autograd/backward_pass.py": "one way back through the nodes, for arrays and for tensors",
     "device/allocator.py": "one data structure and its invariants",
     "device/simulated.py": "an array type: every operator that numpy's has",
     "kernels/indexed.py": "one way to index, for reading, writing and adding",
@@ -62,7 +63,7 @@ def test_a_file_is_short_or_has_its_reason(path: str):
 
 def test_the_files_to_read_are_about_as_long_as_is_said():
     assert len(in_readme()) == 8
-    assert {path: lines for path, lines in in_readme() if abs(lines - length(path)) > 15} == {}
+    assert {path: lines for path, lines in in_readme() if abs(lines - length(path)) > length(path) / 10} == {}
 
 
 def test_both_places_name_the_same_files_in_the_same_order():
@@ -74,7 +75,7 @@ def test_what_is_small_enough_to_read_is_a_number():
     assert total <= MOST_TO_READ
     for text in ((ROOT / "README.md").read_text(), minitensor.__doc__):
         (said,) = re.findall(r"([\d,]+) lines", text)
-        assert abs(int(said.replace(",", "")) - total) <= 75
+        assert abs(int(said.replace(",", "")) - total) <= total / 20
 
 
 def test_the_path_ends_with_the_function_that_comes_of_it():
