@@ -53,6 +53,7 @@ class Report:
 
     @property
     def passed(self) -> bool:
+        """Whether all of it is right."""
         return not self.reason
 
     def __str__(self) -> str:

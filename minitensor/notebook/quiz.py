@@ -80,10 +80,12 @@ class Prediction:
 
     @property
     def answer(self) -> str:
+        """The option that is right."""
         return list(self.options)[self.right]
 
     @property
     def why(self) -> str:
+        """Why it is right."""
         return self.options[self.answer]
 
     @property

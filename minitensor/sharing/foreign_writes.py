@@ -109,6 +109,7 @@ class NotingSavers(list[Any]):
             self._note(link())
 
     def append(self, link: Any) -> None:
+        """One more has saved: what it saved is noted."""
         super().append(link)
         self._note(link())
 

@@ -1,7 +1,7 @@
-"""The stage: memory, step by step, as a recording that a page, a notebook or a file shows.
+r"""The stage: memory, step by step, as a recording that a page, a notebook or a file shows.
 
     from minitensor import stage
-    stage.record("x = mt.ones([3])\\nx.add_(1.0)")
+    stage.record("x = mt.ones([3])\nx.add_(1.0)")
 
 * :mod:`~minitensor.stage.recording` runs a program and keeps what each line did to memory;
 * :mod:`~minitensor.stage.wording` says it in sentences;

@@ -17,6 +17,7 @@ from minitensor.views import parts as engine
 
 
 def part_of(x: Tensor, index: Any, op: View) -> Tensor:
+    """The view that a plain index shows of ``x``."""
     pick = engine.Pick(index)
     return shown(x, pick(x._array), op, pick)
 

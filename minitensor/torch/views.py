@@ -68,6 +68,7 @@ def shown(x: Tensor, array: np.ndarray, op: View, *saved: Any) -> Tensor:
 
 
 def sizes_of(op: str, size: Sequence[Any]) -> list[int]:
+    """The lengths that were given one by one, or as one sequence."""
     given = size[0] if len(size) == 1 and not hasattr(size[0], "__index__") else size
     try:
         return [n.__index__() for n in given]

@@ -203,6 +203,7 @@ def copy_(x: Tensor, other: Any) -> Tensor:
 
 
 def store_at(x: Tensor, index: Any, value: Any, op: str) -> None:
+    """Write ``value`` into ``x`` at ``index``, which ``op`` was given."""
     plain, advanced = _plain(index, x._array)
     pick = Pick(plain) if not advanced else (lambda array: array[plain])
     target = _picked(x, pick)

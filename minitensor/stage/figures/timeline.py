@@ -109,7 +109,8 @@ def _names_table(run: Told, names: list[str]) -> Table:
 
 def _thinned(run: Told, most: int = MOST_EVENTS) -> Told:
     """The run with at most about ``2 * most`` events: of blocks too small to be seen, several that follow each other
-    are one event, which keeps their sum and the most that there was among them. Totals and peak stay exact."""
+    are one event, which keeps their sum and the most that there was among them. Totals and peak stay exact.
+    """
     if len(run.events) <= most:
         return run
     sizes = sorted((entry["bytes"] for entry in run.events if "block" in entry), reverse=True)

@@ -45,6 +45,7 @@ class StorageEntry:
 
     @property
     def is_small(self) -> bool:
+        """Whether each of its cells is shown."""
         return self.length <= cells.SMALL
 
     @property
@@ -86,6 +87,7 @@ class StateEntry:
 
     @property
     def label(self) -> str:
+        """What sentences call it."""
         return self.event["label"]
 
 
@@ -111,6 +113,7 @@ class TensorEntry:
 
     @property
     def storage(self) -> StorageEntry:
+        """The storage of its group."""
         return self.group.storage
 
     @property

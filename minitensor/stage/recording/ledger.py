@@ -139,6 +139,7 @@ class Ledger(Lineage):
         self.facts.append(facts.Reshaped(op, entry, old))
 
     def wrote_unheard(self, x: Tensor, entry: TensorEntry) -> None:
+        """The version moved and no write was told: which cells changed is found by looking."""
         storage, buffer = entry.storage, x._storage.buffer
         before, storage.version = storage.version, x._storage.version
         logged = write_that_made(x._storage, storage.version)

@@ -159,6 +159,7 @@ class Memory:
 
 
 def at_once(tell: Callable[[], None]) -> None:
+    """Note it now."""
     tell()
 
 

@@ -81,6 +81,7 @@ class Savings(Lookers):
                 event["state"] = old.id
 
     def node_gone(self, key: int) -> None:
+        """The node with this identity went, and what it saved with it."""
         value = self.values.pop(key, None)
         if value is not None:
             value.dead = True

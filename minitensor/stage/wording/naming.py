@@ -14,6 +14,7 @@ _NUMPY = re.compile(r"^\w+\.numpy\(\)$")
 
 
 def say_names(done: Done) -> str:
+    """The sentence on the names that a step bound and unbound."""
     named, unnamed = done.all(Named), done.all(Unnamed)
     line = f"Line {done.line}"
     if done.statement.kind == "delete" and unnamed:
@@ -192,10 +193,12 @@ def keeper(done: Done, storage: StorageEntry) -> str:
 
 
 def kept(done: Done, storage: StorageEntry) -> str:
+    """That a storage stays, and who keeps it."""
     return f"Storage {storage.id} stays, because {keeper(done, storage)}."
 
 
 def freed(done: Done) -> str:
+    """Which storages were freed, and how many bytes; nothing where none was."""
     storages = [fact.storage for fact in done.all(StorageFreed)]
     if not storages:
         return "A tensor is gone; its storage stays." if done.all(TensorFreed) else ""

@@ -16,6 +16,7 @@ _ITEM = re.compile(r"^([A-Za-z_]\w*)\s*\[.*=")
 
 
 def say_error(done: Done) -> str:
+    """The sentence on the error that ended a step."""
     error = done.error
     text, kind = str(error), type(error).__name__
     line = f"Line {done.line}"

@@ -18,6 +18,7 @@ _CALL = re.compile(r"\.(\w+)\(")
 
 
 def say_write(done: Done, fact: Wrote) -> str:
+    """The sentence on an in-place operation."""
     tensor, storage = fact.tensor, fact.storage
     subject = f"Line {done.line}" if fact.op == "setitem" else code(as_written(done, fact.op, tensor))
     through = f" through {called(done, tensor)}" if _says_through(done, fact) else ""
