@@ -14,6 +14,7 @@ import contextvars
 import html
 import shlex
 import threading
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from IPython.core.error import UsageError
@@ -24,6 +25,7 @@ from IPython.display import display
 from minitensor.modes import POLICIES
 from minitensor.stage.comparing import compare_parts
 from minitensor.stage.recording.hooks import awaits
+from minitensor.stage.recording.key_step import Key
 from minitensor.stage.recording.record import LIMIT
 from minitensor.stage.stages import Stage, checked_steps, run
 
@@ -48,6 +50,7 @@ _options.add_argument("--title", help="names the stage to a screen reader and in
 _options.add_argument("--ask", help="a question to think about before stepping")
 _options.add_argument("--ignore", action="append", default=[], metavar="NAME", help="a name to leave out")
 _options.add_argument("--steps", type=int, default=LIMIT, metavar="N", help="record at most so many")
+_options.add_argument("--key", nargs="+", metavar="STEP", help="the step it opens with; before it a variant's label")
 _options.add_argument("--compare", action="store_true", help="the cell holds variants, each after a line `# --- label`")
 _options.add_argument("--policies", nargs="+", choices=list(POLICIES), default=[], help="a variant for each policy")
 _options.add_argument("--heading", help="of the table of variants")
@@ -62,19 +65,22 @@ class StageMagic(Magics):
     @no_var_expand
     @cell_magic
     def stage(self, line: str, cell: str) -> None:
-        """%%stage [--title TEXT] [--ask TEXT] [--ignore NAME ...] [--steps N]: run the cell and show it step by step.
+        """%%stage [--title TEXT] [--ask TEXT] [--ignore NAME ...] [--steps N] [--key STEP]: run the cell and show
+        it step by step.
 
         %%stage --compare [--heading TEXT]: the cell holds variants, each after a line ``# --- label``; what stands
-        before the first belongs to all. %%stage --compare --policies NAME NAME ...: run it under each policy.
+        before the first belongs to all; --key LABEL STEP opens one of them.
+        %%stage --compare --policies NAME NAME ...: run it under each policy.
         """
         __tracebackhide__ = True
         try:
             options = _options.parse_args(shlex.split(line))
             checked_steps(options.steps)
+            key = _key(options.key)
         except ValueError as error:  # such as a quote that is not closed
             raise UsageError(f"%%stage: {error}") from None
         if options.compare:
-            display(self._compared(options, cell))
+            display(self._compared(options, cell, key))
             return
         alone = "--policies" if options.policies else "--heading" if options.heading else ""
         if alone:
@@ -98,14 +104,18 @@ class StageMagic(Magics):
             show_last=not source.rstrip().endswith(";"),
         )
         raised, done.error = done.error, None
-        display(Stage([done], options.title, options.ask))
+        try:
+            shown = Stage([done], options.title, options.ask, key=key)
+        except ValueError as wrong:
+            raise UsageError(f"%%stage: {wrong}") from None
+        display(shown)
         if raised is not None:
             try:
                 raise raised
             finally:
                 del raised  # the traceback leads to this frame, and the circle would keep tensors
 
-    def _compared(self, options: argparse.Namespace, cell: str) -> Stage:
+    def _compared(self, options: argparse.Namespace, cell: str, key: Key) -> Stage:
         return compare_parts(
             cell,
             self.shell,
@@ -115,7 +125,18 @@ class StageMagic(Magics):
             heading=options.heading,
             ignore=frozenset(options.ignore),
             limit=options.steps,
+            key=key,
         )
+
+
+def _key(words: Sequence[str] | None) -> Key:
+    """What follows ``--key``: a step, or the label of a variant and a step."""
+    if words is None:
+        return None
+    *label, step = words
+    if not step.isdecimal():
+        raise ValueError(f"--key takes the number of a step, and before it a variant's label, not {' '.join(words)}")
+    return (" ".join(label), int(step)) if label else int(step)
 
 
 def _reason_not_to_trace(cell: str, source: str) -> str:

@@ -28,6 +28,7 @@ from IPython.core.error import UsageError
 
 from minitensor.core.tensor import Tensor
 from minitensor.stage.recording.hooks import awaits
+from minitensor.stage.recording.key_step import Key
 from minitensor.stage.stages import Stage, check_syntax, run_variant
 
 _BEGINS = re.compile(r"# ---(?:[ \t]+(.*))?")
@@ -101,6 +102,7 @@ def compare_parts(
     heading: str | None = None,
     ignore: frozenset[str] = frozenset(),
     limit: int,
+    key: Key = None,
 ) -> Stage:
     """Run the variants of a cell, one after the other, in the names of the notebook, and show them.
 
@@ -133,7 +135,7 @@ def compare_parts(
                 + ("" if policies else ", before the first line `# --- label`")
             )
         recordings.append(done)
-    return Stage(recordings, title, ask, heading or ("in-place policy" if policies else "variant"))
+    return Stage(recordings, title, ask, heading or ("in-place policy" if policies else "variant"), key=key)
 
 
 def _check(label: str, source: str, flags: int) -> None:

@@ -1,7 +1,8 @@
 """Scripts of a page: several files as one, and less what only their authors read.
 
-Comments and indentation go; of spaces between two words one stays. Lines stay lines, names stay names, and no text
-in quotes, template or regular expression is touched: what an error message or a debugger quotes is still the source.
+Comments, indentation and ends of lines that end no statement go; of spaces between two words one stays. Names stay
+names, and no text in quotes, template or regular expression is touched: what an error message or a debugger quotes is
+still the source.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ _TEMPLATE = re.compile(r"(?:\\.|\$(?!\{)|[^`\\$])*(`|\$\{)", re.DOTALL)
 
 # Before these no value has ended, so a slash begins a regular expression; after a value it divides.
 _VALUE_TO_COME = frozenset("(,=:[!&|?{};+-*%<>~^")
+_GOES_ON = frozenset(";{,(&|?:")
 _WORDS_BEFORE_VALUE = frozenset(
     ("await", "case", "delete", "do", "else", "in", "instanceof", "new", "of", "return", "throw", "typeof", "yield")
 )
@@ -38,13 +40,18 @@ def one_script(title: str, name: str, parts: Sequence[str], style: str, exports:
     placeholder = "const STYLE='';"
     if body.count(placeholder) != 1:
         raise RuntimeError(f"{parts[-1]} must hold \"const STYLE = '';\" exactly once: the style sheet goes there")
-    css = re.sub(r"/\*.*?\*/", "", asset(style), flags=re.DOTALL)
-    css = "\n".join(filter(None, map(str.strip, css.splitlines())))
-    body = body.replace(placeholder, f"const STYLE={json.dumps(css)};")
+    body = body.replace(placeholder, f"const STYLE={json.dumps(lighten_style(asset(style)))};")
     return (
         f"/* {title} of the book In Place. Licence: Apache-2.0. */\n"
         f"globalThis.{name} ??= (() => {{\n'use strict';\n{body}return {{ {exports} }};\n}})();\n"
     )
+
+
+def lighten_style(sheet: str) -> str:
+    """``sheet`` without comments and without the space around its punctuation; in quotes none may stand."""
+    sheet = re.sub(r"/\*.*?\*/", "", sheet, flags=re.DOTALL)
+    sheet = re.sub(r"\s*([{};,])\s*", r"\1", re.sub(r"\s+", " ", sheet))
+    return re.sub(r"(?<=[\w-]): ", ":", sheet).replace(";}", "}").strip()
 
 
 def lighten(source: str) -> str:
@@ -72,7 +79,8 @@ def lighten(source: str) -> str:
         if here == "\n":
             while out and out[-1] == " ":
                 out.pop()
-            if out and not out[-1].endswith("\n"):
+            # What ends so goes on, or has ended, without a new line.
+            if out and not out[-1].endswith("\n") and out[-1] not in _GOES_ON:
                 out.append("\n")
             at += 1
             continue

@@ -9,7 +9,6 @@ draws for the same step and width.
 * `widget_source()` is the same text as an ES module for `anywidget`: a classic script cannot hold an `export`, so the
   line is added here.
 * `svg(trace)` needs the optional package mini-racer (V8); `available()` tells whether it is there.
-* `text(trace)` is everything the stage says, without markup; it needs nothing.
 
 Measured on two cores of a small machine: V8 starts in .3 s, once a process; a picture then takes 10 to 20 ms for
 programs of ten steps, 50 to 100 ms for eighty steps.
@@ -19,10 +18,11 @@ from __future__ import annotations
 
 from functools import cache
 
+from minitensor.stage.embed import asset
 from minitensor.stage.lighten import one_script
 from minitensor.stage.v8 import Script
 
-__all__ = ["available", "script_source", "svg", "text", "widget_source"]
+__all__ = ["available", "script_source", "svg", "widget_source"]
 
 # In this order they are one program: later parts use earlier ones.
 _PARTS = (
@@ -42,12 +42,12 @@ _PARTS = (
 def script_source() -> str:
     """The stage as one classic script, style sheet included. Loaded twice, the second copy does nothing."""
     names = [f"stage-{part}.js" for part in _PARTS] + ["stage.js"]
-    return one_script("The stage", "memoryStage", names, "stage.css", "picture, chart, text, answer, ways, render")
+    return one_script("The stage", "memoryStage", names, "stage.css", "picture, chart, answer, ways")
 
 
 def widget_source() -> str:
     """The stage as an ES module for `anywidget`: its model has one trait, `trace`, a trace as a dict."""
-    return script_source() + "export default { render: memoryStage.render };\n"
+    return script_source() + asset("stage-widget.js")
 
 
 def available() -> bool:
@@ -73,22 +73,3 @@ def svg(trace: dict, variant: int = 0, step: int | None = None, width: int = 760
     steps = trace["variants"][variant]["steps"]
     step = len(steps) - 1 if step is None else range(len(steps))[step]
     return _v8().call("picture", trace, {"variant": variant, "step": step, "width": width})
-
-
-def text(trace: dict) -> dict:
-    """Everything the stage says, as plain strings: title, ask, and for each variant code, sentences and bytes.
-
-    Needs no V8.
-    """
-
-    def said(step: dict) -> dict:
-        errors = [event["text"] for event in step["events"] if event["do"] == "raise"]
-        keys = ("line", "end", "phase", "say", "note", "out", "allocated", "peak", "reserved")
-        return {key: step.get(key) for key in keys} | {"error": errors[0] if errors else None}
-
-    variants = [
-        {key: v[key] for key in ("id", "label", "code", "verdict", "truncated")}
-        | {"steps": [said(step) for step in v["steps"]]}
-        for v in trace["variants"]
-    ]
-    return {key: trace[key] for key in ("title", "ask", "device", "compare")} | {"variants": variants}

@@ -30,6 +30,7 @@ from minitensor.stage import picture
 from minitensor.stage.embed import page_script, whole_page
 from minitensor.stage.ending import Ending
 from minitensor.stage.recording import record as recording
+from minitensor.stage.recording.key_step import Key, name_key_steps
 from minitensor.stage.recording.side_by_side import apart
 from minitensor.stage.still import as_html, as_text
 
@@ -57,6 +58,7 @@ class Stage:
         ask: str | None = None,
         heading: str | None = None,
         result: Any = None,
+        key: Key = None,
     ) -> None:
         self.error = recordings[-1].error
         self.result = result
@@ -68,6 +70,7 @@ class Stage:
             "compare": heading,
             "variants": apart([each.variant for each in recordings]),
         }
+        name_key_steps(self.data, key)
         global _last
         _last = self.data
 
@@ -170,6 +173,7 @@ def record(
     ignore: Iterable[str] = (),
     policy: str | None = None,
     steps: int = recording.LIMIT,
+    key: int | None = None,
 ) -> Stage:
     """Run a program given as text and show it.
 
@@ -181,14 +185,16 @@ def record(
         ignore: names to leave out.
         policy: the in-place policy to run it under.
         steps: at most so many are recorded; the program runs on to its end.
+        key: the step, counted from 1, that the stage opens with and that is printed; by default the first at which
+            a write makes stale what was saved, is refused, or changes what another name sees, else the last write.
 
     Raises:
         SyntaxError: when it is no program. Its own error is shown at its step and kept in ``error``.
-        ValueError: ``steps`` is no number of steps.
+        ValueError: ``steps`` is no number of steps, or ``key`` no step.
     """
     limit = checked_steps(steps)
     done = run_and_let_go(_tidy(source), _names(namespace), ignore=frozenset(ignore), policy=policy, limit=limit)
-    return Stage([done], title, ask)
+    return Stage([done], title, ask, key=key)
 
 
 def trace(
@@ -197,10 +203,11 @@ def trace(
     title: str | None = None,
     ask: str | None = None,
     steps: int = recording.LIMIT,
+    key: int | None = None,
 ) -> Stage:
     """Call ``function(*arguments)`` and show its statements. ``result`` is what it returned.
 
-    ``title``, ``ask`` and ``steps`` are as in :func:`record`.
+    ``title``, ``ask``, ``steps`` and ``key`` are as in :func:`record`.
     """
     limit = checked_steps(steps)
     name = getattr(function, "__name__", "function")
@@ -209,7 +216,7 @@ def trace(
     namespace = {"__name__": "__main__", name: function, **dict(zip(parameters, arguments, strict=True))}
     source = f"result = {name}({', '.join(parameters)})"
     done = run_and_let_go(source, namespace, functions=(function,), limit=limit)
-    return Stage([done], title or f"A call of {name}", ask, result=namespace.get("result"))
+    return Stage([done], title or f"A call of {name}", ask, result=namespace.get("result"), key=key)
 
 
 def compare(
@@ -223,6 +230,7 @@ def compare(
     namespace: Mapping[str, Any] | None = None,
     ignore: Iterable[str] = (),
     steps: int = recording.LIMIT,
+    key: Key = None,
 ) -> Stage:
     """Run several programs, each with names of its own, and show them as variants of one stage.
 
@@ -238,10 +246,13 @@ def compare(
         verdicts: label -> how it ends, in a few words, where the derived verdict does not say enough.
         namespace: names that every program finds, beside ``mt``.
         ignore, steps: as in :func:`record`, for each program.
+        key: the label of the variant that opens and its step, counted from 1; or the step alone, of the variant that
+            would open anyway: the first with the most telling step (see :func:`record`).
 
     Raises:
         SyntaxError: for a program that is none.
-        ValueError: for a label that no program has, a policy that there is not, no number of steps.
+        ValueError: for a label that no program has, a policy that there is not, no number of steps, a key that is
+            no step.
     """
     limit = checked_steps(steps)
     if isinstance(programs, str):
@@ -285,7 +296,7 @@ def compare(
         if verdicts and label in verdicts:
             done.variant["verdict"] = verdicts[label]
         recordings.append(done)
-    return Stage(recordings, title, ask, heading or "variant")
+    return Stage(recordings, title, ask, heading or "variant", key=key)
 
 
 def checked_steps(steps: int) -> int:

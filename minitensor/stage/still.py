@@ -16,6 +16,7 @@ from typing import Any
 from minitensor.stage import picture
 from minitensor.stage.embed import as_data, prose
 from minitensor.stage.memory_events import bytes_shown
+from minitensor.stage.recording.key_step import key_step
 
 _BYTES = ("allocated", "peak", "reserved")
 _SENTENCES = "what happens"  # the column that keeps a width in which a sentence can be read
@@ -119,7 +120,7 @@ def _still(trace: dict[str, Any]) -> str:
     drawn = picture.available()
     for number, variant in enumerate(trace["variants"]):
         steps = variant["steps"]
-        telling = telling_step(variant)
+        telling = key_step(variant)
         if variant["label"]:
             parts.append(f"<p><strong>{html.escape(variant['label'])}</strong></p>\n")
         code = f"<pre><code>{_verbatim(chr(10).join(variant['code']))}</code></pre>\n"
@@ -175,29 +176,3 @@ def _box(label: str, inside: str) -> str:
 def _verbatim(text: str) -> str:
     """Text of several lines as HTML without an empty line."""
     return re.sub(r"\n(?=[ \t]*\n)", "&#10;", html.escape(text))
-
-
-def telling_step(variant: dict[str, Any]) -> int:
-    """The step to show when only one can be: the last with most stale saved tensors, most copies, most names."""
-    stale: set[str] = set()
-    copied: set[str] = set()
-    names: set[str] = set()
-    best, chosen = (-1, -1, -1), 0
-    for number, step in enumerate([{"events": variant.get("before", [])}, *variant["steps"]]):
-        for event in step["events"]:
-            do = event["do"]
-            if do == "stale":
-                stale.update(event["ids"])
-            elif do == "preserve":
-                copied.add(event["id"])
-            elif do == "release":
-                stale.difference_update(event["ids"])
-                copied.difference_update(event["ids"])
-            elif do == "name":
-                names.add(event["name"])
-            elif do == "unname":
-                names.discard(event["name"])
-        now = len(stale), len(copied), len(names)
-        if number and now >= best:
-            best, chosen = now, number - 1
-    return chosen

@@ -40,15 +40,15 @@ def step_to_the_end(page: Page, stage: Locator, *, every_step: bool = True) -> i
     handle = stage.element_handle()
     steps = _step_one_variant(page, stage, handle, every_step)
     for _ in range(stage.locator("input[type=radio]").count() - 1):
-        _tab_to(page, handle, "radio", "Shift+Tab")
+        _tab_to(page, handle, "radio", "Tab")  # the variants follow the controls
         page.keyboard.press("ArrowDown")
-        steps += _step_one_variant(page, stage, handle, every_step)
+        steps += _step_one_variant(page, stage, handle, every_step, "Shift+Tab")
     return steps
 
 
-def _step_one_variant(page: Page, stage: Locator, handle: ElementHandle, every_step: bool) -> int:
+def _step_one_variant(page: Page, stage: Locator, handle: ElementHandle, every_step: bool, key: str = "Tab") -> int:
     """Every step has to move the slider by one, to name itself, and to say something."""
-    _tab_to(page, handle, "range", "Tab")
+    _tab_to(page, handle, "range", key)
     slider = stage.locator(".time input")
     first, last = (int(slider.get_attribute(end)) for end in ("min", "max"))
     shown = [] if every_step else handle.evaluate(EVERY_STEP)

@@ -19,6 +19,7 @@ def show(open_page):
         page = open_page(width=width, scheme=scheme, motion=motion, js=js)
         page.set_content(pages.page(body or pages.element(pages.trace(name)), **look))
         if js:
+            page.evaluate("Promise.all([...document.fonts].map(face => face.load()))")
             page.add_script_tag(content=PROBES)
         return page
 

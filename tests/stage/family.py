@@ -12,6 +12,7 @@ from minitensor.device.memory_error import OutOfMemoryError
 from minitensor.device.memory_log import MemoryLog
 from minitensor.stage import element
 from minitensor.stage.figures import allocator_map, meter, stride_explorer, timeline, what_fits
+from tests.stage.pages import faces
 
 PROBES = "\n".join((Path(__file__).parent / name).read_text(encoding="utf-8") for name in ("probes.js", "family.js"))
 KIB = 1 << 10
@@ -126,5 +127,5 @@ def page(body: str, *, css: str = "", script: bool = True, theme: str = "") -> s
     return (
         f'<!doctype html><html lang="en"{f" data-theme={theme}" if theme else ""}><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1"><title>Figures</title>'
-        f"<style>body {{ margin: 0 }} {css}</style></head><body>{main}{loaded}</body></html>"
+        f"<style>{faces()}body {{ margin: 0 }} {css}</style></head><body>{main}{loaded}</body></html>"
     )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import html
 import json
 import re
+from functools import cache
 from pathlib import Path
 
 from minitensor.stage.picture import script_source
@@ -19,6 +21,26 @@ table { width: 50px; font-size: 9px } td, th { padding: 30px; border: 5px solid 
 button { background: red; text-transform: uppercase } code { color: magenta; background: yellow }
 p { margin: 3em; font-size: 40px } input { display: none } ol { padding: 99px } details { display: none }
 """
+
+
+FONTS = Path(__file__).resolve().parents[2] / "_ext" / "book_pages" / "theme" / "static" / "fonts"
+
+
+@cache
+def faces() -> str:
+    """The faces that the book's pages bring along: which others a machine has is not the stage's business."""
+    told = [':root { --book-sans: "Book Sans"; --book-mono: "Book Mono" }']
+    for name, family, weight in (
+        ("BookSans-Regular", "Book Sans", "400"),
+        ("BookSans-SemiBold", "Book Sans", "600 700"),
+        ("BookMono-Regular", "Book Mono", "400"),
+        ("BookMono-SemiBold", "Book Mono", "600 700"),
+    ):
+        data = base64.b64encode((FONTS / f"{name}.woff2").read_bytes()).decode()
+        told.append(
+            f'@font-face {{ font-family: "{family}"; font-weight: {weight}; src: url(data:font/woff2;base64,{data}) }}'
+        )
+    return "\n".join(told)
 
 
 def trace(name: str) -> dict:
@@ -37,7 +59,7 @@ def page(body: str, *, css: str = "", script: bool = True, theme: str = "") -> s
         f'<!doctype html><html lang="en"{f" data-theme={theme}" if theme else ""}><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1"><title>A stage</title>'
         "<style>body { margin: 0; font-family: serif } html[data-theme=dark] body { background: #14181e }"
-        f"{css}</style></head><body><main><h1>A stage</h1>{body}</main>{loaded}</body></html>"
+        f"{faces()}{css}</style></head><body><main><h1>A stage</h1>{body}</main>{loaded}</body></html>"
     )
 
 

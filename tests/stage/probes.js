@@ -73,21 +73,6 @@ function tooWide() {
   return found;
 }
 
-/** Texts of the memory part that match `pattern` and stand at another place in another step or variant. */
-function movedTexts([trace, pattern]) {
-  const seen = new Map(), moved = [], box = document.createElement('div');
-  trace.variants.forEach((v, variant) => v.steps.forEach((_, step) => {
-    box.innerHTML = memoryStage.picture(trace, { variant, step, width: 760 });
-    for (const t of box.querySelectorAll('svg > text, svg > g:not([transform]) text')) {
-      const said = t.textContent, at = `${t.getAttribute('x')} ${t.getAttribute('y')}`;
-      if (!new RegExp(pattern).test(said)) continue;
-      if ((seen.get(said) ?? at) !== at) moved.push(said);
-      seen.set(said, at);
-    }
-  }));
-  return { seen: seen.size, moved };
-}
-
 /** Where every element of the stage stands and how it looks. */
 const looksInside = () => everything().map(el => {
   const b = el.getBoundingClientRect(), top = host().getBoundingClientRect(), s = getComputedStyle(el);

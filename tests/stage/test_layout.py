@@ -39,16 +39,6 @@ def test_nothing_is_wider_than_its_place(show, name):
         assert page.evaluate("tooWide()") == [], f"at {width}px"
 
 
-def test_nothing_in_memory_moves_while_stepping(show):
-    """Names and storages keep their places over all steps and variants of a small program."""
-    page = show("three")
-    for name, pattern, count in (
-        ("stale", "^(storage [1-5]|x|a|y|x.grad)$", 9),
-        ("slice", "^(storage [1-4]|x|b|v)$", 7),
-    ):
-        assert page.evaluate("movedTexts", [pages.trace(name), pattern]) == {"seen": count, "moved": []}
-
-
 # Each program is drawn at a few of its steps, each at a width of its own, so that every width meets many pictures.
 SEED = int(os.environ.get("MINITENSOR_SEED", "7"))
 

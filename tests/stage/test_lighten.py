@@ -51,9 +51,12 @@ def test_an_expression_keeps_its_value(v8, source):
     assert "gone" not in light and "twice" not in light
 
 
-def test_comments_and_indentation_go_and_lines_stay():
+def test_comments_and_indentation_go_and_so_do_lines_that_have_ended():
     source = "/* about\n   it */\nconst a = 1; // one\n\n    // alone\n    const b = `\n    x`;  /* two */\n"
-    assert lighten(source) == "const a=1;\nconst b=`\n    x`;\n"
+    assert lighten(source) == "const a=1;const b=`\n    x`;\n"
+    assert (
+        lighten("let a = 1\nlet b = [\n  2,\n  3\n]\n") == "let a=1\nlet b=[\n2,3\n]\n"
+    )  # where no sign tells, a line stays one
 
 
 def test_it_has_nothing_more_to_take_the_second_time():
@@ -72,7 +75,7 @@ def test_what_does_not_end_is_refused_and_its_line_is_told(source):
 def test_the_light_script_draws_what_the_written_one_draws():
     """Every part that draws, as it is written, beside the script that pages load."""
     parts = [asset(f"stage-{part}.js") for part in picture._PARTS]
-    written = "const whole = (() => {\n" + "\n".join(parts) + "\nreturn { picture, chart, text, answer, ways };\n})();"
+    written = "const whole = (() => {\n" + "\n".join(parts) + "\nreturn { picture, chart, answer, ways };\n})();"
     whole = Script(written, "whole")
     for name in pages.NAMES:
         trace = pages.trace(name)

@@ -270,19 +270,6 @@ def test_a_step_or_variant_that_is_not_there_is_refused():
         picture.svg(trace, variant=3)
 
 
-@pytest.mark.parametrize("name", pages.NAMES)
-def test_text_is_what_the_script_says(name):
-    trace = pages.trace(name)
-    said = picture.text(trace)
-    assert said == picture._v8().call("text", trace)
-    assert [v["code"] for v in said["variants"]] == [v["code"] for v in trace["variants"]]
-
-
-def test_an_error_is_part_of_the_text():
-    steps = picture.text(pages.trace("stale"))["variants"][0]["steps"]
-    assert [bool(step["error"]) for step in steps] == [False] * 5 + [True]
-
-
 def test_the_script_is_light_and_self_contained():
     source = picture.script_source()
     assert len(gzip.compress(source.encode(), mtime=0)) < 40_000

@@ -2,10 +2,15 @@
 
 const GRAD_MOST = 200;                               // a gradient's text; where it is wider than its state it stands clear of the boxes beside it
 
-/** Everything with its size: what stands where, in bands of at most `W` px. */
-function layHistory(gen, W) {
-  gen.layouts ??= new Map();
-  if (gen.layouts.has(W)) return gen.layouts.get(W);
+/** Everything with its size: what stands where, in bands of at most `W` px. `now` says what is there, so has to have room down the page:
+    { isThere(key), who: states with names under them, grads: whether gradients have room, groups }. */
+function layHistory(gen, W, now) {
+  const { columns, bands, sizes } = entry(gen.layouts ??= new Map(), W, () => layColumnsOfHistory(gen, W));
+  const started = bands.filter(b => columns.slice(b.first ? 0 : b.from, b.to + 1).flat().some(p => now.isThere(p.key)));
+  return started.map(b => layBand(b, columns, sizes, now));
+}
+
+function layColumnsOfHistory(gen, W) {
   const { col, lane, last, roots } = placeItems(gen), { items } = gen;
   // on the narrowest picture a state, an operation and a state still stand in a row
   const pillMost = Math.max(56, Math.min(120, (W - 150) / 2)), boxMost = it => Math.min(it.members.length > 1 ? 200 : 170, W - 2 * pillMost - 56);
@@ -42,12 +47,10 @@ function layHistory(gen, W) {
     bands.push({ from, to, first });
     from = to + 1;
   }
-  const layout = { bands: bands.map(b => layBand(gen, b, columns, ghostsOf, { pillW, gradW, widthOfCol, W, inGroup, col, roots: new Set(roots) })) };
-  gen.layouts.set(W, layout);
-  return layout;
+  return { columns, bands, sizes: { ghostsOf, pillW, gradW, widthOfCol, W, inGroup, col, roots: new Set(roots) } };
 }
 
-function layBand(gen, { from, to, first }, columns, ghostsOf, { pillW, gradW, widthOfCol, W, inGroup, col, roots }) {
+function layBand({ from, to, first }, columns, { ghostsOf, pillW, gradW, widthOfCol, W, inGroup, col, roots }, { isThere, who, grads, groups }) {
   const spots = [], at = new Map();                    // key -> spot of this band
   const put = (p, c) => { const spot = { ...p, c }; spots.push(spot); at.set(p.key, spot); };
   if (first) columns[0].forEach(p => put(p, 0));
@@ -69,7 +72,7 @@ function layBand(gen, { from, to, first }, columns, ghostsOf, { pillW, gradW, wi
   const cols = [...new Set(spots.map(p => p.c))].sort((a, b) => a - b);
   const colW = cols.map(c => c === lead && !first ? Math.max(0, ...spots.filter(p => p.c === c).map(p => p.slot)) : widthOfCol(c));
   const edges = routeEdges(spots, at, cols);
-  const edge = [...gen.groups.values()].some(fam => fam.names.length > 1) ? 8 : 1;
+  const edge = inGroup.size ? 8 : 1;
   let free = W - colW.reduce((a, b) => a + b, 0) - 2 * edge;
   // under the first lane, edges bend close beside a state: its gradient has to stay within the column, which is widened as far as there is room
   for (const p of spots.filter(q => q.grad && q.row && edges.some(e => e.channels.includes(q.c)))) {
@@ -83,21 +86,25 @@ function layBand(gen, { from, to, first }, columns, ghostsOf, { pillW, gradW, wi
   for (const p of spots) p.x = x.get(p.c).mid;
   for (const p of spots) if (p.tight) p.room = x.get(p.c).x2 - x.get(p.c).x1 + 8;
   spaceGradients(spots, edges, W, inGroup);
-  // down: a lane is as high as what its texts need; between lanes run the edges that find no straight way
-  const groupRows = new Set([...gen.groups.values()].filter(f => f.states.length).flatMap(f => f.states.map(s => at.get(s)).filter(p => p && !p.ghost).map(p => p.row)));
+  // down: a lane is as high as what its texts need, and not there before something stands in it; between lanes run the edges that find no straight way
+  const isShown = p => p.ghost ? spots.some(q => q.node && q.key.ins.includes(p.key) && isThere(q.key)) : isThere(p.key);
+  const framed = new Set(groups.filter(fam => fam.names.length > 1).flatMap(fam => fam.states.map(s => at.get(s)).filter(p => p && !p.ghost).map(p => p.row)));
   let y = 0;
   const rowY = [], gutterY = [];
   lanes.forEach((_, r) => {
-    const mine = spots.filter(p => p.row === r), hasWho = mine.some(p => !p.node && gen.who.has(p.key)), over = Math.max(0, ...mine.map(p => p.lift && !p.below ? p.lift + 38 : 0)), under = Math.max(0, ...mine.map(p => p.below ? p.lift + 36 : 0));
-    const up = Math.max(mine.some(p => p.node) ? BOX_H / 2 + 9 : PILL_H / 2, over, groupRows.has(r) ? BOX_H / 2 + 2 : 0) + (groupRows.has(r) ? 8 : 0);
-    const down = Math.max(mine.some(p => p.node) ? BOX_H / 2 : PILL_H / 2, under, hasWho ? Math.max(PILL_H / 2, under) + 20 : 0) + (groupRows.has(r) ? 24 : 0);
+    const mine = spots.filter(p => p.row === r && isShown(p)), hasWho = mine.some(p => !p.node && who.has(p.key)), told = grads ? mine.filter(p => p.lift) : [];
+    rowY[r] = gutterY[r] = y;
+    if (!mine.length) return;
+    const over = Math.max(0, ...told.filter(p => !p.below).map(p => p.lift + 38)), under = Math.max(0, ...told.filter(p => p.below).map(p => p.lift + 36));
+    const up = Math.max(mine.some(p => p.node) ? BOX_H / 2 + 9 : PILL_H / 2, over, framed.has(r) ? BOX_H / 2 + 2 : 0) + (framed.has(r) ? 8 : 0);
+    const down = Math.max(mine.some(p => p.node) ? BOX_H / 2 : PILL_H / 2, under, hasWho ? Math.max(PILL_H / 2, under) + 20 : 0) + (framed.has(r) ? 24 : 0);
     rowY[r] = y + up; y += up + down;
     const here = edges.filter(e => e.gutter === r).length;
     gutterY[r] = y + 10; y += here ? 14 + 6 * here : 10;
   });
   for (const p of spots) p.y = rowY[p.row];
   keepOffLines(spots, edges, { x, gap, gutterY }, W);
-  return { spots, at, edges, x, gap, rowY, gutterY, height: y };
+  return { spots, at, edges, x, gap, rowY, gutterY, who, grads, height: y };
 }
 
 /** A gradient's text stands close above its state where it fits between the boxes, otherwise above the boxes too; below its state where an

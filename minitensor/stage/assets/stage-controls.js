@@ -56,8 +56,8 @@ const withWays = Base => class extends Base {
     const box = this.$('.find'), long = this.frames.length > CALM, depths = long ? [...new Set(this.loops.map(l => l.depth))].sort() : [], told = this.$('[type=search]')?.value ?? '';
     box.hidden = this.data.variants.every(v => v.steps.length <= CALM);
     if (box.hidden) return;
-    const way = ([kind, { length }]) => `<button type="button" data-jump="${kind}"><span class="sr">next </span>${kind}${length > 1 ? ` <span class="count">${length}</span>` : ''}</button>`;
-    box.innerHTML = depths.map(d => `<div class="pass" data-depth="${d}" role="group" aria-label="${d ? 'Inner loop' : 'Loop'}"><button type="button" data-pass="${d}" data-by="-1" aria-label="${d ? 'Inner pass' : 'Pass'} before">‹</button><button type="button" data-pass="${d}" data-by="1" aria-label="Next ${d ? 'inner ' : ''}pass">›</button>
+    const way = ([kind, { length }]) => `<button data-jump="${kind}"><span class="sr">next </span>${kind}${length > 1 ? ` <span class="count">${length}</span>` : ''}</button>`;
+    box.innerHTML = depths.map(d => `<div class="pass" data-depth="${d}" role="group" aria-label="${d ? 'Inner loop' : 'Loop'}"><button data-pass="${d}" data-by="-1" aria-label="${d ? 'Inner pass' : 'Pass'} before">‹</button><button data-pass="${d}" data-by="1" aria-label="Next ${d ? 'inner ' : ''}pass">›</button>
         <span class="told"></span><input type="range" min="1" step="1" data-pass="${d}" aria-label="${d ? 'Pass of the inner loop' : 'Pass of the loop'}"></div>`).join('') +
       `<div class="jumps" role="group" aria-label="Go to the next step with"><span aria-hidden="true">Next step with</span>${[...this.ways].map(way).join('')}</div>
       <form class="search" role="search"><label>Find <input type="search" autocomplete="off" spellcheck="false"></label><button type="button" data-hit aria-label="Hit before">‹</button><button aria-label="Next hit">›</button></form><p class="found" role="status"></p>`;
@@ -121,21 +121,20 @@ const withWays = Base => class extends Base {
     const asked = id ? { tensor: id } : storage ? { storage } : undefined, same = String(Object.entries(asked ?? {})) === String(Object.entries(this.at.asked ?? {}));
     if (asked || this.at.asked) this.ask(same ? undefined : asked);
   }
-  answer() {
-    const { asked, step } = this.at;
-    this.fillAsks(this.shadowRoot.activeElement?.tagName === 'SELECT');
-    this.$('.answer').innerHTML = asked ? marked(answerTo(this.frames, step, asked)) : '';
+  /** What is asked first: about the storage that this step has touched last. */
+  firstAsk() {
+    const { step } = this.at, all = [...this.frames[step].storages.values()].filter(s => s.freed === undefined);
+    return all.length ? { storage: all.reduce((a, b) => b.changed >= a.changed ? b : a).id } : undefined;
   }
-  /** The list is written when it is opened: a long program has hundreds of tensors. */
-  fillAsks(open) {
-    const select = this.$('.asking select'), { asked, step } = this.at, alike = a => a.storage === asked?.storage && a.tensor === asked?.tensor;
-    const all = open || asked ? askable(this.frames[step]) : [], mine = all.find(a => alike(a.asked)) ?? (asked && { asked, label: asked.storage ? `storage ${asked.storage}` : 'a tensor' });
-    const shown = open ? all : [];
-    this.asks = mine && !shown.includes(mine) ? [mine, ...shown] : shown;
-    const option = (a, i) => `<option value="${i}">${esc(a.label)}</option>`;
-    const group = (label, test) => { const html = this.asks.map((a, i) => test(a) ? option(a, i) : '').join(''); return html && `<optgroup label="${label}">${html}</optgroup>`; };
-    const html = `<option value="">Who holds these bytes? Who else sees them?</option>${group('Who holds the bytes of', a => a.asked.storage)}${group('Who else sees the cells of', a => a.asked.tensor)}`;
-    if (select.written !== html) select.innerHTML = select.written = html;
-    select.value = mine ? this.asks.indexOf(mine) : '';
+  askOther(by) {
+    const all = askable(this.frames[this.at.step]), { asked = {} } = this.at, i = all.findIndex(a => a.asked.storage === asked.storage && a.asked.tensor === asked.tensor);
+    if (all.length) this.ask(all[(i + by + all.length) % all.length].asked);
+  }
+  answer() {
+    const { asked, step } = this.at, { storage, tensor } = asked ?? {}, mine = asked && askable(this.frames[step]).find(a => a.asked.storage === storage && a.asked.tensor === tensor);
+    this.$('.who').setAttribute('aria-pressed', Boolean(asked));
+    this.$('.which').hidden = !asked;
+    this.$('.which .told').textContent = mine?.label ?? (storage ? `storage ${storage}` : 'a tensor');
+    this.$('.answer').innerHTML = asked ? marked(answerTo(this.frames, step, asked)) : '';
   }
 };

@@ -1,54 +1,45 @@
 /* The history: memory states (pills) and the operations between them (boxes), left to right.
    Columns follow the longest path, so an operation stands right of all it reads; where the width ends, the history goes on in a
-   new band, and a state that is read there stands again at the band's left. Places are those of the union of all variants. */
+   new band, and a state that is read there stands again at the band's left. Across, a thing has its place for good; down, room is
+   taken by what is there. */
 
 const BOX_H = 62, PILL_H = 26, MOST_NODES = 24, CHAIN = 3;
 
-/** One picture of history for each generation: when backward is through with a graph and the program records a new one that does not
-    build on it (a training loop), the old one makes room. */
-function generationsOf(plan) {
-  if (plan.generations) return plan.generations;
-  const generations = [];
-  plan.genAt = plan.runs.map(frames => {
-    const ends = frames.at(-1).nodes;                 // knows of every node when backward last passed it
-    const genAt = [];
-    let gen = 0, mine = [];
-    frames.walk((f, k) => {
-      const fresh = touchedOf(f.nodes).filter(n => Math.max(0, n.born) === k);
-      if (fresh.length) {
-        const made = new Set(mine.map(n => n.out)), spent = n => ends.get(n.id).ran === undefined || ends.get(n.id).ran < k;
-        const over = mine.length && mine.every(spent) && mine.some(n => ends.get(n.id).ran !== undefined || f.nodes.get(n.id).dropped !== undefined);
-        if (over && !fresh.some(n => n.ins.some(s => made.has(s)))) { gen += 1; mine = []; }
-        mine.push(...fresh);
-      }
-      genAt.push(gen);
-    });
-    return genAt;
+/** The pictures of a variant's history, { list, at: which of them each step shows }. There is one for each generation: when backward is through
+    with a graph and the program records a new one that does not build on it (a training loop), the old one makes room. */
+const generationsOf = (plan, v) => entry(plan.generations ??= new Map(), v, () => {
+  const frames = plan.runs[v], ends = frames.at(-1).nodes, at = [], list = [];      // `ends` knows of every node when backward last passed it
+  let gen = 0, mine = [];
+  frames.walk((f, k) => {
+    const fresh = touchedOf(f.nodes).filter(n => Math.max(0, n.born) === k);
+    if (fresh.length) {
+      const made = new Set(mine.map(n => n.out)), spent = n => ends.get(n.id).ran === undefined || ends.get(n.id).ran < k;
+      const over = mine.length && mine.every(spent) && mine.some(n => ends.get(n.id).ran !== undefined || f.nodes.get(n.id).dropped !== undefined);
+      if (over && !fresh.some(n => n.ins.some(s => made.has(s)))) { gen += 1; mine = []; }
+      mine.push(...fresh);
+    }
+    at.push(gen);
   });
-  plan.runs.forEach((frames, v) => frames.walk((f, k) => {
-    const g = plan.genAt[v][k], begins = plan.genAt[v][k - 1] !== g;
-    const gen = generations[g] ??= { nodes: new Map(), ops: new Map(), states: new Map(), groups: new Map(), grads: new Map(), words: new Map(), who: new Set() };
+  frames.walk((f, k) => {
+    const g = at[k], begins = at[k - 1] !== g;
+    const gen = list[g] ??= { nodes: new Map(), states: new Map(), groups: new Map(), grads: new Map(), words: new Map(), who: new Set() };
     const saidAnew = touchedOf(f.tensors).map(t => f.nodes.get(t.node)).filter(Boolean);
     for (const n of [...touchedOf(f.nodes), ...saidAnew]) {
-      if (!drawnIn(plan, v, g, n)) continue;
+      if (at[Math.max(0, n.born)] !== g) continue;     // dropped history stays in the picture, faded, until the next generation begins
       if (!gen.nodes.has(n.id)) gen.nodes.set(n.id, n);
-      entry(gen.ops, n.id, () => [])[v] = n.op;
       entry(gen.words, n.id, () => new Set()).add(savedWords(f, n).text);
     }
     for (const s of begins ? f.states.values() : touchedOf(f.states)) {
-      if (s.dropped !== undefined && plan.genAt[v][s.dropped] < g) continue;
+      if (s.dropped !== undefined && at[s.dropped] < g) continue;
       gen.states.set(s.id, s);
       if (s.grad) entry(gen.grads, s.id, () => new Set()).add(s.grad);
     }
     if (begins || f.names.touched.size || f.states.touched.size) for (const id of gen.states.keys()) if (!gen.who.has(id) && f.states.has(id) && whoText(f, f.states.get(id))) gen.who.add(id);
     for (const fam of begins ? f.groups.values() : touchedOf(f.groups)) gen.groups.set(fam.id, fam);
-  }));
-  for (const gen of generations) if (gen) fold(gen);
-  return plan.generations = generations;
-}
-
-/** Dropped history stays in the picture, faded, until the next generation begins. */
-const drawnIn = (plan, v, g, n) => plan.genAt[v][Math.max(0, n.born)] === g;
+  });
+  for (const gen of list) fold(gen);
+  return { list, at };
+});
 
 /** What a node says it saved, over all it saved. */
 function savedWords(f, n) {
@@ -80,7 +71,7 @@ function fold(gen) {
     const found = [];
     for (const n of gen.nodes.values()) {
       const last = found.at(-1)?.at(-1);
-      const goesOn = last && (!sameOp || String(gen.ops.get(last.id)) === String(gen.ops.get(n.id))) && n.ins.includes(last.out) && readers.get(last.out) === 1 && n.ins.every(s => s === last.out || !maker.has(s));
+      const goesOn = last && (!sameOp || last.op === n.op) && n.ins.includes(last.out) && readers.get(last.out) === 1 && n.ins.every(s => s === last.out || !maker.has(s));
       if (goesOn) found.at(-1).push(n); else found.push([n]);
     }
     return found.flatMap(members => {
@@ -151,19 +142,24 @@ function placeItems(gen) {
 }
 
 function drawHistory(plan, f, v, W) {
-  const g = generationsOf(plan), gen = g[plan.genAt[v][f.step]];
-  const any = g.some(x => x && x.states.size);
-  if (!any) return { svg: '', height: 0 };
-  const head0 = 30, heights = g.filter(Boolean).map(x => layHistory(x, W).bands.reduce((sum, b) => sum + b.height + 16, 0));
-  const layout = layHistory(gen, W), labelX = widthOf('history', { bold: true }) + 10;
+  const { list, at } = generationsOf(plan, v), gen = list[at[f.step]], frames = plan.runs[v], [a, b] = windowOf(frames, f.step);
+  const inWindow = Array.from({ length: b - a + 1 }, (_, i) => a + i).filter(k => at[k] === at[f.step]).map(k => frames[k]), last = inWindow.at(-1);
+  if (!last.states.size || !gen.states.size) return { svg: '', height: 0 };
+  const layout = layHistory(gen, W, {
+    isThere: key => key.members ? membersOf(key, last).length > 0 : stateFor({ key }, last, gen) !== undefined,
+    who: new Set([...gen.who].filter(id => inWindow.some(x => x.states.has(id) && whoText(x, x.states.get(id))))),
+    grads: [...gen.grads.keys()].some(id => last.states.get(id)?.grad !== undefined),
+    groups: [...last.groups.values()],
+  });
+  const head0 = 30, labelX = widthOf('history', { bold: true }) + 10;
   const flight = f.flight ? `gradients in flight: ${bytesText(f.flight)}` : '', flightW = widthOf(flight, { size: 12 });
   let out = P(`M0 0.5H${W}`, stroke('rule', 1)) + T(0, 22, 'history', { bold: true });
   const words = 'memory states, and the operations between them';
   if (labelX + widthOf(words, { size: 12 }) + flightW + 12 < W) out += T(labelX, 22, words, { size: 12, color: 'muted' });
   if (flight) out += T(W, 22, flight, { size: 12, anchor: 'end' });
   let y = head0;
-  for (const band of layout.bands) { out += `<g transform="translate(0 ${px(y)})">${drawBand(gen, band, f, W, v)}</g>`; y += band.height + 16; }
-  return { svg: out, height: head0 + Math.max(...heights) };
+  for (const band of layout) { out += `<g transform="translate(0 ${px(y)})">${drawBand(gen, band, f, W)}</g>`; y += band.height + 16; }
+  return { svg: out, height: y - 20 };
 }
 
 /** The operations of an item that exist in this frame, and the state the last of them made. */
@@ -186,15 +182,15 @@ function groupLabel(fam, band, x1, right, top, bottom, W) {
   return ['', x1];
 }
 
-function drawBand(gen, band, f, W, v) {
-  const k = f.step;
+function drawBand(gen, band, f, W) {
   let out = '';
   for (const fam of f.groups.values()) {
-    const spots = fam.states.map(s => band.at.get(s)).filter(p => p && !p.ghost && f.states.has(p.key));
+    const mine = fam.states.map(s => band.at.get(s)).filter(p => p && f.states.has(p.key)), own = band.spots.filter(p => p.node && fam.states.includes(p.key.out) && p.key.ins.some(s => fam.states.includes(s)) && membersOf(p.key, f).length);
+    const spots = [...mine.filter(p => !p.ghost), ...own];
     if (!spots.length || fam.names.length < 2) continue;
     const rows = spots.map(p => p.row), x1 = Math.max(0.5, Math.min(...spots.map(p => p.x - p.slot / 2)) - 7), right = Math.max(...spots.map(p => p.x + p.slot / 2 + 7));
-    const top = Math.min(...rows.map(r => band.rowY[r])) - Math.max(BOX_H / 2 + 7, ...spots.map(p => p.low && !p.below ? p.lift + 41 : 0));
-    const bottom = Math.max(...rows.map(r => band.rowY[r])) + Math.max(BOX_H / 2, ...spots.map(p => (p.below ? p.lift + 36 : PILL_H / 2) + (gen.who.has(p.key) ? 20 : 0))) + 22;
+    const top = Math.min(...rows.map(r => band.rowY[r])) - Math.max(BOX_H / 2 + 7, ...spots.map(p => band.grads && p.low && !p.below ? p.lift + 41 : 0));
+    const bottom = Math.max(...rows.map(r => band.rowY[r])) + Math.max(BOX_H / 2, ...spots.map(p => (band.grads && p.below ? p.lift + 36 : PILL_H / 2) + (band.who.has(p.key) ? 20 : 0))) + 22;
     const [label, lx] = groupLabel(fam, band, x1, right, top, bottom, W), x2 = Math.min(W - 0.5, Math.max(right, lx + widthOf(label, { size: 12 }) + 10));
     out += R(x1, top, x2 - x1, bottom - top, `fill:${C('wash')};${stroke('line', 1, '2 3')}`, 6) + T(lx, bottom - 7, label, { size: 12, color: 'muted' });
   }
@@ -207,8 +203,7 @@ function drawBand(gen, band, f, W, v) {
   }
   for (const p of band.spots) {
     if (p.node) { const members = membersOf(p.key, f); if (members.length) out += drawItem(f, members, p); continue; }
-    // another variant may have made by an operation what this one has without
-    const s = stateFor(p, f, gen), makers = gen.items.filter(i => i.out === p.key && i.members.some(m => gen.ops.get(m.id)[v] !== undefined));
+    const s = stateFor(p, f, gen), makers = gen.items.filter(i => i.out === p.key);
     if (p.ghost && !band.spots.some(q => q.node && q.key.ins.includes(p.key) && membersOf(q.key, f).length)) continue;
     if (s && (!makers.length || makers.some(i => membersOf(i, f).length))) out += drawState(f, s, p, W);
   }

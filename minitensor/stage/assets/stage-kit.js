@@ -28,7 +28,8 @@ const C = token => `var(--${token},${LIGHT[token]})`;
 const esc = s => String(s).replace(/[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g, '\ufffd').replace(/[&<>"']/g, c => `&#${c.charCodeAt(0)};`);
 /** Text without the backticks that mark code; the same text with `code` as <code>code</code> and everything else as text. */
 const plain = s => s.replace(/`([^`]+)`/g, '$1');
-const marked = s => esc(s).replace(/`([^`]+)`/g, '<code>$1</code>');
+const marked = s => esc(s).replace(/`([^`]+)`/g, (_, c) => `<code${isShort(c)}>${c}</code>`).replace(/\[[^[\]<]{1,30}\]/g, '<span class="whole">$&</span>');
+const isShort = c => c.length < 30 ? ' class="whole"' : '';   // a list or a call does not break between two numbers
 
 /** FNV-1a, for ids that are the same in every run and different on one page. */
 function hashOf(s) {
@@ -40,9 +41,9 @@ function hashOf(s) {
 const px = v => Math.round(v * 10) / 10;
 const list = a => `[${a.join(', ')}]`;
 
-/** 1234567 -> "1,234,567 B"; above 100,000 in KiB, MiB, GiB with one decimal. */
+/** 12 -> "12 B"; from 1024 on in KiB, MiB, GiB with one decimal. */
 function bytesText(b) {
-  if (b < 1e5) return `${countText(b)} B`;
+  if (b < 1024) return `${countText(b)} B`;
   const unit = Math.min(3, Math.floor(Math.log2(b) / 10));
   return `${(b / 1024 ** unit).toFixed(1)} ${['B', 'KiB', 'MiB', 'GiB'][unit]}`;
 }
@@ -139,7 +140,7 @@ function shareKeys(Kind) {
 }
 
 /** Follows the page's theme, the width of the column, and printing, until the function it returns is called. */
-function followPage(frame, fitWidth, onPaper) {
+function followPage(frame, fitWidth, onPaper, offPaper = () => {}) {
   const theme = () => {
     const html = document.documentElement.dataset.theme, lab = document.body.dataset.jpThemeLight;
     frame.dataset.theme = html === 'dark' || html === 'light' ? html : lab ? (lab === 'false' ? 'dark' : 'light') : '';
@@ -148,7 +149,8 @@ function followPage(frame, fitWidth, onPaper) {
   for (const el of [document.documentElement, document.body]) seen.observe(el, { attributes: true, attributeFilter: ['data-theme', 'data-jp-theme-light'] });
   size.observe(frame);
   addEventListener('beforeprint', onPaper);
+  addEventListener('afterprint', offPaper);
   theme();
   fitWidth();
-  return () => { seen.disconnect(); size.disconnect(); removeEventListener('beforeprint', onPaper); };
+  return () => { seen.disconnect(); size.disconnect(); removeEventListener('beforeprint', onPaper); removeEventListener('afterprint', offPaper); };
 }

@@ -1,7 +1,6 @@
 /* The picture of memory: names -> tensors -> storages, left to right; on a narrow picture each storage stands above its tensors. */
 
-const CELL_H = 34, TRACK = 13, PAD = 7, CAPTION = 26, INDEX_H = 15, MOST_ROWS = 8;
-const KEPT_ROOM = { wide: 640, narrow: 520 };        // room kept for storages still to come: what follows stands still in most programs, and never far away
+const CELL_H = 34, TRACK = 13, PAD = 7, CAPTION = 26, INDEX_H = 15, MOST_ROWS = 10, FOLD_H = 40;
 const FIELDS = { shape: t => list(t.shape), strides: t => list(t.strides), offset: t => String(t.offset) };
 
 /** Columns and sizes for a width, from the widest texts that will ever be shown. */
@@ -13,6 +12,9 @@ const unequal = (a, b, narrow) => narrow ? `${a}≠${b}` : `${a} ≠ ${b}`;
 
 /** Room at the right margin of a narrow picture for the arrows of so many tensors. */
 const arrowsFor = lanes => Math.min(48, 8 + 7 * lanes);
+
+/** The most tracks that ever stand at one storage. */
+const tracksMost = plan => Math.max(1, ...plan.runs.flatMap((_, v) => [...plan.groups.values()].flatMap(g => [...g.rows.values()].map(r => (placesOf(plan, v).get(r) ?? 0) + 1))));
 
 function layColumns(plan, W) {
   const { texts } = plan, narrow = W < 580;
@@ -39,7 +41,7 @@ function layColumns(plan, W) {
     return { narrow, box, nameW, boxW, boxH: 30, rowH: 40, columns, st: box + boxW + 46, top: 44, trayMin };
   }
   // several lines in the box: pairs side by side where they fit, one below the other where not
-  const label = key => widthOf(key, { size: 12 }) + 5, boxMost = narrow ? W - box - arrowsFor(Math.max(...[...plan.groups.values()].map(g => g.lines))) - 4 : most, x1 = narrow ? 17 : 22, air = narrow ? 8 : 14;
+  const label = key => widthOf(key, { size: 12 }) + 5, boxMost = narrow ? W - box - arrowsFor(tracksMost(plan)) - 4 : most, x1 = narrow ? 17 : 22, air = narrow ? 8 : 14;
   const rest = fields.slice(4), pairs = [['shape', 'offset'], ['strides', 'version'], ...(rest.length ? [rest] : [])];
   const left = Math.max(...pairs.map(p => label(p[0]) + valueW(p[0], 12))), right = Math.max(...pairs.filter(p => p[1]).map(p => label(p[1]) + valueW(p[1], 12)));
   // the first arrangement that fits: two columns; two where both are short; one
@@ -67,13 +69,6 @@ function rowsAt(f) {
   return groups;
 }
 
-/** A storage with all rows it will ever have; of rows that share a line, the one that is there. */
-function fixedGroup(g, here, v) {
-  const rows = [...g.rows.values()].map(r => ({ ...here?.get(r.key), key: r.key, line: r.line, looks: r.looks, order: r.holders[v] ?? [] }));
-  const shown = rows.filter(r => !r.t || r.t.freed === undefined || !rows.some(o => o !== r && o.t && o.t.born > r.t.born && o.line < r.line + Math.max(1, r.order.length) && r.line < o.line + Math.max(1, o.order.length)));
-  return { g, rows: shown, lines: g.lines };
-}
-
 /** A group that tells a script what it stands for: data-storage, data-tensor, data-saved, data-node; of several, ids in a row. */
 const standsFor = (who, fresh, svg) => `<g${Object.entries(who).map(([key, ids]) => ` data-${key}="${esc([].concat(ids).join(' '))}"`).join('')}${fresh ? ' class="new"' : ''}>${svg}</g>`;
 
@@ -82,76 +77,98 @@ const ring = (x, y, w, h, round = 6, air = 2) => R(x - air, y - air, w + 2 * air
 
 const WORD = /[\p{L}_][\p{L}\p{N}_]*/gu;
 
-/** The storages to draw in this frame, each with its rows and the number of lines they take. */
-function groupsAt(plan, f, v, unfold) {
-  const here = rowsAt(f), groups = [];
-  if (plan.fixed) {
-    for (const slot of plan.slots) {
-      const g = slot.filter(x => f.storages.has(x.id)).sort((x, y) => f.storages.get(y.id).born - f.storages.get(x.id).born)[0] ?? slot[0];
-      groups.push({ ...fixedGroup(g, here.get(g.id), v), st: f.storages.get(g.id), slot });
-    }
-    return { groups, folded: [] };
+/** The storages that are there in a frame, each with its rows; what is freed is there once more, at the step that frees it. */
+function standing(plan, f, v) {
+  const shown = it => it.freed === undefined || it.freed === f.step, places = placesOf(plan, v), found = [];
+  for (const [id, rows] of rowsAt(f)) {
+    const st = f.storages.get(id), g = plan.groups.get(id);
+    if (!shown(st) || (st.born === st.freed && st.freed < f.step)) continue;
+    const mine = [...rows.values()].filter(r => shown(r.t)).map(r => ({ ...r, place: places.get(g.rows.get(r.key)), order: r.saves.length ? ['node'] : r.names.map(n => n.name) }));
+    found.push({ g, st, rows: mine, place: places.get(g) });
   }
-  const shown = it => it.freed === undefined || it.freed === f.step;
-  const words = new Set(plan.codes[v].slice(f.line - 1, f.end).flatMap(text => text.match(WORD) ?? []));   // what the line speaks of folds last
-  for (const [id, rows] of here) {
-    const st = f.storages.get(id);
-    if (!shown(st)) continue;
-    let lines = 0;
-    const kept = [...rows.values()].filter(r => shown(r.t)).map(r => {
-      const row = { ...r, line: lines, looks: new Map([['', r.t]]), order: r.t.saved ? ['node'] : r.names.map(n => n.name) };
-      lines += Math.max(1, row.order.length);
-      return row;
-    });
-    const stale = kept.some(r => isStale(r.t));
-    const touched = Math.max(st.changed, ...kept.flatMap(r => [r.t.changed, ...r.names.map(n => n.changed)]));
-    const isMeant = kept.some(r => r.names.some(n => words.has(n.name.match(WORD)?.[0])));
-    groups.push({ g: plan.groups.get(id), st, rows: kept, lines: Math.max(1, lines), touched: stale ? f.step : Math.max(touched, isMeant ? f.step - .5 : -1) });
-  }
-  if (unfold || groups.reduce((n, x) => n + x.lines, 0) <= MOST_ROWS) return { groups, folded: [] };
-  let room = MOST_ROWS;                               // what this step touched, or a question is about, is always shown; then what its line names, then the latest, as they fit
-  const open = new Set(groups.filter(x => x.touched === f.step || x.st.id === f.lit?.storage));
-  for (const x of open) room -= x.lines;
-  for (const x of [...groups].sort((a, b) => b.touched - a.touched)) if (!open.has(x) && x.lines <= room) { open.add(x); room -= x.lines; }
-  return { groups: groups.filter(x => open.has(x)), folded: groups.filter(x => !open.has(x)) };
+  return found;
 }
 
-function drawMemory(plan, f, v, W, uid, unfold) {
-  const c = columnsOf(plan, W), defs = new Map(), { groups, folded } = groupsAt(plan, f, v, unfold);
+/** All rows that stand at a storage in the steps that share a layout, each with its first line. */
+function roomFor(found) {
+  const groups = new Map();
+  for (const { g, st, rows, place } of found) {
+    const all = entry(groups, g.id, () => ({ g, place, length: 0, rows: new Map() }));
+    all.length = Math.max(all.length, st.length);
+    for (const { key, t, place, order } of rows) {
+      const row = entry(all.rows, key, () => ({ key, place, looks: new Map(), order: [] }));
+      row.looks.set(`${t.shape}|${t.strides}|${t.offset}`, t);
+      row.order.push(...order.filter(name => !row.order.includes(name)));
+    }
+  }
+  for (const all of groups.values()) {
+    const rows = [...all.rows.values()], places = [...new Set(rows.map(r => r.place))].sort((a, b) => a - b);
+    all.lines = 0;
+    for (const place of places) {
+      const mine = rows.filter(r => r.place === place);
+      for (const r of mine) r.line = all.lines;
+      all.lines += Math.max(1, ...mine.map(r => r.order.length));
+    }
+  }
+  return [...groups.values()].sort((a, b) => a.place - b.place);
+}
+
+/** What to draw of memory in a frame, in places [{ st, rows, m, height }]: as high as whatever stands there while the layout stays. What was not
+    touched lately is folded where it is too much for `room` px, or for anybody. */
+function placesAt(plan, f, v, c, W, unfold, room) {
+  const frames = plan.runs[v], [a, b] = windowOf(frames, f.step), here = standing(plan, f, v);
+  const around = a === b ? roomFor(here) : entry(plan.windows ??= new Map(), `${v} ${a}`, () => roomFor(frames.slice(a, b + 1).flatMap(x => standing(plan, x, v))));
+  const lay = kept => [...new Set(kept.map(x => x.place))].map(place => {
+    const mine = kept.filter(x => x.place === place), now = here.find(x => x.place === place), all = mine.find(x => x.g === now?.g);
+    const m = all && measureGroup(all, c, W), rows = all && now.rows.map(r => { const { line, order } = all.rows.get(r.key); return { ...r, line, order }; });
+    return { ...now, rows, m, lines: Math.max(...mine.map(x => x.lines)), height: Math.max(...mine.map(x => measureGroup(x, c, W).height)) };
+  });
+  const sum = (list, of) => list.reduce((n, x) => n + of(x), 0), fits = (list, less) => sum(list, x => Math.max(1, x.lines)) <= MOST_ROWS && sum(list, x => x.height) <= room - less;
+  const whole = lay(around), now = lay(roomFor(here));
+  for (const list of unfold ? [whole] : [whole, now]) if (unfold || fits(list, 0)) return { list, folded: [] };
+  const words = new Set(plan.codes[v].slice(f.line - 1, f.end).flatMap(text => text.match(WORD) ?? []));
+  // what this step touched, or a question is about, is always shown; then what its line names, then the latest, as they fit
+  const touchedAt = ({ st, rows }) => {
+    if (st.id === f.lit?.storage || rows.some(r => isStale(r.t))) return f.step;
+    const isMeant = rows.some(r => r.names.some(n => words.has(n.name.match(WORD)?.[0])));
+    return Math.max(st.changed, isMeant ? f.step - .5 : -1, ...rows.flatMap(r => [r.t.changed, ...r.names.map(n => n.changed)]));
+  };
+  const latest = now.map(x => [touchedAt(x), x]).sort((x, y) => y[0] - x[0]), open = new Set();
+  for (const [at, x] of latest) if (at === f.step || fits([...open, x], FOLD_H)) open.add(x);
+  return { list: now.filter(x => open.has(x)), folded: now.filter(x => !open.has(x)) };
+}
+
+function drawMemory(plan, f, v, W, uid, unfold, room) {
+  const c = columnsOf(plan, W), defs = new Map(), { list: shown, folded } = placesAt(plan, f, v, c, W, unfold, room - c.top);
   let y = c.top, out = '';
   if (!c.narrow) {
     out += T(0, 12, 'names', { bold: true }) + T(c.box, 12, 'tensors', { bold: true }) + T(c.st - 10, 12, 'storages', { bold: true });
     for (const col of c.columns ?? []) out += T(c.box + col.x, 34, col.key, { size: 12, color: 'muted' });
   }
-  const here = groups.findLastIndex(x => x.st), kept = KEPT_ROOM[c.narrow ? 'narrow' : 'wide'];
-  let height = y;
-  groups.forEach((group, i) => {
-    out += drawGroup(plan, f, group, c, y, W, uid, defs);
-    y += slotHeight(group, c, W);
-    if (i <= here || y <= kept) height = y;
-  });
-  y = plan.fixed ? height : Math.max(y, kept - (folded.length ? 44 : 0));
+  for (const place of shown) {
+    if (place.st) out += drawGroup(plan, f, place, c, y, W, uid, defs);
+    y += place.height;
+  }
   if (folded.length) {
     const bytes = folded.reduce((sum, x) => sum + x.st.bytes, 0);
-    const named = x => x.rows.flatMap(r => r.names.map(n => n.name)), names = folded.flatMap(named), others = folded.filter(x => !named(x).length).length;
-    if (names.length && others) names.push(`${others} without a name`);
-    const what = `${folded.length} more ${folded.length === 1 ? 'storage' : 'storages'}, ${bytesText(bytes)}, not touched lately`;
-    const tell = n => !n ? what : `${what}: ${names.slice(0, n).join(', ')}${n < names.length ? ` and ${names.length - n} more` : ''}`;
-    let told = names.length;
-    while (told && widthOf(tell(told)) > W - 24) told -= 1;
-    const text = tell(told);
+    const names = folded.flatMap(x => x.rows.flatMap(r => r.names.map(n => n.name))), text = `${folded.length} more ${folded.length === 1 ? 'storage' : 'storages'}, ${bytesText(bytes)}, not touched lately${names.length ? `: ${names.join(', ')}` : ''}`;
     out += R(0.5, y, W - 1, 30, `fill:none;${stroke('rule', 1, '2 3')}`, 4) + T(12, y + 19.5, text, { color: 'muted', max: W - 24 });
-    y += 44;
+    y += FOLD_H;
   }
+  else if (shown.length) y -= gapOf(c);
   return { svg: out, height: y, defs: [...defs.values()].join(''), folded: folded.length };
 }
 
+/** Between two storages. */
+const gapOf = c => c.narrow ? 20 : 14;
+
 /** Height of a group: cells, tracks and caption against rows of tensors. Needs no drawing, so that all steps can be measured. */
-function measureGroup({ g, rows, lines, st }, c, W) {
+function measureGroup({ g, rows: all, lines, length }, c, W) {
+  const rows = [...all.values()];
   // rows that share a line (never there at once) share a lane of tracks
   const lanes = [...new Set(rows.map(r => r.line))].sort((a, b) => a - b), rank = new Map(lanes.map((line, i) => [line, i]));
   const arrows = c.narrow ? arrowsFor(lanes.length) : 0;
-  const cells = cellsOf(g, Math.floor(c.narrow ? W - 24 - arrows : W - c.st - 12), st?.length ?? g.length);   // another variant's storage may be longer
+  const cells = cellsOf(g, Math.floor(c.narrow ? W - 24 - arrows : W - c.st - 12), length);
   const reach = new Map(lanes.map(line => [line, new Set()])), counted = new Set();
   for (const r of rows) for (const t of r.looks.values()) {
     for (const p of piecesOf(cells, t)) reach.get(r.line).add(p.line);
@@ -170,30 +187,24 @@ function measureGroup({ g, rows, lines, st }, c, W) {
   }
   const bottom = y + CAPTION, firstTrack = lineTop[0] + CELL_H + 9;
   const rowsTop = c.narrow ? bottom + 8 : Math.max(0, firstTrack - c.rowH / 2);
-  const height = Math.max(bottom, rowsTop + (rows.length ? lines * c.rowH : 0)) + (c.narrow ? 20 : 14);
+  const height = Math.max(bottom, rowsTop + (rows.length ? lines * c.rowH - 6 : 0)) + gapOf(c);
   const arrowX = line => W - arrows + 6 + (arrows - 8) / Math.max(1, lanes.length) * rank.get(line);
   return { cells, lineTop, laneOf, bottom, rowsTop, height, arrows, arrowX };
 }
 
-/** In a fixed picture a place is as high as the tallest storage that will ever stand there. */
-const slotHeight = (group, c, W) => Math.max(...(group.slot?.map(g => fixedGroup(g, null, 0)) ?? [group]).map(x => measureGroup(x, c, W).height));
-
-function drawGroup(plan, f, group, c, top, W, uid, defs) {
-  const { st, rows, g } = group, m = measureGroup(group, c, W);
-  if (!st || (st.born === st.freed && st.freed < f.step)) return '';
+function drawGroup(plan, f, { st, rows, g, m }, c, top, W, uid, defs) {
   const k = f.step, trayMost = c.narrow ? W - m.arrows - 4 : W - c.st + 8;
   const trayW = Math.min(trayMost, Math.max(m.cells.width + 20, c.trayMin));
   const tray = { x: c.st - 10, y: top, w: trayW, cells: m.cells, x0: c.st };
   let out = drawTray(st, tray, m, k, plan) + drawCells(plan, f, st, rows, tray, m, uid, defs);
   if (f.lit?.storage === st.id) out += ring(tray.x, top, trayW, m.bottom, 4, -1);
   for (const row of rows) {
-    if (!row.t || (row.t.saved && row.t.freed < k)) continue;
     const { t } = row, mid = top + m.rowsTop + row.line * c.rowH + c.rowH / 2, hue = plan.hues.get(t.id), isLit = f.lit && [t, ...row.saves].some(s => f.lit.ids.has(s.id));
     let mine = '';
     row.order.forEach((holder, j) => {
       const n = row.names.find(x => x.name === holder);
       if (row.saves.length) mine += drawCapsule(f, row, c, mid, isLit);
-      else if (n) mine += fade(n.changed === k && t.changed !== k, drawName(n, c, mid + j * c.rowH, mid, j, k, isLit, row.order.length > j + 1));
+      else if (n) mine += fade(n.changed === k && t.changed !== k, drawName(n, c, mid + j * c.rowH, mid, j, k, isLit && (f.lit.only ?? n.name) === n.name, row.order.length > j + 1));
     });
     if (!t.saved && t.freed === undefined) defs.set(`p${hue}`, patternDef(uid, hue));
     mine += drawTensor(f, t, st, c, mid, hue, uid);

@@ -1,5 +1,5 @@
-/* The plan of a trace: which rows, cells, colours and texts there will ever be, over all steps of all variants.
-   Everything that must not move while stepping, or while switching variants, is decided here, once. */
+/* The plan of a trace: which rows, cells, colours and texts there will ever be, over all steps of all variants, and which of them
+   stand together. A thing has its colour and its place among the others for good; room is taken only by what is there. */
 
 /** What a map holds for a key; made where there is nothing yet. */
 const entry = (map, key, make) => map.get(key) ?? map.set(key, make()).get(key);
@@ -20,25 +20,34 @@ function makePlan(trace) {
   if (reserved <= 4 * plan.topBytes) plan.topBytes = Math.max(plan.topBytes, reserved);   // otherwise off the scale: told as a number
   runs.forEach((frames, v) => frames.walk((f, k) => meet(plan, f, v, k)));
   plan.hues = huesOf(plan);
-  for (const g of plan.groups.values()) g.lines = pack([...g.rows.values()]);
-  plan.slots = [];
-  pack([...plan.groups.values()]);
-  for (const g of plan.groups.values()) (plan.slots[g.line] ??= []).push(g);
-  plan.fixed = plan.slots.length <= 10 && plan.slots.reduce((n, slot) => n + Math.max(1, ...slot.map(g => g.lines)), 0) <= 12;
   return plan;
 }
 
-/** Gives every item its first line; items that are never there at the same step of the same variant may share one. Returns how many lines. */
+/** Each item, given as [item, span of life, lines it takes], with its first line: items that are never there at once may share one. */
 function pack(items) {
-  const lines = [];                                    // per line, per variant: spans taken
-  const isFree = (l, v, [a, b]) => (lines[l]?.[v] ?? []).every(([c, d]) => b < c || d < a);
-  for (const it of items) {
-    const fits = l => it.spans.every((span, v) => !span || Array.from({ length: it.sizes?.[v] ?? 1 }, (_, i) => l + i).every(x => isFree(x, v, span)));
-    it.line = 0;
-    while (!fits(it.line)) it.line += 1;
-    it.spans.forEach((span, v) => { for (let i = 0; i < (it.sizes?.[v] ?? 1); i++) ((lines[it.line + i] ??= [])[v] ??= []).push(span); });
+  const lines = [], first = new Map();                 // per line: spans taken
+  for (const [it, span, size] of items) {
+    const mine = l => Array.from({ length: size }, (_, i) => lines[l + i] ??= []);
+    let line = 0;
+    while (!mine(line).flat().every(([a, b]) => span[1] < a || b < span[0])) line += 1;
+    for (const taken of mine(line)) taken.push(span);
+    first.set(it, line);
   }
-  return Math.max(1, lines.length);
+  return first;
+}
+
+/** The order of a variant's storages, and of the rows of each: who comes takes the place of one who is gone. */
+const placesOf = (plan, v) => entry(plan.places ??= new Map(), v, () => {
+  const groups = [...plan.groups.values()].filter(g => g.spans[v]), rows = g => [...g.rows.values()].filter(r => r.spans[v]);
+  return new Map([...pack(groups.map(g => [g, g.spans[v], 1])), ...groups.flatMap(g => [...pack(rows(g).map(r => [r, r.spans[v], r.sizes[v] ?? 1]))])]);
+});
+
+/** The first and the last step that share their layout with step `k`: all of one backward, so that nothing moves while a gradient passes. */
+function windowOf(frames, k) {
+  const isBack = i => frames[i]?.phase === 'backward';
+  let [a, b] = [k, k];
+  if (isBack(k)) { while (isBack(a - 1)) a -= 1; while (isBack(b + 1)) b += 1; }
+  return [a, b];
 }
 
 /** Extends a span of life in one variant: from its first step to the step at which it is freed. */
@@ -50,7 +59,7 @@ function meet(plan, f, v, k) {
     { id, spans: [], rows: new Map(), known: new Set(), written: new Set(), ends: new Set(), rowEnds: new Set(), texts: new Set(), captions: new Set(), length: 0, row: 0 }));
   const rowOf = t => {
     const key = rowKey(t);
-    return entry(groupOf(t.storage).rows, key, () => ({ key, spans: [], sizes: [], holders: [], looks: new Map() }));
+    return entry(groupOf(t.storage).rows, key, () => ({ key, spans: [], sizes: [], names: [] }));
   };
   for (const st of touchedOf(f.storages)) {
     const g = groupOf(st.id);
@@ -67,12 +76,11 @@ function meet(plan, f, v, k) {
     const row = rowOf(t), g = groupOf(t.storage), { texts } = plan;
     live(row, v, t.changed, t.freed);
     row.sizes[v] ??= 1;
-    row.looks.set(`${t.shape}|${t.strides}|${t.offset}`, t);
     const { runs, total } = runsOf(t, 4, false);
     for (const run of runs) (total === 1 ? g.ends : g.rowEnds).add(run[0]).add(run[1]);
     if (!t.saved && !g.row && t.shape.length > 1 && rowMajor(t.shape).join() === t.strides.join()) g.row = t.shape.at(-1);
     texts.shape.add(list(t.shape)); texts.strides.add(list(t.strides)); texts.offset.add(String(t.offset));
-    if (t.saved) { row.holders[v] = ['node']; (row.nodes ??= new Set()).add(t.node); if (row.nodes.size > 1) texts.kept.add(`${row.nodes.size} operations`); texts.op.add(f.nodes.get(t.node)?.op ?? ''); texts.kept.add(keptText(f, t)); }
+    if (t.saved) { (row.nodes ??= new Set()).add(t.node); if (row.nodes.size > 1) texts.kept.add(`${row.nodes.size} operations`); texts.op.add(f.nodes.get(t.node)?.op ?? ''); texts.kept.add(keptText(f, t)); }
     else {
       texts.dtype.add(t.dtype); texts.gradient.add(gradientText(t));
       const life = entry(plan.lives, t.id, () => ({ id: t.id, storages: new Set(), spans: [] }));
@@ -83,7 +91,7 @@ function meet(plan, f, v, k) {
   for (const n of touchedOf(f.names)) {
     const t = f.tensors.get(n.tensor);
     if (!t) continue;
-    const row = rowOf(t), mine = row.holders[v] ??= [];
+    const row = rowOf(t), mine = row.names[v] ??= [];
     if (!mine.includes(n.name)) mine.push(n.name);
     row.sizes[v] = mine.length;
     plan.texts.name.add(n.kind === 'line' ? `(${n.name})` : n.name);

@@ -205,3 +205,9 @@ function whoRefers(f, { storage, tensor }) {
     names: [...f.names.values()].filter(n => n.gone === undefined && ids.has(n.tensor)),
   };
 }
+
+/** What a name stands for in frame `f`, in the form of `whoRefers`; undefined where the name is not there. */
+function litBy(f, name) {
+  const n = f.names.get(name), t = n && n.gone === undefined && f.tensors.get(n.tensor);
+  return t ? { storage: t.storage, ids: new Set([t.id]), saved: [], tensors: [t], nodes: new Set(), names: [n], only: name } : undefined;
+}

@@ -1,6 +1,7 @@
 /* <memory-stage>: the memory stepper as an element. Its trace is the JSON in its <script type="application/json"> child (or its
    `trace` property); its other children are what a page without JavaScript shows, and are replaced by the stage. Attributes:
-   variant="id" and step="1" (counted from 1) say where it opens. Everything lives in a shadow root: a page's style sheet and the
+   variant="id" and step="1" (counted from 1) say where it opens; otherwise the trace does, or a link to "#id/variant/step". A page's
+   script may call go(step), choose(variant), showLine(line, label), light(name) and unlight(). Everything lives in a shadow root: a page's style sheet and the
    stage's do not reach each other. Ways through a long program, and passes of loops, are offered where there is need of them. */
 
 const STYLE = '';                                    // stage.css, put here by picture.py
@@ -23,26 +24,28 @@ function define() {
     set trace(trace) { this.given = trace; if (this.isConnected) this.start(trace); }
 
     start(trace) {
-      this.data = trace;
-      this.at = { variant: Math.max(0, trace.variants.findIndex(v => v.id === this.getAttribute('variant'))), step: 0, seen: new Set(), unfold: false, asked: undefined };
-      this.at.step = Math.min(Math.max(1, +this.getAttribute('step') || 1), this.frames.length) - 1;
+      const { variants } = this.data = trace, own = key => variants.findIndex(v => v.id === this.getAttribute(key)), opens = variants.findIndex(v => v.id === trace.opens);
+      const variant = Math.max(0, this.hasAttribute('variant') ? own('variant') : opens), step = +this.getAttribute('step') || (variants[variant].key ?? 0) + 1;
+      this.at = { variant, step: 0, seen: new Set(), unfold: false, asked: undefined, rest: true };
+      this.at.step = Math.min(Math.max(1, step), this.frames.length) - 1;
+      this.id ||= idFor(trace.title);
       this.setAttribute(KEYS, '');
       if (!this.shadowRoot) this.listen(this.attachShadow({ mode: 'open' }));
       const root = this.shadowRoot;
       root.adoptedStyleSheets = [sheet];
-      root.innerHTML = `<div class="frame"><section class="stage" aria-label="${esc(`Memory, step by step: ${trace.title}`)}">
-        <div class="top"><p class="title">${esc(trace.title)}</p>${trace.ask ? `<p class="ask">${marked(trace.ask)}</p>` : ''}</div>
-        <div class="grid">
+      root.innerHTML = `<div class="frame"><section class="stage" tabindex="-1" aria-label="${esc(`Memory, step by step: ${trace.title}`)}">
+        <div class="top"><p class="title">${esc(trace.title)}</p>${trace.ask ? `<p class="ask">${marked(trace.ask)}</p>` : ''}<p class="share"><span role="status"></span> <button class="link">Copy link</button></p></div>
+        <div class="grid"><div class="when">
           <div class="prog"><ol class="code" aria-label="Program"></ol></div>
-          <div class="variants"></div>
           <div class="say"><div class="live" aria-live="polite" aria-atomic="true"></div><div class="after"></div></div>
           <div class="fault" aria-live="polite"></div>
-          <div class="time"><button type="button" class="back">Back</button><button type="button" class="next">Next</button><output></output>
+          <div class="time"><button class="back">Back</button><button class="next">Next</button><button class="play" aria-pressed="false">Play</button><button class="begin"></button><output></output>
             <input type="range" min="1" step="1" aria-label="Step"></div>
           <div class="bytes"><div class="chart"></div><dl class="nums"></dl>${trace.device === 'cpu' ? '' : `<p class="where">Memory of <code>${esc(trace.device)}</code>${trace.device.endsWith(':sim') ? ', a simulated GPU' : ''}</p>`}</div>
-          <div class="find" hidden></div>
-          <div class="space"><div class="pic"></div><button type="button" class="more" aria-pressed="false" hidden>Show every storage</button>
-            <div class="asking"><label>Ask <select></select></label><p class="answer" role="status"></p></div></div>
+          <div class="variants"></div>
+          <div class="find" hidden></div></div>
+          <div class="space"><div class="pic"></div><button class="more" aria-pressed="false" hidden>Show every storage</button>
+            <div class="asking"><button class="who" aria-pressed="false">Who holds these bytes?</button><span class="which" hidden><button data-ask="-1" aria-label="The one before">‹</button><button data-ask="1" aria-label="The next one">›</button><span class="told"></span></span><p class="answer" role="status"></p></div></div>
           <div class="words"><details class="all"><summary>All steps as text</summary><ol></ol></details>
             <details class="legend-box"><summary>How to read the picture</summary><ul class="legend"></ul></details></div>
         </div></section></div>`;
@@ -64,61 +67,109 @@ function define() {
         else if (type === 'range') this.go(value - 1);
         if (type === 'radio') this.choose(+value);
         if (type === 'search') this.found(this.hits.length ? `${several(this.hits.length, 'step')}` : value.trim() ? 'not found' : '');
-        if (tagName === 'SELECT') this.ask(this.asks[value]?.asked);
       });
       root.addEventListener('submit', e => { e.preventDefault(); this.goToHit(); });
-      root.addEventListener('focusin', e => { if (e.target.tagName === 'SELECT') this.fillAsks(true); });
-      root.addEventListener('pointerdown', e => { if (e.target.tagName === 'SELECT') this.fillAsks(true); });
       root.addEventListener('click', e => {
-        const { classList } = e.target, { jump } = e.target.closest('[data-jump]')?.dataset ?? {}, { pass, by } = e.target.dataset;
+        const el = e.target, { pass, by, ask } = el.dataset, { jump } = el.closest('[data-jump]')?.dataset ?? {}, { at } = this, isPlaying = this.playing;
+        this.play(false);
         if (jump) this.jump(jump, e.shiftKey);
         if (by) this.stepPass(+pass, +by);
-        if ('hit' in e.target.dataset) this.goToHit(true);
-        if (e.target.closest('.pic')) this.askAbout(e.target);
-        if (classList.contains('back')) this.go(this.at.step - 1);
-        if (classList.contains('next')) this.go(this.at.step + 1);
-        if (classList.contains('more')) { this.at.unfold = !this.at.unfold; this.draw(); }
+        if (ask) this.askOther(+ask);
+        if ('hit' in el.dataset) this.goToHit(true);
+        if (el.closest('.pic')) this.askAbout(el);
+        ({
+          play: () => this.play(!isPlaying), back: () => this.go(at.step - 1), next: () => this.go(at.step + 1), begin: () => { this.go(0); this.$('.next').focus({ preventScroll: true }); },
+          who: () => this.ask(at.asked ? undefined : this.firstAsk()), link: () => this.copyLink(), more: () => { at.unfold = !at.unfold; this.draw(); }, unfold: () => { this.$('.error').classList.add('open'); el.remove(); },
+        })[el.className]?.();
         const line = +e.target.closest('.code li')?.dataset.line;
         if (line) this.goToLine(line);
       });
       root.addEventListener('keydown', e => {
-        if (e.key === 'Escape' && this.at.asked) { this.ask(undefined); return e.preventDefault(); }
-        if (/INPUT|SELECT/.test(e.target.tagName) || e.ctrlKey || e.metaKey || e.altKey || e.shiftKey) return;
-        const to = { ArrowLeft: this.at.step - 1, ArrowRight: this.at.step + 1, Home: 0, End: Infinity }[e.key];
-        if (to !== undefined) { e.preventDefault(); this.go(to); }
+        const el = e.target, { key } = e;
+        if (key === 'Escape' && this.at.asked) { this.ask(undefined); return e.preventDefault(); }
+        if (e.ctrlKey || e.metaKey || e.altKey || e.shiftKey || el.type === 'search') return;
+        const plays = key === ' ' && !el.matches('button, summary, [type=radio]');
+        if (plays || key !== ' ') this.play(plays && !this.playing);
+        const to = el.type === 'range' ? undefined : { ArrowLeft: this.at.step - 1, ArrowRight: this.at.step + 1, Home: 0, End: Infinity }[key];
+        if (to !== undefined) this.go(to);
+        if (plays || to !== undefined) e.preventDefault();
       });
       root.addEventListener('toggle', e => { this.fillWords(e.target); }, true);
     }
 
     watch() {
       this.unwatch?.();
-      this.unwatch = followPage(this.$('.frame'), () => this.fitWidth(), () => this.reveal());
+      const follow = () => this.followLink(), leave = followPage(this.$('.frame'), () => this.fitWidth(), () => this.reveal(), () => this.conceal());
+      addEventListener('hashchange', follow);
+      this.unwatch = () => { leave(); removeEventListener('hashchange', follow); this.play(false); };
+      follow();
     }
 
     fitWidth() {
       const w = this.$('.frame').clientWidth;
       if (!w || w === this.width) return;
       this.width = w;
+      this.tall = 0;
       this.fitCode();
       this.keepHeight();
       // asked once: whoever asks after a change of the page makes the browser lay it out at once
-      this.room = { pic: Math.floor(this.$('.space').clientWidth), chart: Math.floor(this.$('.bytes').clientWidth) };
+      this.room = { pic: Math.floor(this.$('.space').clientWidth), chart: Math.floor(this.$('.bytes').clientWidth), height: w < WIDE ? Infinity : Math.max(400, innerHeight - BESIDE) };
       this.draw();
     }
 
-    /** The program's column is as wide as its longest line; where that leaves too little, the program stands above everything. */
+    /** The program's column is as wide as its longest line; where that leaves too little, the program stands above everything. Of all variants it keeps the most lines. */
     fitCode() {
       const chars = Math.max(...this.data.variants.flatMap(v => v.code.map(line => line.length))), wish = Math.max(330, chars * 8.5 + 40);
       this.$('.stage').style.setProperty('--code', `${wish}px`);
       this.$('.stage').classList.toggle('long', wish > this.width - 332);
+      this.$('.code').style.minHeight = `${21 * Math.min(22, Math.max(...this.data.variants.map(v => v.code.length)))}px`;
     }
 
     go(step) {
       step = Math.max(0, Math.min(this.frames.length - 1, step));
-      if (step === this.at.step) return;
-      this.at.step = step;
+      if (step === this.at.step && !this.at.rest) return;
+      Object.assign(this.at, { step, rest: false });
       this.show();
     }
+
+    /** Step after step, each as long as it takes to read, until the end or until somebody touches the stage. */
+    play(on) {
+      clearTimeout(this.playing);
+      this.playing = undefined;
+      if (on && this.at.step === this.frames.length - 1) this.go(0);
+      if (on) this.playOn();
+      this.$('.play').setAttribute('aria-pressed', on);
+    }
+    playOn() {
+      this.playing = setTimeout(() => {
+        this.go(this.at.step + 1);
+        if (this.at.step < this.frames.length - 1) this.playOn(); else this.play(false);
+      }, 900 + 22 * this.frames[this.at.step].say.length);
+    }
+
+    /** A link is "#id/variant/step", its step counted from 1. */
+    followLink() {
+      const [id, variant, step] = location.hash.slice(1).split('/');
+      if (id !== encodeURIComponent(this.id)) return;
+      const v = this.data.variants.findIndex(x => encodeURIComponent(x.id) === variant);
+      if (v >= 0) this.choose(v);
+      if (+step) this.go(step - 1);
+      this.scrollIntoView();
+    }
+    async copyLink() {
+      const hash = `#${[this.id, this.variant.id, this.at.step + 1].map(encodeURIComponent).join('/')}`, said = this.$('.share [role=status]');
+      try { await navigator.clipboard.writeText(location.href.split('#')[0] + hash); said.textContent = 'Link copied'; }
+      catch { history.replaceState(null, '', hash); said.textContent = 'It is in the address bar'; }
+      setTimeout(() => { said.textContent = ''; }, 4000);
+    }
+
+    /** Lights a name of the program: its row, arrow, tensor and storage, here and in the steps to come. Says whether it is there now. */
+    light(name) {
+      this.at.lit = name;
+      this.draw();
+      return Boolean(litBy(this.frames[this.at.step], name));
+    }
+    unlight() { this.light(undefined); }
 
     /** A line's next step after this one, or its first. */
     goToLine(line) {
@@ -139,7 +190,7 @@ function define() {
     /** Another variant, at the same moment: the same pass over the same line, where it has one. */
     choose(variant) {
       const step = this.sameMoment(variant);
-      Object.assign(this.at, { variant, step, unfold: false });
+      Object.assign(this.at, { variant, step, unfold: false, rest: false });
       this.showProgram();
       this.found('');
       this.show();
@@ -154,6 +205,7 @@ function define() {
       const { code } = this.variant;
       this.$('.code').innerHTML = code.map((line, i) => `<li data-line="${i + 1}"><span class="n">${i + 1}</span><span>${esc(line) || ' '}</span></li>`).join('');
       this.$('.time input').max = this.frames.length;
+      this.$('.begin').textContent = `Step from line ${this.frames[0].line}`;
       if (this.width) this.keepHeight();
       this.$('.all ol').innerHTML = '';
       this.fillWords(this.$('.all'));
@@ -162,7 +214,8 @@ function define() {
 
     show() {
       const f = this.frames[this.at.step], last = this.frames.length - 1, k = this.at.step;
-      if (k === last) this.at.seen.add(this.at.variant);
+      if (k === last && !this.at.rest) this.at.seen.add(this.at.variant);
+      this.$('.stage').classList.toggle('rest', this.at.rest && k > 0);
       this.$('.code').querySelectorAll('li').forEach((li, i) => {
         const now = f.line <= i + 1 && i + 1 <= f.end;
         li.className = now ? 'now' : i + 1 < f.line ? 'done' : '';
@@ -170,16 +223,18 @@ function define() {
       });
       this.blame();
       this.$('.live').innerHTML = this.sentence(f);
-      this.$('.fault').innerHTML = f.error ? `<p class="error">${esc(f.error)}</p>` : '';
+      this.$('.fault').innerHTML = f.error ? `<p class="error">${esc(f.error)}</p><button class="unfold">Show all</button>` : '';
+      const error = this.$('.error');
+      if (error && error.scrollHeight <= error.clientHeight + 2) this.$('.unfold').remove();
       this.$('.after').innerHTML = this.remarks(f);
       const where = `step ${k + 1} of ${last + 1}`;
       this.$('output').textContent = `${where}, ${f.phase}`;
       const slider = this.$('.time input');
       slider.value = k + 1;
       slider.setAttribute('aria-valuetext', `${where}, ${onLine(f)}, ${f.phase}`);
-      this.$('.back').setAttribute('aria-disabled', k === 0);
+      for (const sel of ['.back', '.begin']) this.$(sel).setAttribute('aria-disabled', k === 0);
       this.$('.next').setAttribute('aria-disabled', k === last);
-      const number = (name, bytes) => bytes === undefined ? '' : `<div><dt><span class="${name}"></span>${name}</dt><dd>${bytesText(bytes)}</dd></div>`;
+      const number = (name, bytes) => bytes === undefined ? '' : `<div><dt><span class="${name}"></span>${name}</dt><dd title="${countText(bytes)} bytes">${bytesText(bytes)}</dd></div>`;
       this.$('.nums').innerHTML = number('allocated', f.allocated) + number('peak', f.peak) + number('reserved', f.reserved);
       this.fillVariants();
       this.markWords();
@@ -196,27 +251,31 @@ function define() {
         (f.note ? `<p class="note">${marked(f.note)}</p>` : '') + (cut ? `<p class="cut">${marked(cut)}</p>` : '');
     }
 
-    /** The picture is drawn by the same function that draws the fallback; its style sheet is here already. */
+    /** The picture is drawn by the same function that draws the fallback; its style sheet is here already. What stood there already moves
+        to its place; once somebody steps, the picture never gets lower, so that nothing under it moves back. */
     draw() {
-      const { variant, step, unfold, asked } = this.at;
-      const { svg, folded } = drawPicture(this.data, { variant, step, width: this.room.pic, unfold, mark: asked });
-      this.$('.pic').innerHTML = svg.replace(`<style>${PICTURE_CSS}</style>`, '');
+      const { variant, step, unfold, asked, lit, rest } = this.at, pic = this.$('.pic'), stood = placesIn(pic);
+      const { svg, folded, height } = drawPicture(this.data, { variant, step, width: this.room.pic, unfold, mark: asked, light: lit, room: this.room.height });
+      pic.innerHTML = svg.replace(`<style>${PICTURE_CSS}</style>`, '');
+      this.tall = rest ? height : Math.max(this.tall, height);
+      pic.style.height = `${this.tall}px`;
+      moveFrom(stood, pic);
       const more = this.$('.more');
       more.hidden = !folded && !unfold;
       more.setAttribute('aria-pressed', unfold);
       this.$('.chart').innerHTML = chart(this.data, { variant, step, width: this.room.chart, inset: this.width < 620 ? 20 : 22 });
     }
 
-    /** The sentence keeps the height of the longest one, so that the picture does not move with it. */
+    /** The sentence keeps the height of the longest one with what is printed beside it, so that the controls do not move with it; an error has its lines kept. */
     keepHeight() {
-      const box = this.$('.say'), live = this.$('.live'), after = this.$('.after');
+      const box = this.$('.say'), live = this.$('.live'), after = this.$('.after'), all = planOf(this.data).runs.flat();
+      this.$('.fault').classList.toggle('kept', all.some(f => f.error));
       if (!box.clientWidth) return;
-      const before = [live.innerHTML, after.innerHTML];
+      const before = [live.innerHTML, after.innerHTML], much = f => f.say.length + (f.note ?? '').length + 2 * (f.out ?? '').length;
       live.removeAttribute('aria-live');
       box.style.minHeight = 0;
-      after.innerHTML = '';
-      const longest = planOf(this.data).runs.flat().sort((a, b) => b.say.length - a.say.length).slice(0, 8);
-      const tallest = Math.max(...longest.map(f => { live.innerHTML = this.sentence(f); return box.offsetHeight; }));
+      const longest = all.sort((a, b) => much(b) - much(a)).slice(0, 8);
+      const tallest = Math.max(...longest.map(f => { live.innerHTML = this.sentence(f); after.innerHTML = this.remarks(f); return box.offsetHeight; }));
       [live.innerHTML, after.innerHTML] = before;
       box.style.minHeight = `${tallest}px`;
       live.setAttribute('aria-live', 'polite');
@@ -261,25 +320,47 @@ function define() {
       this.$('.diff').textContent = moments.some(m => m.allocated !== here.allocated) ? `At this step, against ${this.variant.label}: ${differs.join(', ')}.` : 'At this step, all allocate the same.';
     }
 
-    /** On paper nothing is hidden. */
+    /** On paper nothing is hidden, and the step that tells most is shown. */
     reveal() {
-      this.data.variants.forEach((_, i) => this.at.seen.add(i));
-      this.fillVariants();
+      const { variants, opens } = this.data, variant = Math.max(0, variants.findIndex(v => v.id === opens)), { at } = this;
+      this.play(false);
+      this.left = at;
+      variants.forEach((_, i) => at.seen.add(i));
+      this.at = { ...at, variant, step: variants[variant].key ?? at.step, asked: undefined, rest: true };
+      this.showProgram();
+      this.show();
       for (let box = this.$('.all'); box; box = this.$('.all details:not([open])')) { box.open = true; this.fillWords(box); }
+    }
+    conceal() {
+      this.at = this.left ?? this.at;
+      this.showProgram();
+      this.show();
     }
   }
   customElements.define('memory-stage', MemoryStage);
   shareKeys(MemoryStage);
 }
 
+const WIDE = 1000, BESIDE = 150;                     // from this width on space stands beside time; px of a window that the picture leaves to the rest
+
+/** An id made of a title, of its own on this page. */
+function idFor(title) {
+  const base = `stage-${title.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '-').replace(/^-|-$/g, '')}`;
+  let id = base;
+  for (let n = 2; document.getElementById(id); n++) id = `${base}-${n}`;
+  return id;
+}
+
+/** Where storages and the history of a picture stand in the window: Map of what it is -> [element, y]. */
+const placesIn = pic => new Map([...pic.querySelectorAll('svg > g')].map(el => [el.dataset.storage ?? 'history', [el, el.getBoundingClientRect().top]]));
+/** Lets them move from where they stood to where they stand. */
+function moveFrom(stood, pic) {
+  if (matchMedia('(prefers-reduced-motion: reduce)').matches) return;
+  for (const [key, [el, y]] of placesIn(pic)) {
+    const from = stood.get(key)?.[1] - y;
+    if (Math.abs(from) > 1) el.animate([{ transform: `translate(0,${from}px)` }, {}], { duration: 200, easing: 'ease-out', composite: 'add' });
+  }
+}
+
 let stages = 0;
 if (globalThis.customElements && !customElements.get('memory-stage')) define();
-
-/** The front end of an anywidget: model.trace is the trace (an object). */
-function render({ model, el }) {
-  const stage = document.createElement('memory-stage'), update = () => { stage.trace = model.get('trace'); };
-  update();
-  el.append(stage);
-  model.on('change:trace', update);
-  return () => model.off('change:trace', update);
-}
