@@ -79,6 +79,132 @@ def test_a_button_at_its_end_keeps_the_focus(show):
     assert page.evaluate("focused().className") == "next"
 
 
+def keyed(name, variant, step):
+    """The trace with a key step, as a recorder would leave it."""
+    trace = pages.trace(name)
+    trace["opens"] = trace["variants"][variant]["id"]
+    trace["variants"][variant]["key"] = step
+    return trace
+
+
+def test_it_opens_on_the_key_step_with_a_way_in(show):
+    page = show(body=pages.element(keyed("stale", 1, 3)))
+    assert page.evaluate("[host().at.variant, host().at.step]") == [1, 3]
+    page.get_by_role("button", name="Step from line 1").click()
+    assert page.evaluate(STEP) == 0
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate(STEP) == 1
+
+
+def test_a_key_step_at_the_end_does_not_tell_the_verdict_before_somebody_steps(show):
+    page = show(body=pages.element(keyed("stale", 0, 5)))
+    assert "refused" not in page.locator(".variants").inner_text()
+    page.locator("input[type=range]").focus()
+    page.evaluate("host().go(4); host().go(5)")
+    assert "refused" in page.locator(".variants").inner_text()
+
+
+@pytest.mark.parametrize("place", [".title", ".sentence", ".pic svg", ".chart", ".code"])
+def test_keys_work_after_a_click_anywhere(show, place):
+    page = show("slice", motion="reduce")
+    page.locator(place).click(position={"x": 2, "y": 2})
+    before = page.evaluate(STEP)
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate(STEP) == before + 2
+    page.keyboard.press("End")
+    assert page.evaluate(STEP) == 8
+
+
+def test_in_a_comparison_left_and_right_step_and_up_and_down_choose(show):
+    page = show("stale")
+    page.locator("input[type=radio]").first.focus()
+    for key, variant, step in (("ArrowRight", 0, 1), ("ArrowRight", 0, 2), ("ArrowDown", 1, 2), ("ArrowLeft", 1, 1)):
+        page.keyboard.press(key)
+        assert page.evaluate("[host().at.variant, host().at.step]") == [variant, step], key
+
+
+def test_space_plays_to_the_end_and_a_touch_stops_it(show):
+    page = show("three")
+    page.clock.install()
+    page.locator(".sentence").click()
+    page.keyboard.press("Space")
+    assert page.locator(".play").get_attribute("aria-pressed") == "true"
+    page.clock.run_for(60_000)
+    assert page.evaluate(STEP) == 2
+    assert page.locator(".play").get_attribute("aria-pressed") == "false"
+    page.locator(".play").click()  # from the end it begins again
+    assert page.evaluate(STEP) == 0
+    page.keyboard.press("ArrowRight")
+    page.clock.run_for(60_000)
+    assert page.evaluate(STEP) == 1
+
+
+def test_a_link_leads_to_a_variant_and_a_step(show):
+    page = show("stale")
+    id_ = page.evaluate("host().id")
+    assert id_.startswith("stage-") and " " not in id_
+    page.evaluate("id => { location.hash = `#${id}/cow/4` }", id_)
+    page.wait_for_function("host().at.step === 3")
+    assert page.evaluate("host().at.variant") == 1
+    page.evaluate("location.hash = '#stage-of-somebody-else/cow/2'")
+    page.evaluate("location.hash = '#%'")  # no text in any code
+    assert page.evaluate(STEP) == 3
+
+
+def test_two_stages_of_one_title_have_ids_of_their_own(show):
+    page = show(body=2 * pages.element(pages.trace("stale")))
+    first, second = page.locator("memory-stage").evaluate_all("stages => stages.map(stage => stage.id)")
+    assert second == f"{first}-2"
+
+
+def test_a_name_is_lit_with_its_tensor_and_its_storage(show):
+    page = show("three")
+    page.evaluate("host().choose(2); host().go(1)")  # two names of one tensor
+    assert page.evaluate("host().light('y')") is True
+    assert page.evaluate("ringed()") == ["1", "t1"]
+    lines = (
+        "[...host().shadowRoot.querySelectorAll('.pic path')].filter(p => p.style.stroke.includes('--focus')).length"
+    )
+    assert page.evaluate(lines) == 2  # under the name and its arrow; not those of x
+    assert page.evaluate("host().light('nobody')") is False
+    page.evaluate("host().unlight()")
+    assert page.evaluate("ringed()") == []
+
+
+def test_a_tick_of_backward_tells_the_line_whose_operation_the_gradient_passes(show):
+    page = show("slice", width=1180)
+    page.evaluate("host().go(Infinity)")
+    ticks = page.locator(".chart text").all_text_contents()
+    assert ticks[:5] == ["1", "2", "3", "4", "5"]
+    assert ticks[5:] == [f"←{line}" for line in (5, 5, 4, 2)] or len(set(ticks[5:])) > 2
+
+
+def test_forced_colours_leave_one_bar_beside_the_code_and_tell_what_is_disabled(show):
+    page = show("stale")
+    page.emulate_media(forced_colors="active")
+    page.evaluate("host().go(1)")
+    bars = "[...host().shadowRoot.querySelectorAll('.code li')].map(li => getComputedStyle(li).borderLeftColor)"
+    colours = page.evaluate(bars)
+    assert len({colour for i, colour in enumerate(colours) if i != 1}) == 1 and colours[1] != colours[0]
+    page.evaluate("host().go(0)")
+    assert page.evaluate("getComputedStyle(inside('.back')).borderTopStyle") == "dashed"
+    assert page.evaluate("getComputedStyle(inside('.nums .allocated')).backgroundColor") == "rgb(26, 29, 33)"
+    page.emulate_media(forced_colors="none")
+
+
+def test_an_error_has_its_lines_kept_and_unfolds(show):
+    trace = pages.trace("error")
+    raised = next(e for s in trace["variants"][0]["steps"] for e in s["events"] if e["do"] == "raise")
+    raised["text"] = "RuntimeError: " + "a long explanation of what happened. " * 12
+    page = show(body=pages.element(trace), width=1180)
+    kept = page.locator(".fault").bounding_box()["height"]
+    page.evaluate("host().go(Infinity)")
+    assert kept >= 40 and page.locator(".error").bounding_box()["height"] <= kept
+    page.get_by_role("button", name="Show all").click()
+    assert page.locator(".error").bounding_box()["height"] > kept
+
+
 def test_an_error_and_what_was_printed_stand_at_their_step(show):
     page = show("error")
     steps = steps_of("error")

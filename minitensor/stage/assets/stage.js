@@ -159,7 +159,7 @@ function define() {
     async copyLink() {
       const hash = `#${[this.id, this.variant.id, this.at.step + 1].map(encodeURIComponent).join('/')}`, said = this.$('.share [role=status]');
       try { await navigator.clipboard.writeText(location.href.split('#')[0] + hash); said.textContent = 'Link copied'; }
-      catch { history.replaceState(null, '', hash); said.textContent = 'It is in the address bar'; }
+      catch { history.replaceState(null, '', hash); said.textContent = 'In the address bar'; }
       setTimeout(() => { said.textContent = ''; }, 4000);
     }
 
