@@ -166,7 +166,7 @@ def test_a_name_is_lit_with_its_tensor_and_its_storage(show):
     lines = (
         "[...host().shadowRoot.querySelectorAll('.pic path')].filter(p => p.style.stroke.includes('--focus')).length"
     )
-    assert page.evaluate(lines) == 2  # under the name and its arrow; not those of x
+    assert page.evaluate(lines) == 3  # under the name, its arrow and the head of it; not those of x
     assert page.evaluate("host().light('nobody')") is False
     page.evaluate("host().unlight()")
     assert page.evaluate("ringed()") == []
