@@ -20,7 +20,7 @@ _UNITS = ("B", "KiB", "MiB", "GiB")
 def bytes_shown(count: int) -> str:
     """``36 B``; from 1,024 bytes on in KiB, MiB or GiB with one decimal, as the pictures write it."""
     if count < 1024:
-        return f"{count} B"
+        return f"{count:,} B"
     power = min(3, (int(count).bit_length() - 1) // 10)
     unit = 1024**power
     tenths = (20 * count + unit) // (2 * unit)  # halves go up, as JavaScript's do

@@ -99,7 +99,7 @@ def test_a_recording_of_the_engine_makes_a_timeline():
     figure = timeline.show(recording)
     assert [entry["do"] for entry in figure.data["runs"][0]["events"]] == ["alloc", "note", "free"]
     assert figure.data["names"] == ["y"]
-    assert figure.sentence.startswith("`multiply` (line ") and "4,000 B for `y`" in figure.sentence
+    assert figure.sentence.startswith("`multiply` (line ") and "3.9 KiB for `y`" in figure.sentence
 
 
 def test_events_of_two_devices_have_to_be_told_apart():
@@ -166,7 +166,7 @@ def test_without_v8_words_and_numbers_remain(monkeypatch):
 
     monkeypatch.setattr(element, "_script", no_v8)
     page = family.figures()["timeline"].as_html()
-    assert "<svg" not in page and "<table>" in page and "takes 8,192 B" in page
+    assert "<svg" not in page and "<table>" in page and "takes 8.0 KiB" in page
 
 
 def test_the_live_widget_has_the_same_source_and_the_data():

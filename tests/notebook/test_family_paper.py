@@ -34,7 +34,7 @@ def test_the_stack_adds_up_to_what_was_allocated():
     assert list(names) == ["x", "w", "b", "h", "h2", "r", "loss", "(relu gradient)", "w.grad"]
     outline = next(patch for patch in axes.patches if not patch.get_fill())
     assert max(outline.get_data().values) == 65_952
-    assert any("peak 65,952 B" in text.get_text() for text in axes.texts)
+    assert any("peak 64.4 KiB" in text.get_text() for text in axes.texts)
 
 
 def test_no_two_names_look_alike_without_colour():
