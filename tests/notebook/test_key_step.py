@@ -1,0 +1,46 @@
+"""The step that a stage opens with: picked by what happened, or named by the author."""
+
+from __future__ import annotations
+
+import pytest
+
+from minitensor.stage import stages as stage
+from minitensor.stage.validation import problems
+
+SAVED = "x = mt.to_tensor([1., 2.], stop_gradient=False)\na = x * 1\ny = a * a\na.add_(1)\ny.backward()"
+
+
+def key_of(program: str) -> int:
+    """The line of the picked step."""
+    (variant,) = stage.record(program).data["variants"]
+    return variant["steps"][variant["key"]]["line"]
+
+
+@pytest.mark.parametrize(
+    ("program", "line"),
+    [
+        (SAVED, 4),  # the write that makes a saved tensor stale, before backward raises
+        ("x = mt.ones([2])\nx.add_(1)\nv = x[0:1]\nv.zero_()\nx.add_(1)", 4),  # the first that another name sees
+        ("x = mt.ones([4])\na = x[0:2]\nb = x[2:4]\ndel x\na.zero_()\nb.zero_()\nc = b", 6),  # no other sees one
+        ("x = mt.ones([2], dtype='float32')\nx.stop_gradient = False\nx.add_(1)", 3),  # refused
+        ("x = mt.ones([2])\ny = x + 1\ndel x", 2),  # no write: the last step with most names
+    ],
+)
+def test_the_recorder_picks_the_step_that_tells_most(program, line):
+    assert key_of(program) == line
+
+
+def test_of_several_variants_the_most_telling_opens_unless_one_is_named():
+    programs = {"apart": "x = mt.ones([2])\ny = x + 1", "shared": "x = mt.ones([2])\ny = x\ny.add_(1)"}
+    data = stage.compare(programs).data
+    assert (data["opens"], data["variants"][1]["key"]) == (data["variants"][1]["id"], 2)
+    named = stage.compare(programs, key=("apart", 1)).data
+    assert (named["opens"], named["variants"][0]["key"]) == (named["variants"][0]["id"], 0)
+    assert list(problems(named)) == []
+
+
+def test_a_step_or_a_variant_that_is_not_there_is_refused():
+    with pytest.raises(ValueError, match="from 1 to 1, not 2"):
+        stage.record("x = mt.ones([2])", key=2)
+    with pytest.raises(ValueError, match="'c'; the variants are 'a', 'b'"):
+        stage.compare({"a": "x = 1", "b": "x = 2"}, key=("c", 1))
