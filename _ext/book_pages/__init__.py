@@ -8,7 +8,7 @@ It promises, for every page that Jupyter Book writes:
 * what a cell prints is shown as it printed it (``streams``), and markup is what assistive technology can follow
   (``markup``);
 * the notebook as it ran is beside the page, offered for download (``downloads``), and where the repository is known,
-  the page leads there (``links``);
+  the page leads there (``links``); files of recorded facts that it cites are there, too (``recorded``);
 * an error and a question find the section that explains them (``finding``), and an answer to an exercise can be written
   (``exercises``);
 * search engines and those who share the page get a description (``description``).
@@ -20,7 +20,19 @@ from pathlib import Path
 
 from sphinx.application import Sphinx
 
-from . import assets, description, downloads, exercises, finding, links, markup, mathematics, navigation, streams
+from . import (
+    assets,
+    description,
+    downloads,
+    exercises,
+    finding,
+    links,
+    markup,
+    mathematics,
+    navigation,
+    recorded,
+    streams,
+)
 
 THEME = Path(__file__).parent / "theme"
 
@@ -32,6 +44,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("config-inited", mathematics.use_own_copy)
     app.connect("builder-inited", assets.offer_package_assets)
     app.connect("builder-inited", finding.offer_data)
+    app.connect("doctree-resolved", recorded.link_facts)
     app.connect("html-collect-pages", navigation.not_found_page)
     # Other extensions fill the page context at priority 500; what is chosen from it is chosen after them.
     app.connect("html-page-context", markup.mend_body, priority=600)
@@ -43,6 +56,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("html-page-context", finding.read_page, priority=900)
     app.connect("build-finished", finding.write_sections, priority=400)
     app.connect("build-finished", downloads.copy_notebooks)
+    app.connect("build-finished", recorded.copy_facts)
     app.connect("build-finished", mathematics.copy_mathjax)
     app.connect("build-finished", assets.lighten_assets)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

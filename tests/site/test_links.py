@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 from urllib.parse import unquote, urlsplit
 
@@ -47,3 +48,19 @@ def test_a_notebook_for_colab_installs_the_book_first_and_is_a_sound_notebook(bo
     nbformat.validate(after)
     assert "pip install" in "".join(after.cells[0].source)
     assert after.cells[1:] == before.cells
+
+
+def test_the_facts_that_a_page_cites_are_beside_the_pages(book):
+    """And nothing else of the folder is."""
+    pages = {page: page.read_text(encoding="utf-8") for page in (book / "chapters").glob("*.html")}
+    cited = {path for text in pages.values() for path in re.findall(r'href="\.\./(facts/[\w./-]+)"', text)}
+    assert {"facts/tensors.json", "facts/views.json", "facts/aliases.json"} <= cited
+    assert cited == {path.relative_to(book).as_posix() for path in (book / "facts").rglob("*") if path.is_file()}
+    for path in cited:
+        assert (book / path).read_bytes() == (ROOT / path).read_bytes()
+
+
+def test_the_picture_of_a_shared_address_is_there(book):
+    card = (book / "_static" / "card.png").read_bytes()
+    width, height = (int.from_bytes(card[at : at + 4], "big") for at in (16, 20))
+    assert card.startswith(b"\x89PNG") and (width, height) == (1200, 630)

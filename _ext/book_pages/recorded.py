@@ -1,0 +1,47 @@
+"""Recorded facts that a page cites are links to a copy beside the pages: nothing has to be looked up elsewhere."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+#: A file of facts as the text names it, in code: `facts/views.json`.
+CITED = re.compile(r"facts/[\w./-]+\.\w+")
+
+
+def link_facts(app: Sphinx, doctree: nodes.document, pagename: str) -> None:
+    """Make a link of each file of facts that the page names in code."""
+    if app.builder.format != "html":
+        return
+    up = "../" * pagename.count("/")
+    for name in [*doctree.findall(nodes.literal)]:
+        path = name.astext()
+        if CITED.fullmatch(path) and _source(app, path).is_file() and not isinstance(name.parent, nodes.reference):
+            link = nodes.reference("", "", name.deepcopy(), refuri=up + path, internal=True)
+            name.replace_self(link)
+
+
+def copy_facts(app: Sphinx, exception: Exception | None) -> None:
+    """Copy the files that are cited, and no others, to where the links point."""
+    if exception or app.builder.format != "html":
+        return
+    out = Path(app.outdir)
+    cited = {
+        path for page in out.rglob("*.html") for path in re.findall(r'href="(?:\.\./)*(facts/[\w./-]+)"', _text(page))
+    }
+    for path in sorted(cited):
+        target = out / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(_source(app, path), target)
+
+
+def _source(app: Sphinx, path: str) -> Path:
+    return Path(app.srcdir) / path
+
+
+def _text(page: Path) -> str:
+    return page.read_text(encoding="utf-8")
