@@ -10,7 +10,7 @@ buffer that was used before (:mod:`minitensor.device.reuse`).
   overlaps what is written in another way than element by element.
 * An operation in place fails before anything is written, or not at all. What can be wrong with shapes, dtypes and
   arguments shows in the first chunk, which is computed alone. After that memory may run out for a temporary of one
-  chunk, or the user may interrupt: no more is promised then than that nobody writes any longer.
+  chunk: no more is promised then than that nobody writes any longer. An interruption waits until all is written.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import numpy as np
 from minitensor.core.regions import same_layout
 from minitensor.device import reuse
 from minitensor.device.arrays import may_share
+from minitensor.device.interrupts import uninterrupted
 from minitensor.device.threads import share_out, threads
 from minitensor.dtypes import FLOATS
 from minitensor.kernels import activations, elementwise
@@ -131,19 +132,26 @@ def in_chunks(
     forward: Callable[..., Array], arrays: tuple[Array, ...], arguments: tuple[Any, ...] = (), out: Array | None = None
 ) -> Array:
     """What ``forward(*arrays, *arguments)`` gives or, with ``out``, which is one of ``arrays``, writes there."""
+    if out is not None:
+        with uninterrupted():
+            _written(forward, arrays, arguments, out)
+        return out
+    parts = _parts(forward, arrays, None)
+    if parts is None:
+        return forward(*arrays, *arguments)
+    return _made(forward, parts, arguments, copied=forward in _NEED_THEIR_OPERAND)
+
+
+def _written(forward: Callable[..., Array], arrays: tuple[Array, ...], arguments: tuple[Any, ...], out: Array) -> None:
     parts = _parts(forward, arrays, out)
     if parts is None:
-        return forward(*arrays, *arguments) if out is None else forward(*arrays, *arguments, out=out)
-    if out is None and forward in _NEED_THEIR_OPERAND:
-        return _made(forward, parts, arguments, copied=True)
-    if out is None:
-        return _made(forward, parts, arguments, copied=False)
+        forward(*arrays, *arguments, out=out)
+        return
     parts.write_into(out)
     with np.errstate(all="ignore"):
         operands, part = parts.at(0)
         forward(*operands, *arguments, out=part)
     _shared_out(forward, parts, arguments, copied=False)
-    return out
 
 
 def copied(array: Array) -> Array:
@@ -163,7 +171,8 @@ def _made(forward: Callable[..., Array], parts: Parts, arguments: tuple[Any, ...
     out = reuse.empty(parts.shape, first.dtype)
     parts.write_into(out)
     np.copyto(parts.at(0)[1], first)
-    _shared_out(forward, parts, arguments, copied)
+    with uninterrupted():  # the memory may be another tensor's afterwards
+        _shared_out(forward, parts, arguments, copied)
     return out
 
 

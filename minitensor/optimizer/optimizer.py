@@ -17,6 +17,7 @@ from minitensor.core.regions import writeable
 from minitensor.core.storage import calling_frame
 from minitensor.core.tensor import Tensor
 from minitensor.device.arrays import gpu_of
+from minitensor.device.interrupts import uninterrupted
 from minitensor.events import watch
 from minitensor.saving.writing import write
 
@@ -115,7 +116,7 @@ class Optimizer:
         }
         numbers: dict[Any, list[Any]] = {}
         frame = calling_frame()
-        with np.errstate(all="ignore"):
+        with uninterrupted(), np.errstate(all="ignore"):  # a parameter and its averages are written together
             for position, parameter, gradient, key, piece in ready:
                 array, storage, kept = parameter._array, parameter._storage, self._kept[position]
                 slope = gradient._array.copy() if gradient._storage is storage else gradient._array

@@ -153,3 +153,12 @@ def test_missing_names_do_not_disturb_python():
     assert copy.copy(torch.nn.Linear(1, 1)).in_features == 1
     assert not hasattr(torch, "__wrapped__")
     assert getattr(torch.ones(1), "_no_such_slot", None) is None
+
+
+def test_apply_visits_what_is_inside_first_and_in_order():
+    inner = torch.nn.Sequential(torch.nn.Linear(1, 2), torch.nn.ReLU())
+    net = torch.nn.Sequential(torch.nn.Linear(1, 1), inner, torch.nn.Linear(2, 2))
+    seen: list = []
+    assert net.apply(seen.append) is net
+    expected = [net[0], inner[0], inner[1], inner, net[2], net]
+    assert len(seen) == len(expected) and all(a is b for a, b in zip(seen, expected, strict=True))

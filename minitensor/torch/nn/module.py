@@ -202,9 +202,10 @@ class Module:
         return "<All keys matched successfully>" if strict else ""
 
     def apply(self, fn: Callable[[Module], Any]) -> Module:
-        """Call ``fn`` with every module inside, and with this one."""
-        for module in reversed(list(self.modules())):
-            fn(module)
+        """Call ``fn`` with every module inside, in their order, and then with this one."""
+        for child in self.children():
+            child.apply(fn)
+        fn(self)
         return self
 
     def to(self, *args: Any, **kwargs: Any) -> Module:

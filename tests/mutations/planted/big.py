@@ -109,3 +109,11 @@ threads(
     "        pass\n",
     "threads_shared_out::test_an_interruption_is_raised_when_nobody_works_any_more",
 )  # fmt: skip
+mutation(
+    "device/interrupts.py",
+    "interrupted-in-the-middle",
+    "An interruption is raised where it comes, in the middle of a write.",
+    "if callable(before):",
+    "if False:",
+    "interrupts",
+)  # fmt: skip
