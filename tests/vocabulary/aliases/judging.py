@@ -43,7 +43,6 @@ KINDS = {
 }
 #: Faults that are known; each program of them is to become the same.
 NOT_YET = {
-    "a kept gradient": "what a program holds of `x.grad` is what the next backward adds to",
     "one row of an expanded tensor": "a write into it is refused, though no two of its elements share memory",
     "std of equal numbers": "the gradient of std is nan where all numbers are equal; PyTorch says 0",
 }
@@ -179,8 +178,6 @@ def kind_of(what: str, theirs: Any, ours: Any, lines: list[Line], recorded: Resu
             return "std of equal numbers"
         if wanted and wanted == got and "backward" in lines[wanted[0]].text and theirs != "absent":
             return "all or nothing"
-    if part == "kept" or (part == "names" and re.fullmatch(r"k\d+", name)):
-        return "a kept gradient"
     return None
 
 
