@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -21,6 +20,7 @@ from minitensor.sharing.borrowing import borrowed, lent, plain
 from minitensor.torch.data import Unversioned, root
 from minitensor.torch.dtypes import BY_NUMPY, SCALAR_NAMES, dtype_of, engine_place, float32, int64
 from minitensor.torch.tensor import Tensor, as_kind
+from minitensor.torch.warning import warn
 
 
 def placed(op: str, array: np.ndarray, device: Any, requires_grad: bool) -> Tensor:
@@ -61,11 +61,9 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
     """A tensor with a copy of ``data`` (numbers, nested lists, an array, a tensor) on a storage of its own."""
     wanted = None if dtype is None else dtype_of(dtype).numpy
     if isinstance(data, BaseTensor):
-        warnings.warn(
+        warn(
             "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
             "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
-            UserWarning,
-            stacklevel=2,
         )
     if wanted is None and isinstance(data, (list, tuple)):
         wanted = _dtype_of_first(data)
@@ -142,6 +140,12 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
         )
     if any(step % ndarray.itemsize for step in ndarray.strides):
         raise ValueError("given numpy array strides not a multiple of the element byte size. Copy it first.")
+    if not ndarray.flags.writeable:
+        warn(
+            "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means "
+            "writing to this tensor will result in undefined behavior. You may want to copy the array to protect its "
+            "data or make it writable before converting it to a tensor."
+        )
     return as_kind(borrowed("from_numpy", plain("from_numpy", ndarray)))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from minitensor.vocabulary.nearest import nearest
+from minitensor.vocabulary.nearest import like_it
 
 #: Per owner: names that are there and do not count, and what others are called.
 NOT_HERE: dict[str, tuple[frozenset[str], dict[str, str]]] = {}
@@ -17,8 +17,7 @@ def missing(owner: str, name: str, known: Iterable[str], obj: Any = None) -> Att
     if name in meant:
         hint = f"; PyTorch's name is '{meant[name]}'"
     else:
-        near = nearest(name, (each for each in known if each not in hidden), least=0.5)
-        hint = f"; the nearest that minitensor has is '{near}'" if near else ""
+        hint = like_it(name, [each for each in known if each not in hidden])
     return AttributeError(f"{owner} has no attribute '{name}'{hint}", name=name, obj=obj)
 
 

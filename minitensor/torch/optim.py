@@ -12,6 +12,7 @@ from minitensor.torch.creation import zeros_like
 from minitensor.torch.missing import missing_in
 from minitensor.torch.nn.module import drop_gradient
 from minitensor.torch.tensor import Tensor
+from minitensor.torch.warning import warn
 
 __all__ = ["SGD", "Adam", "AdamW", "Optimizer"]
 
@@ -46,6 +47,14 @@ class Optimizer:
                 raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(x).__name__}")
             if not x.is_leaf:
                 raise ValueError("can't optimize a non-leaf Tensor")
+        if len({id(x) for x in params}) < len(params):
+            warn(
+                "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; "
+                "see github.com/pytorch/pytorch/issues/40967 for more information"
+            )
+        known = {id(x) for group in self.param_groups for x in group["params"]}
+        if any(id(x) in known for x in params):
+            raise ValueError("some parameters appear in more than one parameter group")
         self.param_groups.append({**self.defaults, **param_group, "params": params})
 
     def zero_grad(self, set_to_none: bool = True) -> None:

@@ -218,7 +218,7 @@ spell("amin", "min", "input, dim=(), keepdim=False", prologue=_DIM, grad_name="A
 _SCANNED = f"{_IN_DTYPE}\nelse: x = as_long(x, '{{_}}')"
 spell("cumsum", "cumsum", "input, dim", keywords="dtype=None", prologue=_SCANNED)
 spell("cumprod", "cumprod", "input, dim", keywords="dtype=None", prologue=_SCANNED)
-spell("softmax", "softmax", "input, dim=-1, dtype=None", prologue=_IN_DTYPE, found="Tensor torch f")
+spell("softmax", "softmax", "input, dim, dtype=None", prologue=_IN_DTYPE, found="Tensor torch")
 
 # ---------- networks ----------
 

@@ -52,7 +52,7 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False) 
     return called(TABLE["pow"](TABLE["sum"](TABLE["pow"](size, p), dim, keepdim), 1.0 / p), "LinalgVectorNormBackward0")
 
 
-def log_softmax(input: Tensor, dim: int = -1, dtype: Any = None) -> Tensor:
+def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """The logarithm of softmax, without overflow on the way."""
     if dtype is not None:
         input = to(input, dtype)

@@ -22,6 +22,7 @@ from minitensor.torch import printing
 from minitensor.torch.dtypes import BY_NUMPY, Size, device, device_of, dtype
 from minitensor.torch.grad_fn import Function, look
 from minitensor.torch.missing import missing
+from minitensor.torch.warning import warn
 
 
 class Tensor(BaseTensor):
@@ -153,6 +154,14 @@ class Tensor(BaseTensor):
     def grad(self) -> Tensor | None:
         """The gradient that backward left here."""
         gradient = BaseTensor.grad.fget(self)  # type: ignore[attr-defined]  # a property's function
+        if gradient is None and not self.retains_grad and type(self._current()) not in (Leaf, type(None)):
+            warn(
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
+                "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated "
+                "for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor "
+                "by mistake, make sure you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 "
+                "for more information."
+            )
         return gradient if gradient is None or isinstance(gradient, Tensor) else as_kind(gradient)
 
     @grad.setter

@@ -16,6 +16,7 @@ from minitensor.core.history import Node, is_protected, new_node, repeated
 from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.modes import modes, paused
 from minitensor.torch.tensor import Tensor, as_dim, as_kind
+from minitensor.torch.warning import warn
 from minitensor.torch.words import leaf_written
 from minitensor.views import parts, reshaping
 from minitensor.views.viewing import Reshaping, reshaped, view_of
@@ -304,7 +305,13 @@ for _name, _function in {**FUNCTIONS, **METHODS}.items():
 
 
 def _reversed(x: BaseTensor) -> Tensor:
-    """A view with the dimensions in reverse order."""
+    """A view with the dimensions in reverse order. Warns, as PyTorch does, where these are not two."""
+    if x._array.ndim not in (0, 2):
+        warn(
+            "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will "
+            "throw an error in a future release. Consider `x.mT` to transpose batches of matrices or "
+            "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor."
+        )
     order = tuple(range(x._array.ndim))[::-1]
     return shown(x, x._array.transpose(order), PERMUTE, order)  # type: ignore[arg-type]  # x is of this kind
 

@@ -28,7 +28,7 @@ def missing(module: str, name: str, known: Iterable[str]) -> AttributeError:
 
 def _hint(name: str, known: Iterable[str]) -> str:
     from minitensor.core.tensor import Tensor
-    from minitensor.vocabulary.nearest import nearest, twin_of
+    from minitensor.vocabulary.nearest import like_it, twin_of
 
     if name in NOT_HERE:
         return f": {NOT_HERE[name]}"
@@ -36,5 +36,4 @@ def _hint(name: str, known: Iterable[str]) -> str:
     for each in (name, twin_of(name)):
         if each not in public and hasattr(Tensor, each):
             return f"; tensors have it, as `x.{each}`"
-    near = nearest(name, public)
-    return f"; the nearest name is {near!r}" if near else ""
+    return like_it(name, public)

@@ -1,9 +1,14 @@
-"""Which of the names that exist is nearest to one that does not."""
+"""Which of the names that exist is nearest to one that does not, and which are of its kind."""
 
 from __future__ import annotations
 
-import difflib
+import re
 from collections.abc import Iterable
+
+#: In a name this short another letter makes another word: `svd` is no `std`, `sort` no `sqrt`.
+_SHORT = 4
+#: From so many letters on, two may be wrong.
+_LONG = 7
 
 
 def twin_of(name: str) -> str:
@@ -11,12 +16,57 @@ def twin_of(name: str) -> str:
     return name[:-1] if name.endswith("_") else f"{name}_"
 
 
-def nearest(name: str, known: Iterable[str], least: float = 0.6) -> str | None:
-    """The public one of ``known`` that is nearest to ``name``, in whatever case; None where none is near.
+def slips(name: str, other: str) -> int:
+    """How many letters were left out, put in, exchanged with the next or, where both are long, taken for others.
 
-    A twin is nearer than any spelling. ``least``: how alike two spellings have to be, from 0 to 1.
+    The optimal string alignment distance; in short words another letter counts twice.
     """
-    public = {each.lower(): each for each in known if not each.startswith("_")}
-    twin = twin_of(name).lower()
-    near = [twin] if twin in public else difflib.get_close_matches(name.lower(), public, 1, least)
-    return public[near[0]] if near else None
+    changed = 2 if max(len(name), len(other)) <= _SHORT else 1
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for i, a in enumerate(name, 1):
+        last, before, row = before, row, [i]
+        for j, b in enumerate(other, 1):
+            cost = min(before[j] + 1, row[-1] + 1, before[j - 1] + (a != b) * changed)
+            if i > 1 and j > 1 and a != b and a == other[j - 2] and b == name[i - 2]:
+                cost = min(cost, last[j - 2] + 1)
+            row.append(cost)
+    return row[-1]
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The public one of ``known`` that ``name`` is a slip of, in whatever case; None where there is none.
+
+    A twin is nearer than any spelling. One letter may be wrong, two where both names are long.
+    """
+    public = {each.lower(): each for each in sorted(known) if not each.startswith("_")}
+    given = name.lower()
+    if twin_of(given) in public:
+        return public[twin_of(given)]
+    near = {each: slips(given, each) for each in public if abs(len(each) - len(given)) <= 2}
+    best = min(near, key=near.__getitem__, default=None)
+    if best is None or near[best] > (2 if min(len(given), len(best)) >= _LONG else 1):
+        return None
+    return public[best]
+
+
+def of_its_kind(name: str, known: Iterable[str]) -> list[str]:
+    """The names of ``known`` that end with the same word: `MSELoss` for `BCELoss`, `l1_loss` for `huber_loss`."""
+    kind = _kind(name)
+    return sorted(each for each in known if kind is not None and not each.startswith("_") and _kind(each) == kind)
+
+
+def _kind(name: str) -> str | None:
+    """The last of several words: `Loss` of `BCELoss`, `entropy` of `cross_entropy`."""
+    found = re.search(r"(?<=.)[A-Z][a-z]{3,}$|(?<=_)[a-z]{4,}$", name.rstrip("_"))
+    return found and found[0]
+
+
+def like_it(name: str, known: Iterable[str]) -> str:
+    """What an error adds about the missing ``name``: what it is a slip of, else what is of its kind, or nothing."""
+    known = list(known)
+    near = nearest(name, known)
+    if near is not None:
+        return f"; the nearest name is '{near}'"
+    kin = of_its_kind(name, known)
+    return f"; of its kind minitensor has {', '.join(kin)}" if kin else ""

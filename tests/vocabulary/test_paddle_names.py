@@ -23,6 +23,8 @@ import minitensor as paddle
         (paddle, "exponential_", "tensors have it, as `x.exponential_`"),
         (paddle, "fluid", "gone from Paddle, too"),
         (paddle, "qqqqqq", "has no attribute 'qqqqqq'$"),
+        (paddle, "flops", "has no attribute 'flops'$"),
+        (paddle.nn, "HingeEmbeddingLoss", "of its kind minitensor has CrossEntropyLoss, "),
         (paddle.nn, "Linaer", "module 'minitensor.nn' has no attribute 'Linaer'; the nearest name is 'Linear'"),
         (paddle.nn.functional, "cros_entropy", "the nearest name is 'cross_entropy'"),
     ],

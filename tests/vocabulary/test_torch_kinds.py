@@ -133,6 +133,26 @@ def test_a_missing_name_names_the_nearest(owner, name, nearest):
     assert not hasattr(owner, name)
 
 
+@pytest.mark.parametrize(
+    ("owner", "name", "kin"),
+    [
+        (torch.nn, "HingeEmbeddingLoss", "CrossEntropyLoss, L1Loss, MSELoss"),
+        (torch.nn.functional, "poisson_nll_loss", "l1_loss, mse_loss"),
+        (torch, "poisson_like", "empty_like, full_like"),
+    ],
+)
+def test_a_missing_name_that_is_no_slip_names_those_of_its_kind(owner, name, kin):
+    with pytest.raises(AttributeError, match=f"no attribute '{name}'; of its kind minitensor has .*{kin}"):
+        getattr(owner, name)
+
+
+@pytest.mark.parametrize("name", ["svd", "fft", "jit", "compile", "histc", "cdist", "distributions"])
+def test_a_name_that_is_like_no_other_gets_no_hint(name):
+    """They are names of PyTorch and no slips: a name that is spelled a little alike does something else."""
+    with pytest.raises(AttributeError, match=f"no attribute '{name}'$"):
+        getattr(torch, name)
+
+
 def test_a_name_of_paddle_alone_is_not_found_on_a_tensor_of_this_kind():
     x = torch.ones(2)
     for name in ("cast", "clear_gradient", "fill_diagonal_tensor_", "put_along_axis", "reshape_", "take_along_axis"):

@@ -7,12 +7,14 @@ from typing import Any
 
 from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.torch.compiling import FUNCTIONS
+from minitensor.torch.dtypes import Size
 from minitensor.torch.missing import missing_in
 from minitensor.torch.naming import called, need_tensor
 from minitensor.torch.products import matmul
 from minitensor.torch.spelling import names_in
-from minitensor.torch.statistics import log_softmax
+from minitensor.torch.statistics import log_softmax as log_softmax_along
 from minitensor.torch.tensor import Tensor
+from minitensor.torch.warning import warn
 
 _add, _sub, _mul, _div, _sum, _mean, _where = (
     FUNCTIONS[name] for name in ("add", "sub", "mul", "div", "sum", "mean", "where")
@@ -38,6 +40,32 @@ _ROWS = {
 }
 globals().update(_ROWS)
 sigmoid = _ROWS["sigmoid"]
+
+
+def _dim_of(name: str, input: Tensor, dim: int | None) -> int:
+    """``dim``, or the one that PyTorch guesses, with its warning; it depends on how many dimensions there are."""
+    if dim is not None:
+        return dim
+    warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.")
+    return 0 if input._array.ndim in (0, 1, 3) else 1
+
+
+def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+    """Exponentials over their sum along ``dim``."""
+    need_tensor("softmax", input)
+    return FUNCTIONS["softmax"](input, _dim_of("softmax", input, dim), dtype)
+
+
+def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+    """``softmax`` of the negative."""
+    need_tensor("softmin", input)
+    return FUNCTIONS["softmax"](FUNCTIONS["neg"](input), _dim_of("softmin", input, dim), dtype)
+
+
+def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+    """The logarithm of softmax along ``dim``, without overflow on the way."""
+    need_tensor("log_softmax", input)
+    return log_softmax_along(input, _dim_of("log_softmax", input, dim), dtype)
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -98,19 +126,34 @@ def _reduced(each: Tensor, reduction: str, name: str) -> Tensor:
     return called((_mean if reduction == "mean" else _sum)(each), f"{name}Backward0")
 
 
+def _warn_of_sizes(input: Tensor, target: Tensor) -> None:
+    """Warn where the shapes differ: broadcast, every prediction meets every target, and the mean is another one."""
+    need_tensor("loss", input)
+    need_tensor("loss", target, 2)
+    if input._array.shape != target._array.shape:
+        warn(
+            f"Using a target size ({Size(target._array.shape)}) that is different to the input size "
+            f"({Size(input._array.shape)}). This will likely lead to incorrect results due to broadcasting. Please "
+            f"ensure they have the same size."
+        )
+
+
 def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
-    """The mean square difference."""
+    """The mean square difference. Warns where the shapes differ, as they are broadcast then."""
+    _warn_of_sizes(input, target)
     difference = _sub(input, target)
     return _reduced(_mul(difference, difference), reduction, "MseLoss")
 
 
 def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
-    """The mean absolute difference."""
+    """The mean absolute difference. Warns where the shapes differ, as they are broadcast then."""
+    _warn_of_sizes(input, target)
     return _reduced(FUNCTIONS["abs"](_sub(input, target)), reduction, "L1Loss" if reduction == "none" else "Mean")
 
 
 def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", beta: float = 1.0) -> Tensor:
     """Half the square of small differences, over ``beta``; of large ones the size, less half of ``beta``."""
+    _warn_of_sizes(input, target)
     size = FUNCTIONS["abs"](_sub(input, target))
     small = FUNCTIONS["lt"](size, beta)
     squares = _div(_mul(_mul(size, size), 0.5), beta if beta else 1.0)
@@ -134,7 +177,7 @@ def cross_entropy(input: Tensor, target: Tensor, reduction: str = "mean") -> Ten
 
 __all__ = sorted([  # noqa: PLE0605
     *("cross_entropy", "dropout", "l1_loss", "linear", "log_softmax", "mse_loss", "nll_loss", "silu"),
-    *("smooth_l1_loss", "softplus", *_ROWS),
+    *("smooth_l1_loss", "softmax", "softmin", "softplus", *_ROWS),
 ])  # fmt: skip
 
 __getattr__ = missing_in("torch.nn.functional", lambda: __all__)

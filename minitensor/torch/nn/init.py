@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from minitensor.torch.autograd import no_grad
+from minitensor.torch.missing import missing_in
 from minitensor.torch.tensor import Tensor
 
 _GAINS = {"linear": 1.0, "sigmoid": 1.0, "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 0.75}
@@ -86,3 +87,8 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) ->
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
     """Normal, so wide that the variance stays in both directions (Glorot and Bengio 2010)."""
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / float(sum(_fans(tensor)))), generator)
+
+
+__all__ = [name for name in globals() if name.endswith("_") and not name.startswith("_")] + ["calculate_gain"]
+
+__getattr__ = missing_in("torch.nn.init", lambda: __all__)

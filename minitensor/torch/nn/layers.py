@@ -150,7 +150,7 @@ class Softmax(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """The result."""
-        return F.softmax(input, -1 if self.dim is None else self.dim)
+        return F.softmax(input, self.dim)
 
     def extra_repr(self) -> str:
         """The dimension."""
