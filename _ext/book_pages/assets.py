@@ -40,8 +40,8 @@ MARKED = "marks.js"  # what a reader searched for, on the page that was found
 OWN_SCRIPTS = {SCRIPT, "mode.js", "quiz.js", "tables.js", mathematics.SETTINGS}  # the stage's are light already
 OWN_SCRIPTS |= {"finder.js", "error-door.js", "search.js", MARKED, "exercise.js", "names.js"}
 MATHEMATICS = (mathematics.SETTINGS, f"mathjax/{mathematics.SCRIPT}")
-# Named by no page: read by other files of `_static`, or found by Sphinx's search.
-NAMED_ELSEWHERE = ("fonts/*", "mathjax/**/*")
+# Named by no page, or only where the book's address is known: read by other files of `_static`, or shown elsewhere.
+NAMED_ELSEWHERE = ("card.png", "fonts/*", "mathjax/**/*")
 NAMED_FILE = re.compile(r"""_static/([^"'?#\s)<>]+)""")
 
 
