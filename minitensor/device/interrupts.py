@@ -9,7 +9,7 @@ from types import FrameType
 from typing import Any
 
 
-class uninterrupted:
+class uninterrupted:  # noqa: N801  # reads as a word after `with`
     """Inside, an interruption is noted; at the end it is raised. What takes several steps is done, or is not begun.
 
     Python runs the handlers of signals in the main thread alone, so only there something has to be done: the handler of
