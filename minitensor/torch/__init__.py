@@ -13,7 +13,7 @@ import math as _math
 from types import ModuleType as _ModuleType
 
 from minitensor.device.cpu import get_num_threads, set_num_threads
-from minitensor.torch import autograd, cuda, functions, nn, operators, optim, parts, views
+from minitensor.torch import accelerator, autograd, cuda, functions, nn, operators, optim, parts, views
 from minitensor.torch import data as _data
 from minitensor.torch import hidden as _hidden
 from minitensor.torch import indexing as _indexing
@@ -68,7 +68,7 @@ _LATER = frozenset(name for name in (*_names_in("torch"), *_names_in("torch_")) 
 
 
 def __dir__() -> list[str]:
-    modules = {"autograd", "cuda", "nn", "optim", "random"}
+    modules = {"accelerator", "autograd", "cuda", "nn", "optim", "random"}
     own = {name for name, value in globals().items() if name in modules or not isinstance(value, _ModuleType)}
     return sorted(name for name in own | _LATER if not name.startswith("_"))
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.torch.autograd import enable_grad, no_grad
-from minitensor.torch.creation import zeros_like
+from minitensor.torch.creation import tensor, zeros_like
 from minitensor.torch.missing import missing_in
 from minitensor.torch.nn.module import drop_gradient
 from minitensor.torch.tensor import Tensor
@@ -86,6 +87,25 @@ class Optimizer:
         groups = [{**group, "params": [numbers[id(x)] for x in group["params"]]} for group in self.param_groups]
         return {"state": {numbers[id(x)]: dict(s) for x, s in self.state.items()}, "param_groups": groups}
 
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over settings and what is remembered, in copies; the parameters stay this optimizer's own.
+
+        Raises:
+            ValueError: when the groups are others, or not as long.
+        """
+        groups = state_dict["param_groups"]
+        if len(groups) != len(self.param_groups):
+            raise ValueError("loaded state dict has a different number of parameter groups")
+        if any(len(a["params"]) != len(b["params"]) for a, b in zip(groups, self.param_groups, strict=True)):
+            raise ValueError("loaded state dict contains a parameter group that doesn't match the size of optimizer's "
+                             "group")  # fmt: skip
+        every = [x for group in self.param_groups for x in group["params"]]
+        numbers = [number for group in groups for number in group["params"]]
+        by_number = dict(zip(numbers, every, strict=True))
+        self.state = {by_number[number]: copy.deepcopy(kept) for number, kept in state_dict["state"].items()}
+        for own, group in zip(self.param_groups, groups, strict=True):
+            own.update({name: copy.deepcopy(value) for name, value in group.items() if name != "params"})
+
     def __repr__(self) -> str:
         lines = []
         for i, group in enumerate(self.param_groups):
@@ -145,7 +165,10 @@ class SGD(Optimizer):
 
 
 class Adam(Optimizer):
-    """Steps scaled by running means of the gradient and of its square (Kingma and Ba 2015)."""
+    """Steps scaled by running means of the gradient and of its square (Kingma and Ba 2015).
+
+    With ``amsgrad`` the mean square never falls (Reddi, Kale and Kumar 2018).
+    """
 
     _decoupled = False
 
@@ -156,6 +179,7 @@ class Adam(Optimizer):
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 0,
+        amsgrad: bool = False,
         *,
         maximize: bool = False,
     ) -> None:
@@ -166,14 +190,24 @@ class Adam(Optimizer):
                 raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
         super().__init__(
             params,
-            {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize},
+            {
+                "lr": lr,
+                "betas": betas,
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "amsgrad": bool(amsgrad),
+                "maximize": maximize,
+            },
         )
 
     def _update(self, x: Any, gradient: Any, group: dict[str, Any], state: dict[str, Any]) -> None:
         first, second = group["betas"]
         if not state:
-            state.update(step=0, exp_avg=zeros_like(x), exp_avg_sq=zeros_like(x))
+            state.update(step=tensor(0.0, device="cpu"), exp_avg=zeros_like(x), exp_avg_sq=zeros_like(x))
+            if group["amsgrad"]:
+                state["max_exp_avg_sq"] = zeros_like(x)
         state["step"] += 1
+        step = state["step"].item()
         if group["maximize"]:
             gradient = -gradient
         shrunk = x
@@ -183,8 +217,11 @@ class Adam(Optimizer):
             gradient = gradient.add(x, alpha=group["weight_decay"])
         mean = state["exp_avg"].lerp_(gradient, 1 - first)
         square = state["exp_avg_sq"].mul_(second).add_(gradient * gradient, alpha=1 - second)
-        size = group["lr"] / (1 - first ** state["step"])
-        spread = (square.sqrt() / math.sqrt(1 - second ** state["step"])).add_(group["eps"])
+        if group["amsgrad"]:
+            largest = state["max_exp_avg_sq"]
+            square = largest.copy_(largest.maximum(square))
+        size = group["lr"] / (1 - first**step)
+        spread = (square.sqrt() / math.sqrt(1 - second**step)).add_(group["eps"])
         change = (mean / spread).mul_(-size)
         if shrunk is x:
             x.add_(change)
@@ -204,10 +241,11 @@ class AdamW(Adam):
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 1e-2,
+        amsgrad: bool = False,
         *,
         maximize: bool = False,
     ) -> None:
-        super().__init__(params, lr, betas, eps, weight_decay, maximize=maximize)
+        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize)
 
 
 __getattr__ = missing_in("torch.optim", lambda: __all__)

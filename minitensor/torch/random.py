@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from minitensor.core.tensor import Tensor as BaseTensor
+from minitensor.device.arrays import host_array
+from minitensor.dtypes import FLOATS
 from minitensor.torch.creation import like, placed, size_of
-from minitensor.torch.dtypes import dtype_of, float32, int64
+from minitensor.torch.dtypes import SCALAR_NAMES, dtype_of, float32, int64
 from minitensor.torch.generator import Generator, default_generator
 from minitensor.torch.tensor import Tensor
 
@@ -109,3 +111,38 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any 
 def bernoulli(input: Tensor, *, generator: Any = None) -> Tensor:
     """1 with the probability that each element of ``input`` says, else 0."""
     return input.new_empty(input._array.shape).bernoulli_(input, generator=generator)
+
+
+def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
+    """The positions that were drawn, ``num_samples`` from each row, in proportion to the row's weights.
+
+    Raises:
+        RuntimeError: for what are no weights, or when more are to be drawn than there are.
+    """
+    array = host_array(input._array)
+    if array.dtype not in FLOATS:
+        raise RuntimeError(
+            f"multinomial only supports floating-point dtypes for input, got: {SCALAR_NAMES[array.dtype]}"
+        )
+    if array.ndim not in (1, 2):
+        raise RuntimeError("prob_dist must be 1 or 2 dim")
+    if num_samples <= 0:
+        raise RuntimeError("cannot sample n_sample <= 0 samples")
+    if not replacement and num_samples > array.shape[-1]:
+        raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+    if not np.isfinite(array).all() or (array < 0).any():
+        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+    if (array.sum(-1) <= 0).any():
+        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+    if replacement and num_samples > 1:
+        limits = np.cumsum(array.reshape(-1, array.shape[-1]), -1)
+        limits /= limits[:, -1:]
+        drawn = _drawer(generator).uniform((len(limits), num_samples), np.dtype(np.float64))
+        rows = [np.searchsorted(limit, row) for limit, row in zip(limits, drawn, strict=True)]
+        chosen = np.stack(rows).reshape(*array.shape[:-1], num_samples)
+    else:  # the first to arrive of processes with these rates
+        waited = input.new_empty(array.shape).exponential_(1.0, generator=generator)
+        with np.errstate(all="ignore"):
+            rate = array / host_array(waited._array)
+        chosen = np.argsort(-rate, -1, kind="stable")[..., :num_samples]
+    return placed("multinomial", np.ascontiguousarray(chosen, np.int64), input.device, False)

@@ -63,6 +63,9 @@ class Spelling:
         """Signature and first statements of one of the two forms."""
         keywords = [self.keywords] if self.keywords else []
         first = []
+        if "keepdim=" in self.parameters:  # NumPy's names, which PyTorch takes, too
+            keywords.append("axis=None, keepdims=None")
+            first += ["if axis is not None: dim = axis", "if keepdims is not None: keepdim = keepdims"]
         if self.out and not in_place:
             names = re.findall(r"(\w+)\s*(?:=[^,]*)?(?:,|$)", self.parameters)
             given = [*names, *(f"{name}={name}" for name in re.findall(r"(\w+)\s*=", self.keywords))]
@@ -163,6 +166,8 @@ spell("minimum", in_place=False, rules={"x": "where(x < y, g, where(x == y, g * 
 spell("neg negative", "neg", found=_ALSO_IN_PLACE)
 spell("abs absolute", "abs", found="Tensor Tensor_ torch abs_")
 spell("clamp clip", "clip", marks={"passed": "not_outside(x, min, max)"}, grad_name="ClampBackward1",
+      prologue="if isinstance(min, BaseTensor) or isinstance(max, BaseTensor): "
+               "return clamped_by('clamp{_}', turned_into, x, min, max)",
       found=_ALSO_IN_PLACE)  # fmt: skip
 spell("sign", in_place=True)
 for _name in ("square", "sqrt", "rsqrt", "reciprocal"):

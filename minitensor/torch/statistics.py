@@ -31,18 +31,24 @@ def var(
 def std(
     input: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None
 ) -> Tensor:
-    """The square root of :func:`var`."""
-    return called(TABLE["sqrt"](var(input, dim, unbiased, keepdim, correction=correction)), "StdBackward0")
+    """The square root of :func:`var`. Its gradient is 0 where all numbers are equal."""
+    return called(_root(var(input, dim, unbiased, keepdim, correction=correction)), "StdBackward0")
+
+
+def _root(x: Tensor) -> Tensor:
+    """The square root, whose slope at 0 is taken as 0."""
+    none = TABLE["eq"](x, 0)
+    return TABLE["where"](none, 0.0, TABLE["sqrt"](TABLE["where"](none, 1.0, x)))
 
 
 def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False) -> Tensor:
     """The p-norm; by default the root of the sum of squares. Its gradient at 0 is 0."""
     if p in ("fro", 2, 2.0):
         total = TABLE["sum"](_mul(input, input), dim, keepdim)
-        safe = TABLE["where"](TABLE["eq"](total, 0), 1.0, total)
-        root = TABLE["where"](TABLE["eq"](total, 0), 0.0, TABLE["sqrt"](safe))
-        return called(root, "LinalgVectorNormBackward0")
+        return called(_root(total), "LinalgVectorNormBackward0")
     size = TABLE["abs"](input)
+    if p == 0:  # how many are not 0
+        return called(TABLE["sum"](TABLE["abs"](TABLE["sign"](input)), dim, keepdim), "LinalgVectorNormBackward0")
     if p in (math.inf, -math.inf):
         return called(
             TABLE["amax" if p > 0 else "amin"](size, () if dim is None else dim, keepdim), "LinalgVectorNormBackward0"

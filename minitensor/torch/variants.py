@@ -71,6 +71,16 @@ def into_out(op: str, turned_into: TurnedInto, out: Any, *given: Any, **named: A
     return Tensor.copy_(out, result)
 
 
+def clamped_by(op: str, turned_into: TurnedInto, x: Any, low: Any, high: Any) -> Any:
+    """``x`` between bounds of which one at least is a tensor, with a bound for each element; ``op`` may be in place."""
+    out = x
+    if low is not None:
+        out = turned_into("where", turned_into("lt", out, low), low, out)
+    if high is not None:
+        out = turned_into("where", turned_into("gt", out, high), high, out)
+    return Tensor.copy_(x, out) if op.endswith("_") else out
+
+
 def in_dtype(x: Any, dtype: Any) -> Any:
     """``x`` in another dtype, for a result of that dtype; recorded."""
     wanted = dtype_of(dtype)

@@ -4,10 +4,11 @@ from minitensor.torch.autograd.anomaly import detect_anomaly, set_detect_anomaly
 from minitensor.torch.autograd.modes import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from minitensor.torch.autograd.walking import backward, grad
 from minitensor.torch.missing import missing_in
+from minitensor.torch.older_names import Variable
 
 __all__ = [
     *("backward", "detect_anomaly", "enable_grad", "grad", "inference_mode", "is_grad_enabled", "no_grad"),
-    *("set_detect_anomaly", "set_grad_enabled"),
+    *("set_detect_anomaly", "set_grad_enabled", "Variable"),
 ]
 
 __getattr__ = missing_in("torch.autograd", lambda: __all__)

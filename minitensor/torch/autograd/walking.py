@@ -11,6 +11,7 @@ from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.torch.autograd.anomaly import searching
 from minitensor.torch.creation import zeros_like
 from minitensor.torch.tensor import Tensor, as_kind
+from minitensor.torch.warning import warn
 
 
 def _start(x: Any, gradient: Any, i: int) -> engine.Start:
@@ -121,7 +122,9 @@ def grad(
     grad_outputs: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
+    only_inputs: bool = True,
     allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Tensor | None, ...]:
     """The gradients of ``outputs`` for ``inputs`` (leaves or not), without touching any ``grad``.
@@ -129,6 +132,14 @@ def grad(
     Raises:
         RuntimeError: when an output does not depend on an input, unless ``allow_unused`` (then its gradient is None).
     """
+    if not only_inputs:
+        warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
+            "other parts of the graph, please use torch.autograd.backward.",
+            FutureWarning,
+        )
+    if is_grads_batched:
+        raise NotImplementedError("grad() takes one gradient of each output here; call it once for each of a batch")
     many: Sequence[Any] = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
     wanted: Sequence[Any] = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
     gradients = _many(grad_outputs, len(many))

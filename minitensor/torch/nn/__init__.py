@@ -4,24 +4,20 @@ from minitensor.torch.missing import missing_in
 from minitensor.torch.nn import functional, init
 from minitensor.torch.nn.layers import (
     ELU,
-    CrossEntropyLoss,
     Dropout,
     Flatten,
     Identity,
-    L1Loss,
     LeakyReLU,
     Linear,
     ModuleList,
-    MSELoss,
-    NLLLoss,
     ReLU,
     ReLU6,
     Sequential,
     Sigmoid,
-    SmoothL1Loss,
     Softmax,
     Tanh,
 )
+from minitensor.torch.nn.losses import CrossEntropyLoss, L1Loss, MSELoss, NLLLoss, SmoothL1Loss
 from minitensor.torch.nn.module import Module
 from minitensor.torch.nn.parameter import Parameter
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,6 +12,26 @@ from minitensor.torch.autograd import no_grad
 from minitensor.torch.missing import missing
 from minitensor.torch.nn.parameter import Parameter
 from minitensor.torch.tensor import Tensor
+
+_NUMBERS = itertools.count()
+
+
+class RemovableHandle:
+    """One hook of a module. Left by ``with``, or told to ``remove()``, it takes the hook away."""
+
+    def __init__(self, hooks: dict[int, Any], hook: Any) -> None:
+        self._hooks, self.id = hooks, next(_NUMBERS)
+        hooks[self.id] = hook
+
+    def remove(self) -> None:
+        """Take the hook away, if it is there."""
+        self._hooks.pop(self.id, None)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.remove()
 
 
 class Module:
@@ -92,7 +113,32 @@ class Module:
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.forward(*args, **kwargs)
+        before, after = self.__dict__.get("_forward_pre_hooks"), self.__dict__.get("_forward_hooks")
+        for hook in list(before.values()) if before else ():
+            changed = hook(self, args)
+            if changed is not None:
+                args = changed if isinstance(changed, tuple) else (changed,)
+        result = self.forward(*args, **kwargs)
+        for hook in list(after.values()) if after else ():
+            changed = hook(self, args, result)
+            result = result if changed is None else changed
+        return result
+
+    def register_forward_hook(self, hook: Callable[[Module, tuple[Any, ...], Any], Any]) -> RemovableHandle:
+        """Call ``hook(module, args, output)`` after every call; what it returns, if anything, takes the output's place.
+
+        Returns:
+            A handle; ``handle.remove()`` takes the hook away.
+        """
+        return RemovableHandle(self.__dict__.setdefault("_forward_hooks", {}), hook)
+
+    def register_forward_pre_hook(self, hook: Callable[[Module, tuple[Any, ...]], Any]) -> RemovableHandle:
+        """Call ``hook(module, args)`` before every call; what it returns, if anything, takes the arguments' place.
+
+        Returns:
+            A handle; ``handle.remove()`` takes the hook away.
+        """
+        return RemovableHandle(self.__dict__.setdefault("_forward_pre_hooks", {}), hook)
 
     # ---------- what is inside ----------
 

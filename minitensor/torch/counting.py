@@ -1,0 +1,70 @@
+"""Which values there are, how often, and classes as rows of zeros with a one: their answers have no gradient."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minitensor.device.arrays import host_array, like
+from minitensor.torch.naming import need_tensor, plain
+from minitensor.torch.tensor import Tensor, as_dim
+
+
+def unique(
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:
+    """The values of ``input`` (its slices along ``dim``), each once and in order.
+
+    Returns:
+        The values; with ``return_inverse`` also which of them each element is; with ``return_counts`` how often
+        each is.
+    """
+    need_tensor("unique", input)
+    array = host_array(input._array)
+    if dim is not None:
+        dim = as_dim(dim, array.ndim)
+    found = np.unique(array, return_inverse=True, return_counts=True, axis=dim, equal_nan=False)
+    values, inverse, counts = found
+    inverse = inverse.reshape(array.shape if dim is None else (array.shape[dim],))
+    answers = [values, *([inverse] if return_inverse else []), *([counts] if return_counts else [])]
+    made = tuple(plain(input, like(np.ascontiguousarray(each), input._array), "unique") for each in answers)
+    return made if len(made) > 1 else made[0]
+
+
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+    """How often each whole number from 0 on is in ``input``; with ``weights``, the sum of its weights."""
+    need_tensor("bincount", input)
+    array = host_array(input._array)
+    if array.dtype.kind != "i":
+        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{input.dtype}': it counts whole numbers")
+    if array.ndim != 1 or (array.size and int(array.min()) < 0):
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    counts = np.bincount(array, None if weights is None else host_array(weights._array), minlength)
+    return plain(input, like(counts, input._array), "bincount")
+
+
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """Rows of zeros with a 1 at the class that each element names; as many classes as are needed by default.
+
+    Raises:
+        RuntimeError: when an element is no int64, or no class.
+    """
+    need_tensor("one_hot", tensor)
+    array = host_array(tensor._array)
+    if array.dtype != np.int64:
+        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
+    if array.size == 0 and num_classes <= 0:
+        raise RuntimeError("Can not infer total number of classes from empty tensor.")
+    if array.size and array.min() < 0:
+        raise RuntimeError("Class values must be non-negative.")
+    if num_classes == -1:
+        num_classes = int(array.max()) + 1
+    elif array.size and array.max() >= num_classes:
+        raise RuntimeError("Class values must be smaller than num_classes.")
+    hot = (array[..., None] == np.arange(num_classes)).astype(np.int64)
+    return plain(tensor, like(hot, tensor._array), "one_hot")

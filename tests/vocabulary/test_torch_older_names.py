@@ -1,0 +1,93 @@
+"""What programs in PyTorch's vocabulary use that the recorded programs do not ask: hooks, older names, refusals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import minitensor.torch as torch
+from minitensor.torch.nn import functional as F
+
+
+def test_a_variable_shares_the_memory_of_its_tensor_and_begins_a_history():
+    data = torch.ones(2)
+    x = torch.autograd.Variable(data, requires_grad=True)
+    data += 1
+    (x * 3).sum().backward()
+    assert x.tolist() == [2.0, 2.0] and x.grad.tolist() == [3.0, 3.0]
+    assert isinstance(data, torch.autograd.Variable) and not data.requires_grad
+
+
+@pytest.mark.parametrize("name, dtype", [("Float", "float32"), ("Double", "float64"), ("Long", "int64")])
+def test_a_type_of_tensors_makes_them_and_names_them(name, dtype):
+    kind = getattr(torch, f"{name}Tensor")
+    assert kind([1, 2]).tolist() == [1, 2] and kind(2, 3).shape == (2, 3)
+    x = torch.ones(2, dtype=torch.bool).type(kind)
+    assert str(x.dtype) == f"torch.{dtype}" and x.type() == f"torch.{name}Tensor" and isinstance(x, kind)
+    assert x.type(x.type()) is x
+
+
+def test_forward_hooks_change_what_goes_in_and_out_until_they_are_removed():
+    layer = torch.nn.Identity()
+    with layer.register_forward_pre_hook(lambda module, args: args[0] + 1):
+        after = layer.register_forward_hook(lambda module, args, output: output * args[0])
+        assert layer(torch.tensor(2.0)).item() == 9.0
+    assert layer(torch.tensor(2.0)).item() == 4.0
+    after.remove()
+    after.remove()
+    assert layer(torch.tensor(2.0)).item() == 2.0
+
+
+def test_drawing_from_weights_without_replacement_draws_each_once_and_in_proportion():
+    torch.manual_seed(3)
+    assert sorted(torch.multinomial(torch.tensor([0.2, 0.5, 0.3]), 3).tolist()) == [0, 1, 2]
+    first = [torch.multinomial(torch.tensor([0.1, 0.9]), 1).item() for _ in range(400)]
+    assert 0.05 < 1 - np.mean(first) < 0.16
+    with_replacement = torch.multinomial(torch.tensor([[1.0, 0.0], [0.0, 1.0]]), 50, replacement=True)
+    assert with_replacement.tolist() == [[0] * 50, [1] * 50]
+
+
+@pytest.mark.parametrize("classes", [3, 5])
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_weights_and_smoothing_give_the_loss_that_probabilities_give(classes, reduction):
+    """A class is a probability of 1, so both ways of asking must agree."""
+    torch.manual_seed(classes)
+    logits, labels = torch.randn(4, classes), torch.tensor([0, 2, 1, 2])
+    named = F.cross_entropy(logits, labels, reduction=reduction, label_smoothing=0.2)
+    told = F.cross_entropy(logits, F.one_hot(labels, classes).float(), reduction=reduction, label_smoothing=0.2)
+    if reduction == "mean":
+        told = F.cross_entropy(logits, F.one_hot(labels, classes).float(), reduction="sum", label_smoothing=0.2) / 4
+    assert np.allclose(named.numpy(), told.numpy(), atol=1e-6)
+
+
+def test_the_gradient_of_std_is_0_where_all_numbers_are_equal():
+    """As PyTorch gives it; the root alone would give nan."""
+    x = torch.tensor([[2.0, 2.0], [1.0, 3.0]], requires_grad=True)
+    x.std(1).sum().backward()
+    assert np.allclose(x.grad.numpy(), [[0, 0], [-np.sqrt(0.5), np.sqrt(0.5)]])
+
+
+def test_bounds_that_are_tensors_get_the_gradient_of_what_they_bound():
+    x = torch.tensor([1.0, 5.0, 3.0], requires_grad=True)
+    low, high = torch.tensor([2.0, 2.0, 2.0], requires_grad=True), torch.tensor(4.0, requires_grad=True)
+    y = x.clamp(low, high)
+    y.sum().backward()
+    assert y.tolist() == [2.0, 4.0, 3.0]
+    assert (x.grad.tolist(), low.grad.tolist(), high.grad.item()) == ([0, 0, 1], [1, 0, 0], 1.0)
+
+
+def test_clamp_in_place_takes_bounds_that_are_tensors():
+    x = torch.tensor([1.0, 5.0, 3.0])
+    assert x.clamp_(min=torch.tensor([2.0, 2.0, 4.0])) is x and x.tolist() == [2.0, 5.0, 4.0]
+
+
+def test_an_optimizer_takes_over_a_state_as_a_copy():
+    w = torch.ones(1, requires_grad=True)
+    one, other = torch.optim.Adam([w], lr=0.1), torch.optim.Adam([w], lr=0.2)
+    w.sum().backward()
+    one.step()
+    other.load_state_dict(one.state_dict())
+    one.step()
+    assert other.state[w]["step"].item() == 1 and one.state[w]["step"].item() == 2
+    with pytest.raises(ValueError, match="different number of parameter groups"):
+        other.load_state_dict({"state": {}, "param_groups": []})
