@@ -47,7 +47,7 @@ from minitensor.randomness import seed
 from minitensor.sharing.borrowing import from_numpy
 from minitensor.sharing.dlpack import from_dlpack
 from minitensor.views import indexing, joining, parts, replacing, reshaping
-from minitensor.vocabulary import asking, left_out
+from minitensor.vocabulary import asking, left_out, ordering
 
 __version__ = "0.1.0"
 
@@ -62,6 +62,7 @@ globals().update(
         **joining.FUNCTIONS,
         **drawing.FUNCTIONS,
         **asking.FUNCTIONS,
+        **ordering.FUNCTIONS,
     }
 )
 

@@ -191,10 +191,10 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
     store_at(x, index, value, "setitem")
 
 
-def copy_(x: Tensor, other: Any) -> Tensor:
+def copy_(x: Tensor, other: Any, blocking: bool = True) -> Tensor:
     """Overwrite ``x`` with the numbers of ``other``, broadcast to its shape. A gradient flows to ``other``.
 
-    What lies on another device is copied from there.
+    What lies on another device is copied from there; the copy is there when the call returns, ``blocking`` or not.
     """
     if isinstance(other, Tensor) and isinstance(x, Tensor):
         other = moved(other, gpu_of(x._array))

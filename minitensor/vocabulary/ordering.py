@@ -1,0 +1,148 @@
+"""Spread, norms, products and order under Paddle's names: made of operations of the table, so gradients follow."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from minitensor.core.tensor import Tensor
+from minitensor.device.arrays import host_array, like
+from minitensor.operations import FUNCTIONS as TABLE
+from minitensor.views.viewing import as_axis, need_tensor
+
+
+def var(x: Tensor, axis: Any = None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
+    """The mean square distance from the mean; unbiased, over one less than the count where that is not 0."""
+    need_tensor("var", x)
+    mean = TABLE["mean"](x, axis, True)
+    distance = x - mean
+    count = x.size // (mean.size or 1)
+    divisor = max(count - 1, 1) if unbiased else count
+    return TABLE["sum"](distance * distance, axis, keepdim=keepdim) / float(divisor)
+
+
+def std(x: Tensor, axis: Any = None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
+    """The square root of :func:`var`."""
+    return TABLE["sqrt"](var(x, axis, unbiased, keepdim))
+
+
+def norm(x: Tensor, p: Any = "fro", axis: Any = None, keepdim: bool = False) -> Tensor:
+    """The p-norm over ``axis``, of all elements by default; "fro" and 2 are the root of the sum of squares.
+
+    Its gradient at 0 is 0.
+    """
+    need_tensor("norm", x)
+    if p in ("fro", 2):
+        total = TABLE["sum"](x * x, axis, keepdim=keepdim)
+        none = total == 0.0
+        return TABLE["where"](none, total, TABLE["sqrt"](TABLE["where"](none, total + 1.0, total)))
+    if not isinstance(p, (int, float)):
+        raise ValueError(f"norm: p is a number or 'fro', not {p!r}")
+    size = TABLE["abs"](x)
+    if p in (math.inf, -math.inf):
+        return TABLE["max" if p > 0 else "min"](size, axis, keepdim)
+    if p == 0:
+        return TABLE["sum"](TABLE["abs"](TABLE["sign"](x)), axis, keepdim=keepdim)
+    if p == 1:
+        return TABLE["sum"](size, axis, keepdim=keepdim)
+    return TABLE["sum"](size**p, axis, keepdim=keepdim) ** (1.0 / p)
+
+
+def dot(x: Tensor, y: Tensor) -> Tensor:
+    """The product of two vectors, or of each pair of rows.
+
+    Raises:
+        ValueError: for other shapes, or shapes that differ.
+    """
+    need_tensor("dot", x)
+    need_tensor("dot: y", y)
+    if x.ndim not in (1, 2) or x.shape != y.shape:
+        raise ValueError(f"dot: two vectors of one length, or two matrices of one shape, not {x.shape} and {y.shape}")
+    return TABLE["sum"](x * y, -1)
+
+
+def mm(input: Tensor, mat2: Tensor) -> Tensor:
+    """The product of two matrices."""
+    return TABLE["matmul"](input, mat2)
+
+
+def bmm(x: Tensor, y: Tensor) -> Tensor:
+    """The products of two stacks of matrices.
+
+    Raises:
+        ValueError: when one of the two has other than 3 dimensions.
+    """
+    if x.ndim != 3 or y.ndim != 3:
+        raise ValueError(f"bmm: both are stacks of matrices, of 3 dimensions; their shapes are {x.shape} and {y.shape}")
+    return TABLE["matmul"](x, y)
+
+
+def add_n(inputs: Tensor | Sequence[Tensor]) -> Tensor:
+    """The sum of the tensors, on a storage of its own."""
+    given = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+    if not given:
+        raise ValueError("add_n: there is no tensor to add")
+    total = TABLE["clone"](given[0])
+    for x in given[1:]:
+        total = total + x
+    return total
+
+
+def argsort(x: Tensor, axis: int = -1, descending: bool = False) -> Tensor:
+    """The positions of the elements along ``axis`` in order; equal ones stay in theirs."""
+    need_tensor("argsort", x)
+    array = host_array(x._array)
+    if array.ndim == 0:
+        order = np.zeros((), np.int64)
+    else:
+        axis = as_axis("argsort", axis, array.ndim)
+        order = np.argsort(np.flip(array, axis) if descending else array, axis, kind="stable")
+        if descending:  # from behind, so that equal elements keep their order
+            order = array.shape[axis] - 1 - np.flip(order, axis)
+    return Tensor._made(like(np.ascontiguousarray(order, np.int64), x._array), "argsort", (x,))
+
+
+def sort(x: Tensor, axis: int = -1, descending: bool = False) -> Tensor:
+    """The elements along ``axis`` in order: a copy."""
+    order = argsort(x, axis, descending)
+    return TABLE["clone"](x) if x.ndim == 0 else TABLE["take_along_axis"](x, order, axis)
+
+
+def topk(
+    x: Tensor, k: int, axis: int | None = None, largest: bool = True, sorted: bool = True
+) -> tuple[Tensor, Tensor]:
+    """The ``k`` largest (or smallest) elements along ``axis``, the last by default, in order; and where they are.
+
+    Raises:
+        ValueError: when there are not so many.
+    """
+    need_tensor("topk", x)
+    axis = as_axis("topk", -1 if axis is None else axis, x.ndim)
+    if not 0 < k <= x.shape[axis]:
+        raise ValueError(f"topk: k is from 1 to the length of axis {axis}, which is {x.shape[axis]}, not {k}")
+    order = argsort(x, axis, largest)
+    first = np.ascontiguousarray(host_array(order._array).take(range(k), axis))
+    index = Tensor._made(like(first, x._array), "topk", (x,))
+    return TABLE["take_along_axis"](x, index, axis), index
+
+
+def contiguous(x: Tensor) -> Tensor:
+    """``x`` itself where its elements lie one behind the other, else a copy in which they do."""
+    return x if x.is_contiguous() else TABLE["clone"](x)
+
+
+#: As functions.
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    function.__name__: function for function in (var, std, norm, dot, mm, bmm, add_n, argsort, sort, topk)
+}
+#: As methods of tensors.
+METHODS: dict[str, Callable[..., Any]] = {
+    **{name: function for name, function in FUNCTIONS.items() if name != "add_n"},
+    "contiguous": contiguous,
+}
+
+for _name, _function in METHODS.items():
+    setattr(Tensor, _name, _function)
