@@ -23,6 +23,7 @@ class CellTensor(Views, Elements):
     def __init__(self, world, storage: c.Storage, group: c.Group, cells: np.ndarray):
         self.world, self.storage, self.group, self.cells = world, storage, group, cells
         self.grad: CellTensor | None = None
+        self.emptied_at: int | None = None  # of a gradient: the version that clear_gradient made
         self.noise = 0.0  # for a gradient: the size of the terms that cancelled in it
         self.settled_cells: np.ndarray | None = None  # the cells whose layout was compared
         self.folded = False  # whether it is a view of a tensor whose elements share memory
@@ -137,17 +138,30 @@ class CellTensor(Views, Elements):
                 tensor.accumulate(derivative[tensor.own_directions()], noise[tensor.own_directions()])
 
     def accumulate(self, gradient: np.ndarray, noise: np.ndarray) -> None:
-        if self.grad is not None:
-            gradient = self.world.accumulated(self.grad.numpy(), gradient)
-            noise = noise + self.grad.noise
-        self.grad = self.world.fresh(constant(gradient.astype(self.dtype)))
+        """A leaf's first gradient is a new tensor; later ones are written into it, for everybody who holds it."""
+        if self.grad is None or self.grad.storage.version == self.grad.emptied_at:
+            before = 0.0 if self.grad is None else self.grad.noise
+            self.grad = self.world.fresh(constant(gradient.astype(self.dtype)))
+            self.grad.noise = noise + before
+            self.grad.storage.is_gradient = True
+            return
+        total = constant(self.world.accumulated(self.grad.numpy(), gradient).astype(self.dtype))
+        noise = noise + self.grad.noise
+        if self.group.leaf is self:
+            self.world.write(self.grad, self.grad.cells, total, recording=False)
+        else:  # what is retained is replaced
+            self.grad = self.world.fresh(total)
+            self.grad.storage.is_gradient = True
         self.grad.noise = noise
-        self.grad.storage.is_gradient = True
 
     def clear_gradient(self, set_to_zero: bool = True) -> None:
-        """A write of zeros into the gradient, or no gradient any more."""
+        """A write of zeros into the gradient, or no gradient any more.
+
+        After the zeros the next backward makes a new tensor, unless the old one has been written in between.
+        """
         if set_to_zero:
             self.world.write(self.grad, self.grad.cells, constant(np.zeros(self.grad.cells.shape)), recording=False)
+            self.grad.emptied_at = self.grad.storage.version
         else:
             self.grad = None
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from . import cells as c
+from .calculus import constant
 
 
 def squeezed(cells: np.ndarray, axis: int | None) -> np.ndarray:
@@ -121,7 +122,13 @@ class Views:
             place = {cell: i for i, cell in enumerate(self.cells.ravel().tolist())}
             order = np.array([place[cell] for cell in cells.ravel().tolist()], int).reshape(cells.shape)
             noise = np.broadcast_to(self.grad.noise, self.grad.cells.shape)
-            self.grad.cells, self.grad.noise = self.grad.cells.ravel()[order], noise.ravel()[order]
+            if self.group.leaf is self:  # a new tensor: who holds the old one keeps it in the old shape
+                old = self.grad
+                self.grad = self.world.fresh(constant(old.numpy().ravel()[order]))
+                self.grad.storage.is_gradient = True
+            else:
+                self.grad.cells = self.grad.cells.ravel()[order]
+            self.grad.noise = noise.ravel()[order]
         self.cells = cells
         self.world.reshaped(self)
         return self
