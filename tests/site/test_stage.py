@@ -68,7 +68,7 @@ def test_at_rest_a_picture_is_full_and_shows_the_key_step(site, visit, name):
     for stage in stages.all():
         trace = json.loads(stage.locator("script[type='application/json']").text_content())
         opens = next(variant for variant in trace["variants"] if variant["id"] == trace["opens"])
-        shown = " ".join(stage.locator("[aria-live=polite] .sentence").inner_text().split())
+        shown = " ".join(stage.locator("[aria-live=polite] .sentence").text_content().split())
         assert shown == " ".join(opens["steps"][opens["key"]]["say"].replace("`", "").split())
 
 

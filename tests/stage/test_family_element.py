@@ -96,7 +96,7 @@ def test_the_button_goes_to_the_peak_and_another_run_has_its_own(shown):
     page.keyboard.press("ArrowDown")
     page.get_by_role("button", name="To the peak").press("Enter")
     assert page.locator("output").inner_text() == "event 9 of 13"
-    assert page.locator(".choices tr.on").inner_text().split() == ["in", "place", "65,952", "B", "16,784", "B", "13"]
+    assert page.locator(".choices tr.on").inner_text().split() == ["in", "place", "64.4", "KiB", "16.4", "KiB", "13"]
 
 
 def test_a_click_in_the_timeline_goes_to_its_event(shown):

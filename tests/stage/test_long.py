@@ -151,6 +151,7 @@ def test_all_steps_as_text_folds_loops_and_says_once_what_is_the_same(show):
     page.evaluate("host().go(30)")
     rows.nth(2).locator("summary").click()
     loop = page.locator(".all details details summary")
+    loop.nth(39).wait_for()  # written when the loop has opened
     assert loop.count() == 40
     current = page.locator(".all summary[aria-current]").all_inner_texts()
     assert current == ["Loop of line 3, 40 passes: steps 3 to 42", "Pass 29: step 31"]
