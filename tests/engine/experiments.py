@@ -22,9 +22,15 @@ Moment = Callable[[str], None]
 
 
 def rss() -> int:
-    """Bytes of the process that lie in memory; 0 where the operating system is not asked (anything but Linux)."""
+    """Bytes of the process that lie in memory; 0 where the operating system is not asked (anything but Linux).
+
+    What the C library has free in the middle of its heap is given back first: it is nobody's, and how much of it there
+    is after the imports changes with the length of a path.
+    """
     if sys.platform != "linux":
         return 0
+    with contextlib.suppress(OSError, AttributeError):  # not the C library of GNU
+        ctypes.CDLL(None).malloc_trim(0)
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
@@ -33,12 +39,6 @@ def counted() -> tuple[int, int, int, int]:
     """Bytes of tensors; these and buffers kept for the next; all that Python and numpy have; the process."""
     cpu = mt.device.cpu
     return cpu.memory_allocated(), cpu.memory_reserved(), tracemalloc.get_traced_memory()[0], rss()
-
-
-def give_back_what_is_free() -> None:
-    """Importing leaves megabytes free at the end of the heap: given back later, they would count as freed by us."""
-    with contextlib.suppress(OSError, AttributeError):  # not the C library of GNU
-        ctypes.CDLL(None).malloc_trim(0)
 
 
 # ---------- the articles' programs ----------
@@ -125,7 +125,6 @@ def measured(name: str) -> list[tuple[str, int, int, int, int]]:
     program(lambda name: None)
     gc.collect()
     mt.device.cpu.empty_cache()
-    give_back_what_is_free()
     tracemalloc.start()
     told: list[tuple[str, int, int, int, int]] = []
     before = counted()
