@@ -26,7 +26,7 @@ ANSWERED_HERE = {
     "logsumexp": {"its input written", "its result written", "both written"},
     "softplus": {"its input written", "both written"},
     "prod": {"its result written"},
-    "std": {"its input written"},
+    "std": {"its input written", "its result written", "both written"},
     "var": {"its input written", "both written"},
     "norm": {"its result written"},
     "cumprod": {"its result written"},
