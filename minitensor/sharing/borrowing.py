@@ -115,6 +115,15 @@ def _meeting(begin: int, end: int) -> list[_Shared]:
     return _by_address[first : bisect_left(_by_address, end, key=_begin)]
 
 
+def storage_around(begin: int, end: int) -> Storage | None:
+    """The storage that was shared and has all the memory between two addresses; None where there is none."""
+    for shared in _meeting(begin, end):
+        storage = shared.storage()
+        if storage is not None and shared.begin <= begin and end <= shared.end:
+            return storage
+    return None
+
+
 def is_shared(storage: Storage) -> bool:
     """Whether the outside may read or write ``storage`` now: then nothing else may be put into its memory."""
     shared = _by_id.get(id(storage))

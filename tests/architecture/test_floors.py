@@ -10,6 +10,8 @@ from functools import cache
 import grimp
 import pytest
 
+from minitensor import events
+from minitensor.stage.engines import engine as protocol
 from tools.build import ROOT
 
 #: Imports inside functions, and why they are not at the top of their file: the module that imports, what it imports.
@@ -118,3 +120,20 @@ def is_only_inside_functions(module: str, imported: str) -> bool:
     source = path.with_suffix(".py") if path.with_suffix(".py").exists() else path / "__init__.py"
     functions = [node for node in ast.walk(ast.parse(source.read_text())) if isinstance(node, ast.FunctionDef)]
     return all(any(f.lineno < line <= (f.end_lineno or 0) for f in functions) for line in lines)
+
+
+def test_the_recorder_asks_an_engine_through_the_protocol_and_in_no_other_way():
+    asked = {
+        (module, imported)
+        for package in ("minitensor.stage.recording", "minitensor.stage.wording")
+        for module in (package, *graph().find_descendants(package))
+        for imported in graph().find_modules_directly_imported_by(module)
+    }
+    assert {(module, imported) for module, imported in asked if not imported.startswith("minitensor.stage.")} == set()
+    adapter = "minitensor.stage.engines.of_minitensor"
+    assert {module for module, imported in asked if imported == adapter} == {"minitensor.stage.recording.record"}
+
+
+def test_the_protocol_tells_of_every_event_that_the_engine_has_but_those_of_an_allocator():
+    engine, told = (set(re.findall(r"^``\"?(\w+)\"?`` ", text.__doc__, re.M)) for text in (events, protocol))
+    assert len(told) > 10 and engine - told == {"block"} and told <= engine

@@ -27,6 +27,8 @@ LONGER = {
     "operations/compiling.py": "from a row to a function, one step after another",
     "operations/templates.py": "the text of every function that is made, and when which part of it is needed",
     "sharing/borrowing.py": "lending to numpy and borrowing from it keep one list",
+    "stage/engines/engine.py": "one protocol: every event, every question and its answer, in one place",
+    "stage/engines/of_minitensor.py": "the other side of that: every question, answered for one engine",
     "stage/stages.py": "what `stage` offers, with examples",
     "torch/creation.py": "one function for each of PyTorch's, each with its arguments",
     "torch/spelling.py": "a table: how PyTorch spells what rows say",

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from minitensor.core.history import WRITE, Leaf, Node, peek
-from minitensor.core.tensor import Tensor
-from minitensor.device.arrays import host_array
-from minitensor.saving.saved import FREED
+from minitensor.stage.engines.engine import Node, Role, Tensor
 from minitensor.stage.recording import cells, facts
 from minitensor.stage.recording.entries import NodeEntry, StateEntry
 from minitensor.stage.recording.ledger import Ledger
@@ -20,7 +17,7 @@ def started(ledger: Ledger, node: Node, gradient: np.ndarray) -> None:
     """Backward starts at ``node``."""
     for each in ledger.values.values():
         each.arrived = each.state.gradient = None
-    value = ledger.values.get(id(node))
+    value = ledger.value_of(node)
     text = cells.gradient_text(gradient)
     if value is not None:
         _tell(ledger, value.state, text)
@@ -29,17 +26,16 @@ def started(ledger: Ledger, node: Node, gradient: np.ndarray) -> None:
 
 def entered(ledger: Ledger, node: Node, gradient: np.ndarray) -> NodeEntry | None:
     """The rules of ``node`` are about to run."""
-    value = ledger.values.get(id(node))
+    value = ledger.value_of(node)
     text = cells.gradient_text(gradient)
     if value is not None and value.op == "leaf":
-        value.op = (
-            node.op.name
-        )  # it was one: under ``no_grad`` it got another shape or dtype, and another leaf took over
+        # It was one: under ``no_grad`` it got another shape or dtype, and another leaf took over.
+        value.op = ledger.engine.name(node)
     if value is not None and value.drawn:
         ledger.events.append({"do": "run", "node": value.drawn})
         if value.state.gradient is None and not value.inner:
             _tell(ledger, value.state, text)
-    ledger.facts.append(facts.Passed(value, node.op.name, text, []))
+    ledger.facts.append(facts.Passed(value, ledger.engine.name(node), text, []))
     return value
 
 
@@ -47,14 +43,14 @@ def visited(ledger: Ledger, node: Node, gradient: np.ndarray, sent: list[tuple[N
     """The rules of ``node``, which is no leaf, have run; ``sent`` is on its way."""
     passed = next((fact for fact in reversed(ledger.facts) if type(fact) is facts.Passed), None)
     if passed is None:  # its rules are the reader's own code, which took steps
-        passed = facts.Passed(ledger.values.get(id(node)), node.op.name, "", [])
+        passed = facts.Passed(ledger.value_of(node), ledger.engine.name(node), "", [])
         ledger.facts.append(passed)
     passed.done = True
     for parent, part in sent:
-        value = ledger.values.get(id(parent))
-        total = _sum(value, part)
-        state = _state_for(ledger, ledger.values.get(id(node)), parent, value)
-        if value is not None and state is not None and _stands_for_its_state(parent, value):
+        value = ledger.value_of(parent)
+        total = _sum(ledger, value, part)
+        state = _state_for(ledger, ledger.value_of(node), parent, value)
+        if value is not None and state is not None and _stands_for_its_state(ledger.engine.role(parent), value):
             _tell(ledger, state, total)
         label = _named(ledger, state) if state is not None else ""
         passed.sent.append(facts.Sent(value, label, cells.gradient_text(part), total))
@@ -65,7 +61,7 @@ def _state_for(ledger: Ledger, by: NodeEntry | None, parent: Node, value: NodeEn
 
     A write under ``no_grad`` gives a leaf another state and leaves its node the same.
     """
-    read = by.reads.get(id(parent)) if by is not None else None
+    read = by.reads.get(ledger.engine.key(parent)) if by is not None else None
     if read is not None and not read.dropped:
         return read
     if value is None or not value.state.dropped:
@@ -76,18 +72,18 @@ def _state_for(ledger: Ledger, by: NodeEntry | None, parent: Node, value: NodeEn
 
 def left(ledger: Ledger, node: Node) -> None:
     """What ``node`` saved has been let go, unless the graph is retained."""
-    value = ledger.values.get(id(node))
+    value = ledger.value_of(node)
     if value is None:
         return
     value.arrived = None
-    if node.saved is FREED:
+    if ledger.engine.is_released(node):
         ledger.release(value)
 
 
 def collected(ledger: Ledger, node: Node, gradient: Tensor) -> None:
     """A leaf holds its gradient."""
-    value = ledger.values.get(id(node))
-    text = cells.gradient_text(gradient._array)
+    value = ledger.value_of(node)
+    text = cells.gradient_text(ledger.engine.array(gradient))
     entry = ledger.meet(gradient, "grad")
     if value is not None:
         value.arrived = None
@@ -96,7 +92,7 @@ def collected(ledger: Ledger, node: Node, gradient: Tensor) -> None:
 
 def _leaf_name(ledger: Ledger, node: Node) -> str:
     holders = (entry for entry in ledger.tensors.values() if entry.names and not entry.look["stop_gradient"])
-    return next((entry.names[0] for entry in holders if peek(entry.ref()) is node), "")
+    return next((entry.names[0] for entry in holders if ledger.shows(entry.ref(), node)), "")
 
 
 def _tell(ledger: Ledger, state: StateEntry, text: str) -> None:
@@ -111,18 +107,18 @@ def _named(ledger: Ledger, state: StateEntry) -> str:
     return code(state.label) + (f" (storage {state.group.storage.id})" if others else "")
 
 
-def _stands_for_its_state(node: Node, value: NodeEntry) -> bool:
-    """Whether a gradient for ``node`` is one for all of its group's memory, not for what one view sees of it."""
+def _stands_for_its_state(role: Role, value: NodeEntry) -> bool:
+    """Whether a gradient for a node is one for all of its group's memory, not for what one view sees of it."""
     if value.inner:
         return False  # it is that of all results, laid end to end
-    return bool(value.drawn and not value.partial) or value.stands or type(node) is Leaf or node.op is WRITE
+    return bool(value.drawn and not value.partial) or value.stands or role in (Role.LEAF, Role.WRITE)
 
 
-def _sum(value: NodeEntry | None, part: np.ndarray) -> str:
+def _sum(ledger: Ledger, value: NodeEntry | None, part: np.ndarray) -> str:
     """The text of the gradient that has arrived at a node so far, this part included."""
     if value is None or part.size > MOST_SUMMED:
         return cells.gradient_text(part)
-    part = host_array(part)
+    part = ledger.engine.elements(part)
     total = part if value.arrived is None else np.array(value.arrived) + part
     value.arrived = total.tolist()
     return cells.gradient_text(total)

@@ -11,10 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.core.regions import address
-from minitensor.device.arrays import host_array, restrided
-from minitensor.saving.patches import Patch
-
 SMALL = 64  # a storage of so many cells is shown whole
 RUNS = 4  # of a larger one: the two ends of so many runs of each tensor and write, beside the first and last cell
 MOST_RANGES = 12  # a write of more runs is told as one, from its first cell to its last
@@ -60,19 +56,6 @@ def _nested(numbers: object) -> str:
     if isinstance(numbers, list):
         return f"[{', '.join(_nested(n) for n in numbers)}]"
     return text_of(numbers)
-
-
-def read(buffer: np.ndarray, indexes: Iterable[int]) -> dict[str, str]:
-    """The texts of some cells of a storage, by index."""
-    flat = restrided(buffer, (buffer.size,), (buffer.itemsize,))
-    return {str(i): text_of(host_array(flat[i : i + 1]).item()) for i in indexes}
-
-
-def layout(array: np.ndarray, buffer: np.ndarray) -> tuple[list[int], list[int], int]:
-    """Shape, strides and offset (elements) of an array that lies in ``buffer``."""
-    size = array.itemsize
-    offset = (address(array) - address(buffer)) // size if array.size else 0
-    return list(array.shape), [stride // size for stride in array.strides], offset
 
 
 def runs_of(shape: Sequence[int], strides: Sequence[int], offset: int, most: int) -> tuple[list[Run], int]:
@@ -122,20 +105,6 @@ def holds(shape: Sequence[int], strides: Sequence[int], offset: int, cell: int) 
             for k in range(max(0, -((span - each) // step)), min(n - 1, each // step) + 1)
         ]
     return 0 in rest
-
-
-def patched(patch: Patch, buffer: np.ndarray) -> list[Run]:
-    """The runs of cells of ``buffer`` that ``patch`` preserves; of many, one from the first cell to the last."""
-    at, start = patch.cells, address(buffer) // buffer.itemsize
-    whole = [(at.begin - start, at.end - 1 - start)]
-    if at.is_stretch:
-        return whole
-    if at.layout is not None:
-        runs, total = runs_of(at.layout.shape, at.layout.strides, whole[0][0] + at.layout.offset, SMALL)
-        runs = merged(runs) if total <= SMALL else whole
-    else:
-        runs = merged((i, i) for i in (at.numbers() - start).tolist()) if at.count <= SMALL else whole
-    return runs if len(runs) <= MOST_RANGES else whole
 
 
 def meets(look: dict[str, Any], runs: Iterable[Run]) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from minitensor.core.history import Node
+from minitensor.stage.engines.engine import Key, Node
 from minitensor.stage.recording import cells
 
 Event = dict[str, Any]
@@ -65,7 +65,7 @@ class Group:
     id: str
     storage: StorageEntry
     label: str = ""
-    history: int | None = None  # id of the engine's History, once there is one
+    key: Key | None = None  # the engine's, once it has grouped them
     members: dict[int, TensorEntry] = field(default_factory=dict)
     states: dict[int, StateEntry] = field(default_factory=dict)  # by version
     told: tuple[Any, ...] = ()  # what the last group event said
@@ -108,8 +108,8 @@ class TensorEntry:
     run: int = 0  # the execution of a statement that made it
     step: int = -1  # in which it is told; -1 for one that was there before
     event: Event = field(default_factory=dict)
-    seen: tuple[Any, ...] = ()  # what it was made of when it was last looked at
-    pending: tuple[str, dict[int, StateEntry]] | None = None  # op and states read, while its node is not there yet
+    seen: Any = None  # the engine's stamp of it when it was last looked at
+    pending: tuple[str, dict[Key, StateEntry]] | None = None  # op and states read, while its node is not there yet
 
     @property
     def storage(self) -> StorageEntry:
@@ -136,7 +136,7 @@ class NodeEntry:
     line: int
     drawn: str | None  # id in the trace
     saves: list[SaveEntry] = field(default_factory=list)
-    reads: dict[int, StateEntry] = field(default_factory=dict)  # by id of the node that held it, which this one holds
+    reads: dict[Key, StateEntry] = field(default_factory=dict)  # by key of the node that held it, which this one holds
     of: TensorEntry | None = None  # the tensor whose value it was when first seen
     ref: Callable[[], Node | None] | None = None
     partial: bool = False  # the value of a part of its group's memory

@@ -8,24 +8,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from minitensor.core.history import READ, WRITE, Node, peek
-from minitensor.core.storage import write_that_made
-from minitensor.core.tensor import Tensor
-from minitensor.modes import modes
-from minitensor.saving.saved import FREED
+from minitensor.stage.engines.engine import Engine, Node, Role, Tensor
 from minitensor.stage.recording import cells, facts, outside
 from minitensor.stage.recording.covers import Cover
 from minitensor.stage.recording.entries import SaveEntry, StateEntry, StorageEntry, TensorEntry
-from minitensor.stage.recording.lineage import Lineage, is_operation, is_shown
+from minitensor.stage.recording.lineage import Lineage
 from minitensor.stage.recording.memory import at_once
 
 
 class Ledger(Lineage):
     """All books of a recording: memory, and the history over it."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.outside = outside.Watched()
+    def __init__(self, engine: Engine) -> None:
+        super().__init__(engine)
+        self.outside = outside.Watched(engine)
 
     def begin(self) -> None:
         """What was told until now was there before the first step."""
@@ -50,10 +46,10 @@ class Ledger(Lineage):
 
     def made(self, x: Tensor, op: str, inputs: tuple[Any, ...]) -> None:
         """A normal operation made ``x``, on a new storage unless it borrows what is borrowed already."""
-        if not is_shown(x):
+        if not self.engine.is_shown(x):
             return
         given = self._see_all(inputs)
-        known = self.storages.get(id(x._storage))
+        known = self.entry_of(x)
         shared = known is not None and any(not other.is_array for other in known.lookers.values())
         entry = self.meet(x, op)
         entry.pending = op, self._states_of(inputs)
@@ -63,11 +59,11 @@ class Ledger(Lineage):
     def viewed(self, x: Tensor, op: str, inputs: tuple[Any, ...]) -> None:
         """A view made ``x`` on an old storage."""
         given = self._see_all(inputs)
-        base = inputs[0]
-        together = x._history is not None and x._history is base._history
+        key = self.engine.group(x)
+        together = key is not None and key == self.engine.group(inputs[0])
         group = given[0].group if together and given else None
-        if group is not None:
-            self._found(group, x._history)
+        if group is not None and key is not None:
+            self._found(group, key)
         entry = self.meet(x, op, group)
         self.facts.append(facts.Viewed(op, entry, given[0] if given else None, group is not None))
         self.see(x)
@@ -75,13 +71,14 @@ class Ledger(Lineage):
     def wrote(self, x: Tensor, op: str, inputs: tuple[Any, ...], where: Any = None) -> None:
         """An in-place operation wrote through ``x``: every cell of it, or those that ``where`` says."""
         entry = self.tensors.get(id(x))
-        if entry is None or self.storages.get(id(x._storage)) is not entry.storage:
+        if entry is None or self.entry_of(x) is not entry.storage:
             entry = self.meet(x)
-        storage = entry.storage
-        self.outside.wrote(x, where)
-        before, storage.version = storage.version, x._storage.version
-        cover = Cover.of_write(x, x._storage.buffer, where)
-        event = self._write_event(storage, x._storage.buffer, cover)
+        storage, kept = entry.storage, self.engine.storage(x)
+        written = self.engine.written(x, where)
+        self.outside.wrote(self.engine.below(kept) or kept, written)
+        before, storage.version = storage.version, self.engine.version(x)
+        cover = Cover.of_write(written)
+        event = self._write_event(storage, kept, cover)
         if storage.over is not None:
             event["unversioned"] = True
         old = entry.group.states.get(before)
@@ -89,17 +86,19 @@ class Ledger(Lineage):
         if before != storage.version:  # else it was noticed before it was told
             self.events.append(event)
         preserved, self._preserved = self._preserved, None
-        victims, spared = self._judge_saved(storage, preserves=modes.policy == "copy_on_write")
+        victims, spared = self._judge_saved(storage, preserves=self.engine.preserves())
         wanted = not entry.look["stop_gradient"]
         fact = facts.Wrote(op, entry, storage, before, cover, victims, preserved, spared, wanted)
-        fact.recording = modes.grad
+        fact.recording = self.engine.records()
         self.facts.append(fact if storage.over is None else self._unversioned(op, entry, storage.over, cover))
-        for node in self._nodes_of_write(x):
-            drawn = is_operation(node)
-            if drawn and old is not None and node.inputs and node.inputs[0] is not None:
-                reads = {id(node.inputs[0]): old, **reads}
+        for node, partial in self.engine.nodes_of_write(x):
+            if self.value_of(node) is not None:
+                continue
+            drawn, parents = self._is_operation(node), self.engine.parents(node)
+            if drawn and old is not None and parents and parents[0] is not None:
+                reads = {self.engine.key(parents[0]): old, **reads}
             value = self._value(node, entry, op if drawn else None, reads)
-            value.partial = drawn and x._history is not None and node is not x._history.node
+            value.partial = drawn and partial
             if drawn:
                 fact.node = value
                 self._label_own(fact, old)
@@ -107,47 +106,39 @@ class Ledger(Lineage):
         self.see(x)
         fact.reads = [other for other in self._see_all(inputs) if other is not entry]
 
-    def _nodes_of_write(self, x: Tensor) -> list[Node]:
-        """The nodes of a value just written, as far as they are not known: the group's, and the operation's own."""
-        history = x._history
-        nodes = [] if history is None or history.node is None else [history.node]
-        if nodes and nodes[0].op is WRITE:
-            nodes.append(nodes[0].inputs[1])
-        found = dict.fromkeys([*nodes, x._node])
-        return [node for node in found if node is not None and id(node) not in self.values]
-
     def _note_reads(self, node: Node, old: StateEntry | None, entry: TensorEntry) -> None:
         """A view that was out of date was brought up to date for this write: its node was never its tensor's own."""
-        for parent in node.inputs:
-            if parent is not None and id(parent) not in self.values and parent.op is READ and old is not None:
+        for parent in self.engine.parents(node):
+            known = parent is None or self.value_of(parent) is not None
+            if not known and self.engine.role(parent) is Role.READ and old is not None:
                 self._value(parent, entry, None, {}, old)
 
     def reshaped(self, x: Tensor, op: str, inputs: tuple[Any, ...]) -> None:
         """An in-place operation changed what ``x`` is: its shape and strides, its dtype, or its storage."""
         entry = self.tensors.get(id(x)) or self.meet(x)
-        old, storage, node = dict(entry.look), entry.storage, peek(x)
-        if self.storages.get(id(x._storage)) is not storage:
-            if op == "cast_" and node is not None and is_operation(node):
+        old, storage, node = dict(entry.look), entry.storage, self.engine.node(x)
+        if self.entry_of(x) is not storage:
+            if op == "cast_" and node is not None and self._is_operation(node):
                 state = entry.group.states.get(storage.version)
-                entry.pending = op, {} if state is None else {id(node.inputs[0]): state}
+                read = self.engine.parents(node)[0]
+                entry.pending = op, {} if state is None or read is None else {self.engine.key(read): state}
             self.see(x)
             self.facts[-1].op = op
             return
-        if node is not None and id(node) not in self.values:
+        if node is not None and self.value_of(node) is None:
             self._value(node, entry, None, {})
         self._refresh(x, entry)
         self.facts.append(facts.Reshaped(op, entry, old))
 
     def wrote_unheard(self, x: Tensor, entry: TensorEntry) -> None:
         """The version moved and no write was told: which cells changed is found by looking."""
-        storage, buffer = entry.storage, x._storage.buffer
-        before, storage.version = storage.version, x._storage.version
-        logged = write_that_made(x._storage, storage.version)
+        storage, kept = entry.storage, self.engine.storage(x)
+        before, storage.version = storage.version, self.engine.version(x)
         writes = [fact.op for fact in self.facts if type(fact) is facts.Wrote]
-        op = logged[0] if logged is not None else (writes or ["an update"])[-1]
-        cover = Cover([], 0) if op == "_bump_inplace_version" else Cover.all_of(buffer)
-        self.events.append(self._write_event(storage, buffer, cover))
-        self.outside.note(x._storage, storage.root.known)
+        op = self.engine.writer(kept, storage.version) or (writes or ["an update"])[-1]
+        cover = Cover([], 0) if op == "_bump_inplace_version" else Cover.all_of(storage.length)
+        self.events.append(self._write_event(storage, kept, cover))
+        self.outside.note(kept, storage.root.known)
         victims, _ = self._judge_saved(storage, preserves=False)
         wanted = not entry.look["stop_gradient"]
         self.facts.append(facts.Wrote(op, entry, storage, before, cover, victims, None, [], wanted))
@@ -157,14 +148,14 @@ class Ledger(Lineage):
     def look_outside(self) -> None:
         """Tell of what numpy and others wrote into shared memory since the last step."""
         for storage in self.outside.storages():
-            entry = self.storages.get(id(storage))
+            entry = self.storages.get(self.engine.key(storage))
             if entry is None:
                 continue
             changed = self.outside.changed(storage, entry.known)
             if not changed.size:
                 continue
             cover = Cover.picked(changed)
-            event = self._write_event(entry, storage.buffer, cover)
+            event = self._write_event(entry, storage, cover)
             event["unversioned"] = True
             self.events.append(event)
             self.facts.append(self._unversioned("", None, entry, cover))
@@ -175,7 +166,12 @@ class Ledger(Lineage):
         """Cells were written and no version tells: backward will read what is there now."""
         right = [save for save in storage.saves if save.storage is storage and not save.released and not save.stale]
         used = [save for save in right if cells.meets(save.event, cover.runs)]
-        return facts.Unversioned(op, entry, storage, cover, used, bool(used) and all(map(_is_noted, used)))
+        return facts.Unversioned(op, entry, storage, cover, used, bool(used) and all(map(self._is_checked, used)))
+
+    def _is_checked(self, save: SaveEntry) -> bool:
+        """Whether backward will compare a saved tensor with a copy of it."""
+        node = save.node.ref() if save.node.ref is not None else None
+        return node is not None and self.engine.is_checked(node, save.position)
 
     def look(self) -> None:
         """Look at every tensor again: its node, its shape, whether it wants a gradient."""
@@ -197,22 +193,12 @@ class Ledger(Lineage):
         x = entry.ref()
         if x is None:
             return
-        node, history = peek(x), x._history
-        group_version = None if history is None else history.version
-        now = id(x._array), id(x._storage), x._storage.version, id(node), id(history), group_version
-        if now == entry.seen and (node is None or id(node) in self.values):
+        node, now = self.engine.node(x), self.engine.stamp(x)
+        if now == entry.seen and (node is None or self.value_of(node) is not None):
             return
         self.see(x)
         self._refresh(x, entry)
         entry.seen = now
-
-
-def _is_noted(save: SaveEntry) -> bool:
-    """Whether ``check_foreign_writes`` has a copy of a saved tensor."""
-    node = save.node.ref() if save.node.ref is not None else None
-    if node is None or node.saved is FREED:
-        return False
-    return getattr(node.saved[save.position][2], "noted", None) is not None
 
 
 def _nowhere(node: Node) -> int:

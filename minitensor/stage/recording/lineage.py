@@ -11,13 +11,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from minitensor.core.history import READ, RESHAPED, WRITE, Leaf, Node, peek
-from minitensor.core.storage import Storage
-from minitensor.core.tensor import Tensor
-from minitensor.operations.operands import CONSTANT
-from minitensor.saving.saved import FREED
+from minitensor.stage.engines.engine import Key, Node, Role, Tensor
 from minitensor.stage.recording import facts
 from minitensor.stage.recording.entries import Event, Group, NodeEntry, StateEntry, TensorEntry
 from minitensor.stage.recording.savings import Savings
@@ -32,26 +26,27 @@ class Lineage(Savings):
     # ---------- the node of a tensor's value ----------
 
     def _see_all(self, inputs: tuple[Any, ...]) -> list[TensorEntry]:
-        return [self.see(x) for x in inputs if is_shown(x)]
+        return [self.see(x) for x in inputs if self.engine.is_shown(x)]
 
     def see(self, x: Tensor) -> TensorEntry:
         """Note the tensor and the node of its value."""
         entry = self.meet(x)
         self._follow_group(x, entry)
-        node = peek(x)
+        node = self.engine.node(x)
         if node is None:
             return entry
-        if id(node) in self.values:
+        known = self.values.get(self.engine.key(node))
+        if known is not None:
             state = self._state(entry)
-            if type(node) is Leaf:
-                self._stands_at(self.values[id(node)], state)
+            if self.engine.role(node) is Role.LEAF:
+                self._stands_at(known, state)
             return entry
         pending, entry.pending = entry.pending, None
         op, reads = pending or (None, {})
-        if not is_operation(node):
+        if not self._is_operation(node):
             op = None
         elif op is None and not self._is_look_at_group(node, entry):
-            op = node.op.name  # a layer written by hand made this value
+            op = self.engine.name(node)  # a layer written by hand made this value
             call = self._call_of(node, entry)
             if call is not None:
                 self._result_of(call, node, entry)
@@ -65,7 +60,7 @@ class Lineage(Savings):
     def _result_of(self, call: NodeEntry, node: Node, entry: TensorEntry) -> None:
         """``node`` is one of several results of a layer's call. The call itself is drawn as what made the first."""
         first = call.state is self._state(entry)
-        value = self._value(node, entry, None if first else node.op.name, call.reads, line=call.line)
+        value = self._value(node, entry, None if first else self.engine.name(node), call.reads, line=call.line)
         value.stands = True
 
     def _stands_at(self, value: NodeEntry, state: StateEntry) -> None:
@@ -88,40 +83,55 @@ class Lineage(Savings):
 
         It is no tensor's own value, and is drawn as what made the first of them.
         """
-        call = node.inputs[0] if len(node.inputs) == 1 else None
-        if call is None or not is_operation(call):
+        parents = self.engine.parents(node)
+        call = parents[0] if len(parents) == 1 else None
+        if call is None or not self._is_operation(call):
             return None
-        known = self.values.get(id(call))
+        known = self.value_of(call)
         if known is None:
-            known = self._value(call, entry, call.op.name, self._reads_of(call), line=self.line_of_call(call))
+            name, line = self.engine.name(call), self.line_of_call(call)
+            known = self._value(call, entry, name, self._reads_of(call), line=line)
             known.inner = True
             self._tell_maker(entry, known)
         return known if known.inner else None
 
     def _follow_group(self, x: Tensor, entry: TensorEntry) -> None:
         """Note that a tensor has founded a group, left one or joined another."""
-        history, group = x._history, entry.group
-        if group.history == (None if history is None else id(history)):
+        key, group = self.engine.group(x), entry.group
+        if group.key == key:
             return
-        if group.history is None:
-            self._found(group, history)
+        if group.key is None and key is not None:
+            self._found(group, key)
         else:
             self._join(x, entry, self._group(x, entry.storage))
 
     def _is_look_at_group(self, node: Node, entry: TensorEntry) -> bool:
         """Whether a node that no operation told of only shows a value of the tensor's own group another way."""
-        parents = [self.values[id(parent)] for parent in node.inputs if id(parent) in self.values]
-        return node.op.jvp is not None and any(parent.state.group is entry.group for parent in parents)
+        parents = [value for parent in self.engine.parents(node) if (value := self.value_of(parent)) is not None]
+        return self.engine.moves_only(node) and any(parent.state.group is entry.group for parent in parents)
 
-    def _reads_of(self, node: Node) -> dict[int, StateEntry]:
+    def _reads_of(self, node: Node) -> dict[Key, StateEntry]:
         """The states that the inputs of a node stand for now."""
-        found: dict[int, StateEntry] = {}
-        for parent in node.inputs:
-            value = self.values.get(id(parent))
-            if parent is not None and value is not None:
-                holders = [entry for entry in value.state.group.members.values() if _shows(entry.ref(), parent)]
-                found[id(parent)] = self._state(holders[0]) if holders else value.state
+        found: dict[Key, StateEntry] = {}
+        for parent in self.engine.parents(node):
+            value = self.value_of(parent)
+            if value is not None:
+                holders = [entry for entry in value.state.group.members.values() if self.shows(entry.ref(), parent)]
+                found[self.engine.key(parent)] = self._state(holders[0]) if holders else value.state
         return found
+
+    def value_of(self, node: Node | None) -> NodeEntry | None:
+        """The entry of a node, if there is one."""
+        return None if node is None else self.values.get(self.engine.key(node))
+
+    def shows(self, x: Tensor | None, node: Node) -> bool:
+        """Whether a tensor is there and has the value of ``node``."""
+        own = None if x is None else self.engine.node(x)
+        return own is not None and self.engine.key(own) == self.engine.key(node)
+
+    def _is_operation(self, node: Node) -> bool:
+        """Whether a node is what an operation made: no leaf, and no other look at a group's value."""
+        return self.engine.role(node) is Role.OPERATION
 
     def _state(self, entry: TensorEntry) -> StateEntry:
         """The state of a tensor's group at the storage's version."""
@@ -150,27 +160,26 @@ class Lineage(Savings):
     def _before(self, entry: TensorEntry) -> StateEntry | None:
         """The state whose history a tensor has, when its memory was written since and no history tells."""
         x = entry.ref()
-        node = peek(x) if x is not None else None
-        value = self.values.get(id(node)) if node is not None else None
+        value = self.value_of(self.engine.node(x) if x is not None else None)
         if value is None or value.state.dropped or value.state.group is not entry.group:
             return None
         return value.state
 
-    def _states_of(self, inputs: tuple[Any, ...], besides: Tensor | None = None) -> dict[int, StateEntry]:
-        """The states that an operation read, of those inputs that want a gradient, by the id of their nodes."""
-        found: dict[int, StateEntry] = {}
+    def _states_of(self, inputs: tuple[Any, ...], besides: Tensor | None = None) -> dict[Key, StateEntry]:
+        """The states that an operation read, of those inputs that want a gradient, by the key of their nodes."""
+        found: dict[Key, StateEntry] = {}
         for x in inputs:
-            node = peek(x) if is_shown(x) and x is not besides else None
+            node = self.engine.node(x) if self.engine.is_shown(x) and x is not besides else None
             if node is None:
                 continue
             entry = self.meet(x)
             group, version = entry.group, entry.storage.version
-            if besides is not None and x._storage is besides._storage:
+            if besides is not None and self.entry_of(x) is self.entry_of(besides):
                 state = group.states.get(version - 1)  # what it read was there before the write
             else:
                 state = self._state(entry)
             if state is not None:
-                found[id(node)] = state
+                found[self.engine.key(node)] = state
         return found
 
     def _value(
@@ -178,20 +187,20 @@ class Lineage(Savings):
         node: Node,
         entry: TensorEntry,
         op: str | None,
-        reads: dict[int, StateEntry],
+        reads: dict[Key, StateEntry],
         state: StateEntry | None = None,
         line: int | None = None,
     ) -> NodeEntry:
         """A node seen for the first time: the value of ``entry`` now. Drawn when ``op`` made it."""
         state = state or self._state(entry)
-        name, line = node.op.name, self.line if line is None else line
+        name, line = self.engine.name(node), self.line if line is None else line
         value = NodeEntry(state, name, line, None, reads=reads, of=entry)
         state.holders += 1
         for each in reads.values():
             each.holders += 1
-        key = id(node)
+        key = self.engine.key(node)
         me = weakref.ref(self)
-        value.ref = weakref.ref(node, lambda _: _node_gone(me, key))
+        value.ref = self.engine.weak(node, lambda _: _node_gone(me, key))
         self.values[key] = value
         if op is None:
             return value
@@ -200,14 +209,10 @@ class Lineage(Savings):
         self.events.append({"do": "node", "id": value.drawn, "op": op, "line": line, "ins": ins, "out": state.id})
         if op != name:
             value.op = op  # `cast_` is recorded as the cast that it is
-        if node.saved is FREED or not node.saved:
-            return value
-        for position, (what, saved) in enumerate(zip(node.op.saved_names, node.saved, strict=False)):
-            if type(saved) is tuple and len(saved) == 3 and isinstance(saved[1], Storage) and saved[1] is not CONSTANT:
-                self._save(value, position, what, saved)
-            elif what == "index":
-                for index in node.saved[1]:
-                    self._storage(index).event["label"] = f"index of {op}"
+        for saved in self.engine.saved(node):
+            self._save(value, saved)
+        for index in self.engine.indices(node):
+            self._storage(index).label(f"index of {op}")
         return value
 
     # ---------- the end of a step ----------
@@ -220,8 +225,8 @@ class Lineage(Savings):
         self._drop()
         for group in self.touched:
             self._tell_names(group)
-            if not (group.members or group.states) and self._histories.get(group.history) is group:
-                del self._histories[group.history]
+            if not (group.members or group.states) and self._groups.get(group.key) is group:
+                del self._groups[group.key]
         self.touched.clear()
 
     def _tell_names(self, group: Group) -> None:
@@ -274,21 +279,7 @@ class Lineage(Savings):
         return any(not entry.look["stop_gradient"] for entry in group.members.values())
 
 
-def _node_gone(books: weakref.ref[Lineage], key: int) -> None:
+def _node_gone(books: weakref.ref[Lineage], key: Key) -> None:
     alive = books()
     if alive is not None:
         alive.node_gone(key)  # told at the end of the step: it needs no step of its own
-
-
-def _shows(x: Tensor | None, node: Node) -> bool:
-    return x is not None and peek(x) is node
-
-
-def is_operation(node: Node) -> bool:
-    """Whether a node is what an operation made: no leaf, and no other look at a group's value."""
-    return node.op not in (READ, WRITE, RESHAPED) and type(node) is not Leaf
-
-
-def is_shown(x: Any) -> bool:
-    """Whether a value is a tensor, and not a Python number that an operation took for one."""
-    return isinstance(x, Tensor) and x._storage is not CONSTANT and not isinstance(x._array, np.generic)

@@ -1,7 +1,4 @@
-"""The books of a recording, second part: who looks at a storage, that is tensors, and numpy arrays on shared memory.
-
-Tensors are read without their properties, which may bring a view's history up to date.
-"""
+"""The books of a recording, second part: who looks at a storage, that is tensors, and numpy arrays on shared memory."""
 
 from __future__ import annotations
 
@@ -11,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.core.history import Leaf, peek
-from minitensor.core.tensor import Tensor
-from minitensor.stage.recording import cells, facts, outside
+from minitensor.stage.engines.engine import Engine, Key, Look, Storage, Tensor
+from minitensor.stage.recording import facts
 from minitensor.stage.recording.entries import Group, StorageEntry, TensorEntry
 from minitensor.stage.recording.holders import SOMETHING, holder_of
-from minitensor.stage.recording.memory import Memory, dtype_name
+from minitensor.stage.recording.memory import Memory
 
 MOST_ASKED = 20  # times that the heap is searched for holders
 
@@ -24,14 +20,14 @@ MOST_ASKED = 20  # times that the heap is searched for holders
 class Lookers(Memory):
     """Memory, and who looks at it."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, engine: Engine) -> None:
+        super().__init__(engine)
         self.tensors: dict[int, TensorEntry] = {}
         self.arrays: dict[int, TensorEntry] = {}  # numpy's, on memory that is shared
         self._asked = 0
         self.touched: dict[Group, None] = {}  # whose members or states have changed in this step
         self.labels: Counter[str] = Counter()  # of memory states
-        self._histories: dict[int | None, Group] = {}  # by id of the engine's History
+        self._groups: dict[Key | None, Group] = {}  # by the engine's key of those that it has grouped
 
     # ---------- tensors ----------
 
@@ -39,12 +35,13 @@ class Lookers(Memory):
         """The entry of a tensor. One that has gone to another storage since is told to have moved."""
         entry = self.tensors.get(id(x))
         if entry is not None:
-            if self.storages.get(id(x._storage)) is not entry.storage:
+            if self.entry_of(x) is not entry.storage:
                 self._move(x, entry)
-            elif x._storage.version != entry.storage.version:
+            elif self.engine.version(x) != entry.storage.version:
                 self.wrote_unheard(x, entry)
             return entry
-        storage = self._storage(x._storage)
+        kept = self.engine.storage(x)
+        storage = self._storage(kept)
         storage.seen_by_tensor = True
         if group is None:
             group = self._group(x, storage)
@@ -61,31 +58,38 @@ class Lookers(Memory):
         was_there = storage.root.step < 0 <= self.step and not op
         (self.before if was_there else self.events).append(event)
         entry.step = -1 if was_there else self.step
-        self._show_ends(storage, x._storage.buffer, entry.look)
-        if x._storage.version != storage.version:
+        self._show_ends(storage, kept, entry.look)
+        if self.engine.version(x) != storage.version:
             self.wrote_unheard(x, entry)
         return entry
+
+    def entry_of(self, x: Tensor) -> StorageEntry | None:
+        """The entry of the storage that a tensor looks at, if there is one yet."""
+        return self.storages.get(self.engine.key(self.engine.storage(x)))
 
     def wrote_unheard(self, x: Tensor, entry: TensorEntry) -> None:
         """The version moved and no write was told, as when an optimizer updates the averages that it keeps."""
         raise NotImplementedError
 
     def _group(self, x: Tensor, storage: StorageEntry) -> Group:
-        history = x._history
-        if history is not None:
-            group = self._histories.get(id(history))
-            if group is not None and any(_belongs(entry.ref(), history) for entry in group.members.values()):
+        key = self.engine.group(x)
+        if key is not None:
+            group = self._groups.get(key)
+            if group is not None and any(self._belongs(entry.ref(), key) for entry in group.members.values()):
                 return group
         group = Group(self._new_id("f"), storage)
         storage.groups.append(group)
         self.touched[group] = None
-        if history is not None:
-            self._found(group, history)
+        if key is not None:
+            self._found(group, key)
         return group
 
-    def _found(self, group: Group, history: Any) -> None:
-        group.history = id(history)
-        self._histories[group.history] = group
+    def _belongs(self, x: Tensor | None, key: Key) -> bool:
+        return x is not None and self.engine.group(x) == key
+
+    def _found(self, group: Group, key: Key) -> None:
+        group.key = key
+        self._groups[key] = group
 
     def _join(self, x: Tensor, entry: TensorEntry, group: Group) -> None:
         """The tensor leaves its group for another one."""
@@ -112,10 +116,11 @@ class Lookers(Memory):
     def _move(self, x: Tensor, entry: TensorEntry) -> None:
         """The tensor looks at another storage than before."""
         old, left = dict(entry.look), entry.storage
-        storage = self._storage(x._storage)
+        kept, version = self.engine.storage(x), self.engine.version(x)
+        storage = self._storage(kept)
         storage.seen_by_tensor = True
-        if storage.version != x._storage.version:  # a new one, whose version was raised after it was told of
-            storage.version = storage.event["version"] = x._storage.version
+        if storage.version != version:  # a new one, whose version was raised after it was told of
+            storage.version = storage.event["version"] = version
         self._join(x, entry, self._group(x, storage))
         entry.look = look = self._look(x, storage)
         event = {"do": "retensor", "id": entry.id, "storage": storage.id}
@@ -123,24 +128,13 @@ class Lookers(Memory):
         # What it left may be freed already: it is gone from there first.
         freed_since = left.root.freed and self.events[-1]["do"] == "free"
         self.events.insert(len(self.events) - freed_since, event)
-        self._show_ends(storage, x._storage.buffer, look)
+        self._show_ends(storage, kept, look)
         if left.root is not storage.root:
             self.facts.append(facts.Moved("", entry, old, left.root))
 
     def _look(self, x: Tensor, storage: StorageEntry) -> dict[str, Any]:
-        array = x._array
-        shape, strides, offset = cells.layout(array, x._storage.buffer)
-        node = peek(x)
-        own = {} if storage.over is None else {"version": x._storage.version}
-        return {
-            **own,
-            "shape": shape,
-            "strides": strides,
-            "offset": offset,
-            "dtype": dtype_name(array),
-            "stop_gradient": node is None,
-            "leaf": node is None or (type(node) is Leaf and _shows_all_of_it(x)),
-        }
+        own = {} if storage.over is None else {"version": self.engine.version(x)}
+        return {**own, **_as_told(self.engine.look(x))}
 
     def _refresh(self, x: Tensor, entry: TensorEntry) -> None:
         """Tell of a tensor's shape, strides and wish for a gradient when they have changed."""
@@ -154,30 +148,28 @@ class Lookers(Memory):
             entry.event.update(changed)
         else:
             self.events.append({"do": "retensor", "id": entry.id, **changed})
-        self._show_ends(entry.storage, x._storage.buffer, look)
+        self._show_ends(entry.storage, self.engine.storage(x), look)
 
     # ---------- arrays of numpy ----------
 
     def meet_array(self, array: np.ndarray) -> TensorEntry | None:
         """The entry of a numpy array on the memory of a storage; None for an array that shares nothing with one."""
-        storage = outside.storage_behind(array)
-        if storage is None or storage.buffer.itemsize != array.itemsize:
+        storage = self.engine.storage_behind(array)
+        if storage is None:
             return None
         kept = self._storage(storage)
         key = id(array)
         entry = self.arrays.get(key)
         if entry is not None and entry.storage is kept:
             return entry
-        shape, strides, offset = cells.layout(array, storage.buffer)
-        look = {"shape": shape, "strides": strides, "offset": offset, "dtype": dtype_name(array)}
-        look |= {"stop_gradient": True, "leaf": True}
+        look = _as_told(self.engine.look_of_array(storage, array))
         me = weakref.ref(self)
         ref = weakref.ref(array, lambda _: _looker_gone(me, key, "arrays"))
         entry = TensorEntry(self._new_id("t"), ref, Group("", kept), look, run=self.run)
         self.arrays[key] = kept.lookers[key] = entry
         entry.event = {"do": "tensor", "id": entry.id, "storage": kept.id, **look, "outside": "numpy"}
         (self.before if kept.step < 0 and self.step < 0 else self.events).append(entry.event)
-        self._show_ends(kept, storage.buffer, look)
+        self._show_ends(kept, storage, look)
         return entry
 
     def lookers_of(self, storage: StorageEntry) -> list[TensorEntry]:
@@ -210,9 +202,9 @@ class Lookers(Memory):
         self._freed("tensors", entry.id)
         self.facts.append(facts.TensorFreed(entry))
 
-    def free(self, storage: Any) -> None:
+    def free(self, storage: Storage) -> None:
         """A storage is on its way out. An array of numpy that had lent it goes on without the trace."""
-        entry = self.storages.get(id(storage))
+        entry = self.storages.get(self.engine.key(storage))
         for key, looker in list(entry.lookers.items()) if entry is not None else ():
             if looker.is_array and self.arrays.pop(key, None) is not None:
                 self._let_go(key, looker)
@@ -225,11 +217,14 @@ def _looker_gone(books: weakref.ref[Lookers], key: int, kind: str) -> None:
         alive.gone(lambda: alive.looker_gone(key, kind))
 
 
-def _belongs(x: Tensor | None, history: Any) -> bool:
-    return x is not None and x._history is history
-
-
-def _shows_all_of_it(x: Tensor) -> bool:
-    """Whether ``peek(x)`` is the value of ``x`` itself and not of a group that it is a view in."""
-    history = x._history
-    return history is None or x._seen == history.version or x._array is history.base
+def _as_told(look: Look) -> dict[str, Any]:
+    """In the words of a trace."""
+    (shape, strides, offset), dtype, wants_gradient, leaf = look
+    return {
+        "shape": shape,
+        "strides": strides,
+        "offset": offset,
+        "dtype": dtype,
+        "stop_gradient": not wants_gradient,
+        "leaf": leaf,
+    }

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-import numpy as np
-
-from minitensor.core.storage import Storage
-from minitensor.dtypes import BY_NUMPY
+from minitensor.stage.engines.engine import Engine, Key, Storage
 from minitensor.stage.recording import cells, facts
 from minitensor.stage.recording.covers import Cover
 from minitensor.stage.recording.entries import Event, StorageEntry
@@ -19,14 +15,15 @@ from minitensor.stage.recording.meters import Meters
 class Memory:
     """Storages. ``events`` and ``facts`` fill up during a step; ``close_step`` empties them."""
 
-    def __init__(self) -> None:
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
         self.before: list[Event] = []
         self.events: list[Event] = []
         self.facts: list[Any] = []
-        self.storages: dict[int, StorageEntry] = {}
+        self.storages: dict[Key, StorageEntry] = {}
         self.bytes_before = 0
         self.bytes_of_others_freed = 0
-        self.meters = Meters()
+        self.meters = Meters(engine)
         self.step = -1  # -1 while it is noted what was there before
         self.line = 1  # of the running statement
         self.run = 0  # number of its execution
@@ -49,28 +46,28 @@ class Memory:
 
     def alloc(self, storage: Storage) -> StorageEntry:
         """A storage is there."""
-        buffer = storage.buffer
+        block = self.engine.block(storage)
         event: Event = {
             "do": "storage",
             "id": self._new_id(""),
-            "length": buffer.size,
-            "itemsize": buffer.itemsize,
-            "bytes": storage.nbytes or buffer.nbytes,
-            "dtype": dtype_name(buffer),
+            "length": block.length,
+            "itemsize": block.itemsize,
+            "bytes": block.counted or block.nbytes,
+            "dtype": block.dtype,
             "values": {},
         }
-        if storage.nbytes == 0 < buffer.nbytes:
+        if block.counted == 0 < block.nbytes:
             event["borrowed"] = True
-        if storage.version:
-            event["version"] = storage.version
-        event["device"] = self.meters.meet(buffer)
+        if block.version:
+            event["version"] = block.version
+        event["device"] = self.meters.meet(block.gpu)
         entry = StorageEntry(
-            event["id"], buffer.size, event["bytes"], storage.version, event, self.step, counted=storage.nbytes
+            event["id"], block.length, event["bytes"], block.version, event, self.step, counted=block.counted
         )
-        shown = range(buffer.size) if entry.is_small else (0, buffer.size - 1)
+        shown = range(block.length) if entry.is_small else (0, block.length - 1)
         entry.known.update(shown)
-        event["values"] = cells.read(buffer, sorted(entry.known))
-        self.storages[id(storage)] = entry
+        event["values"] = self._texts(storage, sorted(entry.known))
+        self.storages[self.engine.key(storage)] = entry
         self.events.append(event)
         if self.step >= 0:
             self.facts.append(facts.Allocated(entry))
@@ -78,13 +75,13 @@ class Memory:
 
     def knows(self, storage: Storage) -> bool:
         """Whether the trace shows a storage."""
-        return id(storage) in self.storages
+        return self.engine.key(storage) in self.storages
 
     def free(self, storage: Storage) -> None:
         """A storage is on its way out."""
-        entry = self.storages.pop(id(storage), None)
+        entry = self.storages.pop(self.engine.key(storage), None)
         if entry is None:
-            self.bytes_of_others_freed += storage.nbytes
+            self.bytes_of_others_freed += self.engine.freed(storage)
             return
         entry.freed = True
         self._freed("storages", entry.id)
@@ -97,10 +94,10 @@ class Memory:
 
     def _storage(self, storage: Storage) -> StorageEntry:
         """The entry of a storage; one that was never told of was there before the first step."""
-        entry = self.storages.get(id(storage))
+        entry = self.storages.get(self.engine.key(storage))
         if entry is not None:
             return entry
-        below = getattr(storage, "of", None)
+        below = self.engine.below(storage)
         if below is not None:
             return self._counter(storage, self._storage(below))
         entry = self.alloc(storage)
@@ -108,24 +105,30 @@ class Memory:
             self.facts.pop()
             self.before.append(self.events.pop())
             entry.step = -1
-        self.bytes_before += storage.nbytes
+        block = self.engine.block(storage)
+        self.bytes_before += block.counted if block.gpu is None else 0
         return entry
 
     def _counter(self, storage: Storage, below: StorageEntry) -> StorageEntry:
         """An entry for what counts versions of its own over the memory of ``below`` and is no storage to look at."""
-        entry = StorageEntry(
-            below.id, below.length, below.nbytes, storage.version, below.event, below.step, over=below.root
-        )
+        version = self.engine.block(storage).version
+        entry = StorageEntry(below.id, below.length, below.nbytes, version, below.event, below.step, over=below.root)
         entry.seen_by_tensor = True
-        key, entries = id(storage), self.storages
+        key, entries = self.engine.key(storage), self.storages
         # Nothing tells when it goes: it is not counted.
-        entry.ref = weakref.ref(storage, lambda ref: _no_more(entries, key, ref))
+        entry.ref = self.engine.weak(storage, lambda ref: _no_more(entries, key, ref))
         self.storages[key] = entry
         return entry
 
     # ---------- cells ----------
 
-    def _show_ends(self, entry: StorageEntry, buffer: np.ndarray, look: dict[str, Any]) -> None:
+    def _texts(self, storage: Storage, indexes: Iterable[int]) -> dict[str, str]:
+        """The texts of some cells of a storage, by index."""
+        wanted = list(indexes)
+        numbers = self.engine.numbers(storage, wanted)
+        return {str(i): cells.text_of(number) for i, number in zip(wanted, numbers, strict=True)}
+
+    def _show_ends(self, entry: StorageEntry, storage: Storage, look: dict[str, Any]) -> None:
         """Give the cells at the ends of what ``look`` shows the number they have had since they were last written."""
         entry = entry.root
         if entry.is_small:
@@ -133,7 +136,7 @@ class Memory:
         runs, _ = cells.runs_of(look["shape"], look["strides"], look["offset"], cells.MOST_RANGES)
         news = cells.ends(runs) - entry.known
         entry.known |= news
-        for index, text in cells.read(buffer, news).items():
+        for index, text in self._texts(storage, news).items():
             for event, cover in reversed(entry.writes):
                 if cover.holds(int(index)):
                     event["cells"].setdefault(index, text)
@@ -141,17 +144,17 @@ class Memory:
             else:
                 entry.event["values"][index] = text
 
-    def _write_event(self, entry: StorageEntry, buffer: np.ndarray, cover: Cover) -> Event:
+    def _write_event(self, entry: StorageEntry, storage: Storage, cover: Cover) -> Event:
         """The event of a write that covered these cells; ``entry`` has its version already."""
         root, runs = entry.root, cover.runs
         event: Event = {"do": "write", "storage": root.id, "cells": {}, "count": cover.count, "version": root.version}
         if root.is_small:
-            event["cells"] = cells.read(buffer, [i for first, last in runs for i in range(first, last + 1)])
+            event["cells"] = self._texts(storage, [i for first, last in runs for i in range(first, last + 1)])
         elif runs:
             told = runs if len(runs) <= cells.MOST_RANGES else [(runs[0][0], runs[-1][1])]
             event["ranges"] = [list(run) for run in told]
             root.known |= cells.ends(runs)
-            event["cells"] = cells.read(buffer, sorted(i for i in root.known if cover.holds(i)))
+            event["cells"] = self._texts(storage, sorted(i for i in root.known if cover.holds(i)))
             if cover.exact and cover.count == root.length:
                 root.writes.clear()
             root.writes.append((event, cover))
@@ -163,11 +166,6 @@ def at_once(tell: Callable[[], None]) -> None:
     tell()
 
 
-def _no_more(entries: dict[int, StorageEntry], key: int, ref: Any) -> None:
+def _no_more(entries: dict[Key, StorageEntry], key: Key, ref: Any) -> None:
     if key in entries and entries[key].ref is ref:
         del entries[key]
-
-
-def dtype_name(array: np.ndarray) -> str:
-    """``float32``, also for what tensors do not hold."""
-    return BY_NUMPY[array.dtype].name if array.dtype in BY_NUMPY else array.dtype.name

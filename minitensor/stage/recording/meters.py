@@ -5,11 +5,7 @@ Which of the two a trace shows is known only when the run is over: the GPU's, as
 
 from __future__ import annotations
 
-from typing import Any
-
-from minitensor.device.arrays import gpu_of
-from minitensor.device.counters import cpu_meter
-from minitensor.device.places import current
+from minitensor.stage.engines.engine import Engine, Meter
 
 CPU = "cpu"
 
@@ -23,34 +19,34 @@ class Meters:
         used: whether a storage of the run lay on a GPU.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
         self.start = self.peak = 0
         self.used = False
-        self._gpu: Any = None
+        self._gpu: Meter | None = None
         self._gpu_peak = 0
 
     def begin(self) -> None:
         """Note what is allocated now."""
-        self.start = self.peak = cpu_meter.allocated
-        self._follow(current.gpu)
+        self.start = self.peak = self._engine.allocated()
+        self._follow(self._engine.gpu())
 
-    def meet(self, buffer: Any) -> str:
-        """A storage on ``buffer`` takes part; the name of its device."""
-        gpu = gpu_of(buffer)
+    def meet(self, gpu: Meter | None) -> str:
+        """A storage on ``gpu``, or on none, takes part; the name of its device."""
         if gpu is None:
             return CPU
         self.used = True
         self._follow(gpu)
         return gpu.name
 
-    def _follow(self, gpu: Any) -> None:
+    def _follow(self, gpu: Meter | None) -> None:
         if gpu is not None and gpu is not self._gpu:
             self._gpu = gpu
             self._gpu_peak = gpu.counters().allocated
 
     def heard(self, others_freed: int) -> None:
         """Something has happened; ``others_freed``: bytes in the computer's memory that the run did not know."""
-        self.peak = max(self.peak, cpu_meter.allocated + others_freed)
+        self.peak = max(self.peak, self._engine.allocated() + others_freed)
         if self._gpu is not None:
             self._gpu_peak = max(self._gpu_peak, self._gpu.counters().allocated)
 
@@ -64,4 +60,4 @@ class Meters:
     @property
     def device(self) -> str:
         """The device whose memory the trace shows."""
-        return self._gpu.name if self.used else CPU
+        return self._gpu.name if self.used and self._gpu is not None else CPU

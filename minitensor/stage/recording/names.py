@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.core.history import Leaf, peek
-from minitensor.core.tensor import Tensor
+from minitensor.stage.engines.engine import Tensor
 from minitensor.stage.recording import facts
 from minitensor.stage.recording.entries import TensorEntry
 from minitensor.stage.recording.ledger import Ledger
@@ -95,7 +94,7 @@ class Names:
         if self._overwritten.get(name) == id(value):
             return
         self._overwritten.pop(name, None)
-        for path, tensor in reached(name, value, self._called):
+        for path, tensor in reached(name, value, self.ledger.engine, self._called):
             entry = self._met(tensor) if path not in self.ignore else None
             if entry is not None:
                 found[path] = entry, "name"
@@ -111,8 +110,8 @@ class Names:
         """The local variables that are tensors, or lists, tuples and dicts of them."""
         found = {}
         for name, value in local_variables(frame).items():
-            if isinstance(value, (Tensor, np.ndarray, list, tuple, dict)):
-                for path, tensor in reached(name, value, self._called):
+            if isinstance(value, (np.ndarray, list, tuple, dict)) or self.ledger.engine.is_tensor(value):
+                for path, tensor in reached(name, value, self.ledger.engine, self._called):
                     entry = self._met(tensor)
                     if entry is not None:
                         found[path] = entry
@@ -125,7 +124,7 @@ class Names:
             if tensor is None or entry in seen or entry.is_array:
                 continue
             seen.add(entry)
-            gradient = _gradient_of(tensor)
+            gradient = self.ledger.engine.gradient(tensor)
             if gradient is not None:
                 found[f"{name}.grad"] = self.ledger.meet(gradient), "grad"
 
@@ -193,14 +192,6 @@ class Names:
         if not self.named_any:
             return None
         return f"shares the {self.shared}" if self.shared else "shares nothing"
-
-
-def _gradient_of(x: Tensor) -> Tensor | None:
-    node = peek(x)
-    if type(node) is Leaf:
-        return node.saved if isinstance(node.saved, Tensor) else None
-    box = getattr(getattr(x, "_extra", None), "box", None)
-    return box.gradient if box is not None and isinstance(box.gradient, Tensor) else None
 
 
 def _global_names(code: CodeType) -> set[str]:

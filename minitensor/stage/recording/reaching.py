@@ -1,7 +1,7 @@
 """Which tensors a variable leads to, and the code that names each: ``x``, ``xs[0]``, ``d['w']``, ``net[0].weight``.
 
-Lists, tuples, dicts and objects are searched three levels deep, eight tensors in each; layers and optimizers of
-minitensor by what they register; functions by the variables that they closed over; generators by their own.
+Lists, tuples, dicts and objects are searched three levels deep, eight tensors in each; layers and optimizers by what
+they register; functions by the variables that they closed over; generators by their own.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import itertools
 import sys
 import types
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
 import numpy as np
 
-from minitensor.core.tensor import Tensor
-from minitensor.optimizer.optimizer import Optimizer
+from minitensor.stage.engines.engine import Engine, Tensor
 
 MOST_ENTRIES = 8  # tensors named of one list, dict or object
 MOST_SEARCHED = 64  # entries looked at in one
@@ -44,48 +44,54 @@ Found = tuple[str, Any]
 Called = Callable[[Tensor], str]
 
 
-def reached(name: str, value: Any, called: Called) -> list[Found]:
+def reached(name: str, value: Any, engine: Engine, called: Called) -> list[Found]:
     """What the variable ``name`` leads to. A tensor that two ways lead to has two names."""
-    return list(itertools.islice(_from(name, value, called, DEPTH, ()), MOST_ENTRIES * DEPTH))
+    return list(itertools.islice(_Search(engine, called).below(name, value, DEPTH, ()), MOST_ENTRIES * DEPTH))
 
 
-def _from(path: str, value: Any, called: Called, depth: int, above: tuple[int, ...]) -> Iterator[Found]:
-    if isinstance(value, (Tensor, np.ndarray)):
-        yield path, value
-        return
-    if depth == 0 or isinstance(value, _SEARCHED_NO_FURTHER) or id(value) in above:
-        return
-    count = 0
-    above = (*above, id(value))
-    for name, entry in itertools.islice(_entries(path, value, called), MOST_SEARCHED):
-        for each in _from(name, entry, called, depth if _is_registry(value) else depth - 1, above):
-            yield each
-            count += 1
-            if count == MOST_ENTRIES:
-                return
+@dataclass(frozen=True)
+class _Search:
+    engine: Engine
+    called: Called
 
+    def below(self, path: str, value: Any, depth: int, above: tuple[int, ...]) -> Iterator[Found]:
+        """The tensors that ``value`` leads to, ``depth`` levels down; ``above``: what led to it."""
+        if isinstance(value, np.ndarray) or self.engine.is_tensor(value):
+            yield path, value
+            return
+        if depth == 0 or isinstance(value, _SEARCHED_NO_FURTHER) or id(value) in above:
+            return
+        count = 0
+        above = (*above, id(value))
+        for name, entry in itertools.islice(self.entries(path, value), MOST_SEARCHED):
+            for each in self.below(name, entry, depth if _is_registry(value) else depth - 1, above):
+                yield each
+                count += 1
+                if count == MOST_ENTRIES:
+                    return
 
-def _entries(path: str, value: Any, called: Called) -> Iterable[Found]:
-    """What lies one level below ``value``, by the code that names it."""
-    if type(value) in (list, tuple):
-        return ((f"{path}[{i}]", item) for i, item in enumerate(value))
-    if type(value) is dict:
-        return ((f"{path}[{key!r}]", item) for key, item in value.items() if _is_plain(key))
-    if isinstance(value, types.FunctionType):
-        return _closed_over(path, value)
-    if isinstance(value, types.GeneratorType):
-        frame = value.gi_frame
-        if frame is None or value.gi_running:
+    def entries(self, path: str, value: Any) -> Iterable[Found]:
+        """What lies one level below ``value``, by the code that names it."""
+        if type(value) in (list, tuple):
+            return ((f"{path}[{i}]", item) for i, item in enumerate(value))
+        if type(value) is dict:
+            return ((f"{path}[{key!r}]", item) for key, item in value.items() if _is_plain(key))
+        if isinstance(value, types.FunctionType):
+            return _closed_over(path, value)
+        if isinstance(value, types.GeneratorType):
+            frame = value.gi_frame
+            if frame is None or value.gi_running:
+                return ()
+            return [(f"{name} in {path}", item) for name, item in local_variables(frame).items()]
+        slots = self.engine.slots(value)
+        if slots is not None:  # ``opt.velocity of net.weight``
+            return ((f"{path}.{slot} of {self.called(x) or f'parameter {i}'}", kept) for slot, x, i, kept in slots)
+        attributes = getattr(value, "__dict__", None)
+        if type(attributes) is not dict:
             return ()
-        return [(f"{name} in {path}", item) for name, item in local_variables(frame).items()]
-    if isinstance(value, Optimizer):
-        return _averages(path, value, called)
-    attributes = getattr(value, "__dict__", None)
-    if type(attributes) is not dict:
-        return ()
-    if _is_registry(value):
-        return _registered(path, attributes)
-    return ((f"{path}.{key}", item) for key, item in attributes.items() if type(key) is str)
+        if _is_registry(value):
+            return _registered(path, attributes)
+        return ((f"{path}.{key}", item) for key, item in attributes.items() if type(key) is str)
 
 
 def _is_plain(key: Any) -> bool:
@@ -106,13 +112,6 @@ def _registered(path: str, attributes: dict[str, Any]) -> Iterator[Found]:
     for key, item in attributes.items():
         if not key.startswith("_"):
             yield f"{path}.{key}", item
-
-
-def _averages(path: str, optimizer: Optimizer, called: Called) -> Iterator[Found]:
-    """What an optimizer keeps for its parameters: ``opt.velocity of net.weight``."""
-    for number, (parameter, kept) in enumerate(zip(optimizer._parameters, optimizer._kept, strict=False)):
-        for slot, average in zip(optimizer.slots, kept, strict=False):
-            yield f"{path}.{slot} of {called(parameter) or f'parameter {number}'}", average
 
 
 def _closed_over(path: str, function: types.FunctionType) -> Iterator[Found]:

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from types import CodeType, FunctionType
 from typing import Any
 
-from minitensor.core.tensor import Tensor
-from minitensor.modes import set_inplace_policy
+from minitensor.stage.engines.engine import Engine
+from minitensor.stage.engines.of_minitensor import MINITENSOR
 from minitensor.stage.recording import hooks
 from minitensor.stage.recording.recorder import Recorder
 
@@ -55,6 +55,7 @@ def run(
     flags: int = 0,
     show_last: bool = False,
     functions: Sequence[Any] = (),
+    engine: Engine = MINITENSOR,
 ) -> Recording:
     """Run ``source`` in ``namespace``, statement by statement, as IPython runs a cell.
 
@@ -65,19 +66,20 @@ def run(
         limit: steps to record.
         functions: values whose Python functions are stepped through, too, wherever they were defined.
         show_last: hand the value of a last expression to ``sys.displayhook``, as a notebook does.
+        engine: whose tensors are recorded.
 
     Raises:
         SyntaxError: when the source is not a program. Errors of the program are in the result.
     """
     _register(file, source)
     tree = compile(source, file, "exec", ast.PyCF_ONLY_AST | flags, dont_inherit=True)
-    recorder = Recorder(source, file, namespace, ignore, limit)
+    recorder = Recorder(engine, source, file, namespace, ignore, limit)
     recorder.names.read_program(tree)
     without_hooks = compile(tree, file, "exec", flags, dont_inherit=True)
     recorder.asked = {each.__code__.co_filename for value in functions for each in hooks.functions_of(value)}
     with (
-        set_inplace_policy(policy) if policy else contextlib.nullcontext(),
-        _with_hooks(recorder, _functions_used(tree, namespace, functions)),
+        engine.policy(policy) if policy else contextlib.nullcontext(),
+        _with_hooks(recorder, _functions_used(tree, namespace, functions, engine)),
     ):
         recorder.begin()
         try:
@@ -122,7 +124,9 @@ def _register(file: str, source: str) -> None:
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)
 
 
-def _functions_used(tree: ast.Module, namespace: dict[str, Any], also: Sequence[Any]) -> list[FunctionType]:
+def _functions_used(
+    tree: ast.Module, namespace: dict[str, Any], also: Sequence[Any], engine: Engine
+) -> list[FunctionType]:
     """The functions of the notebook that a program can reach by name, and those asked for."""
     asked = [inspect.unwrap(function) for value in also for function in hooks.functions_of(value)]
     found = {id(function): function for function in asked if isinstance(function, FunctionType)}
@@ -134,7 +138,7 @@ def _functions_used(tree: ast.Module, namespace: dict[str, Any], also: Sequence[
             continue
         seen.add(name)
         value = namespace[name]
-        if isinstance(value, (Tensor, types.ModuleType)):
+        if isinstance(value, types.ModuleType) or engine.is_tensor(value):
             continue
         for function in hooks.functions_of(value):
             function = inspect.unwrap(function)

@@ -11,35 +11,20 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from minitensor.core.history import Leaf, Node
-from minitensor.core.storage import Storage
-from minitensor.events import Hearing
+from minitensor.stage.engines.engine import Engine, Node, Role
 from minitensor.stage.recording import backsteps, facts, hooks
 from minitensor.stage.recording.following import Following
 from minitensor.stage.recording.steps import Open
 
 
-class _Ear(Hearing):
-    """Hears the engine for a recorder. Other listeners may open and close meanwhile, in any order."""
-
-    def __init__(self, tell: Callable[..., None]) -> None:
-        self.tell = tell
-
-    def hear(self, kind: str, *arguments: Any) -> None:
-        """What has happened."""
-        self.tell(kind, *arguments)
-
-
-def _to_nobody(kind: str, *arguments: Any) -> None:
-    """In place of a recorder that has stopped."""
-
-
 class Recorder(Following):
     """Listens to the hooks of a program and to the engine, and cuts what they tell into steps."""
 
-    def __init__(self, source: str, file: str, namespace: dict[str, Any], ignore: frozenset[str], limit: int) -> None:
-        super().__init__(source, file, namespace, ignore, limit)
-        self._ear = _Ear(self.heard)
+    def __init__(
+        self, engine: Engine, source: str, file: str, namespace: dict[str, Any], ignore: frozenset[str], limit: int
+    ) -> None:
+        super().__init__(engine, source, file, namespace, ignore, limit)
+        self._ear = engine.listen(self.heard)
         self._hooks_before: Any = None
 
     # ---------- beginning and end ----------
@@ -60,7 +45,6 @@ class Recorder(Following):
         """Listen no more."""
         self.ledger.stop()
         self._ear.close()
-        self._ear.tell = _to_nobody  # a listener above may lead here still
         if hooks.listener == self.hooked:
             hooks.listener = self._hooks_before
         super().stop()
@@ -79,7 +63,7 @@ class Recorder(Following):
                 self.ledger.free(arguments[0])  # the collector may find what was there before, at any time
                 return
             # A step that ends where this storage is freed ends before.
-            self.leaving = arguments[0].nbytes if kind == "free" and type(arguments[0]) is Storage else 0
+            self.leaving = self.engine.freed(arguments[0]) if kind == "free" else 0
             self._locate(sys._getframe(1))
             self.leaving = 0
             self._note(kind, *arguments)
@@ -122,7 +106,7 @@ class Recorder(Following):
         if kind == "leaf":
             backsteps.collected(ledger, node, arguments[0])
             return
-        if type(node) is Leaf:
+        if self.engine.role(node) is Role.LEAF:
             return
         if kind == "visit":
             backsteps.visited(ledger, node, *arguments)

@@ -5,24 +5,18 @@ Whether a saved tensor is right still is asked of the engine, never worked out a
 
 from __future__ import annotations
 
-import numpy as np
-
-from minitensor.core.history import Node, Saved
-from minitensor.core.storage import Storage
-from minitensor.saving.patches import Patch
-from minitensor.saving.saved import FREED, Lost, Preserved, is_right, version_saved
-from minitensor.stage.recording import cells, facts
+from minitensor.stage.engines.engine import Copied, Engine, Fate, Key, Node, Patch, Saved, Storage
+from minitensor.stage.recording import facts
 from minitensor.stage.recording.entries import NodeEntry, SaveEntry, StateEntry, StorageEntry
 from minitensor.stage.recording.lookers import Lookers
-from minitensor.table import ROWS
 
 
 class Savings(Lookers):
     """Memory, who looks at it, and what is saved of it."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.values: dict[int, NodeEntry] = {}  # by id of the node
+    def __init__(self, engine: Engine) -> None:
+        super().__init__(engine)
+        self.values: dict[Key, NodeEntry] = {}  # by key of the node
         self.states: dict[str, StateEntry] = {}
         self._dying: list[NodeEntry] = []
         self._unlabelled: list[SaveEntry] = []
@@ -31,11 +25,9 @@ class Savings(Lookers):
 
     # ---------- saving ----------
 
-    def _save(self, value: NodeEntry, position: int, what: str, saved: Saved) -> None:
-        array, storage, _ = saved
-        version = version_saved(saved)
+    def _save(self, value: NodeEntry, saved: Saved) -> None:
+        position, what, storage, (shape, strides, offset), version, marks = saved
         kept = self._storage(storage)
-        shape, strides, offset = cells.layout(array, storage.buffer)
         read = [state for state in (*value.reads.values(), value.state) if state.group.storage is kept]
         others = [group.states[version] for group in kept.groups if version in group.states]
         at = next((state for state in read + others if state.version == version), None)
@@ -60,9 +52,8 @@ class Savings(Lookers):
         elif at is None:
             self._unlabelled.append(save)  # named at the end of the step, when its tensor may have a name
         self.events.append(event)
-        self._show_ends(kept, storage.buffer, event)
-        row = ROWS.get(value.op.removesuffix("_"))
-        if not kept.seen_by_tensor and row is not None and what in row.marks:
+        self._show_ends(kept, storage, event)
+        if not kept.seen_by_tensor and marks:
             event["marks"] = True
             kept.event["values"] = {i: f"{int(bits):08b}" for i, bits in kept.event["values"].items()}
 
@@ -80,7 +71,7 @@ class Savings(Lookers):
             if old is not None:
                 event["state"] = old.id
 
-    def node_gone(self, key: int) -> None:
+    def node_gone(self, key: Key) -> None:
         """The node with this identity went, and what it saved with it."""
         value = self.values.pop(key, None)
         if value is not None:
@@ -104,13 +95,13 @@ class Savings(Lookers):
         More than one call may come for one write.
         """
         known = [(node, position, self._saved_by(node, position)) for node, position in savers]
-        kept = [(node, position, save) for node, position, save in known if type(node.saved[position][2]) is not Lost]
+        kept = [each for each in known if self.engine.fate(each[0], each[1]) is not Fate.LOST]
         if not kept:
             return
         if self._preserved is None:
             self._preserved = facts.Preserved()
         fact = self._preserved
-        called = [save.node if save is not None else node.op.name for node, _, save in kept]
+        called = [save.node if save is not None else self.engine.name(node) for node, _, save in kept]
         (fact.savers if patch is not None else fact.idle).extend(called)
         if patch is not None:
             fact.nbytes += patch.nbytes
@@ -124,34 +115,30 @@ class Savings(Lookers):
         for node, position, save in kept:
             if save is not None:
                 self._at_risk.add(save)
-                self._preserve(save, node.saved[position], storage)
+                self._preserve(save, self.engine.copies(node, position, storage))
 
-    def _preserve(self, save: SaveEntry, saved: Saved, storage: Storage) -> None:
+    def _preserve(self, save: SaveEntry, copied: list[Copied]) -> None:
         """Tell where the bytes of a saved tensor are now: all of them in a copy, or some in one copy or several."""
-        array, now, version = saved
-        if type(version) is not Preserved:
-            copy = self._storage(now)
-            if copy is not save.storage:
-                copy.label(f"copy of {save.label}")
-                save.storage, save.copies = copy, [copy]
-                copy.saves.append(save)
-                self._tell_copy(save, copy, array, now, [])
-            return
         copies = []
-        for patch in version.patches:
-            copy = self._storage(patch.storages[0])
-            copies.append(copy)
-            if copy in save.copies:
+        for each in copied:
+            copy = self._storage(each.storage)
+            if each.ranges is None:
+                if copy is save.storage:
+                    return
+                copy.label(f"copy of {save.label}")
+                save.storage = copy
+                copy.saves.append(save)
+            elif copy in save.copies:
+                copies.append(copy)
                 continue
-            if "label" not in copy.event:  # several copies were joined
+            elif "label" not in copy.event:  # several copies were joined
                 copy.label(f"part of {save.label}")
-            self._tell_copy(save, copy, patch.values, patch.storages[0], cells.patched(patch, storage.buffer))
+            copies.append(copy)
+            self._tell_copy(save, copy, each)
         save.copies = copies
 
-    def _tell_copy(
-        self, save: SaveEntry, copy: StorageEntry, array: np.ndarray, storage: Storage, ranges: list[cells.Run]
-    ) -> None:
-        shape, strides, offset = cells.layout(array, storage.buffer)
+    def _tell_copy(self, save: SaveEntry, copy: StorageEntry, copied: Copied) -> None:
+        shape, strides, offset = copied.layout
         event = {
             "do": "preserve",
             "id": save.id,
@@ -160,13 +147,13 @@ class Savings(Lookers):
             "strides": strides,
             "offset": offset,
         }
-        if ranges:
-            event["ranges"] = [list(run) for run in ranges]
+        if copied.ranges:
+            event["ranges"] = [list(run) for run in copied.ranges]
         self.events.append(event)
-        self._show_ends(copy, storage.buffer, event)
+        self._show_ends(copy, copied.storage, event)
 
     def _saved_by(self, node: Node, position: int) -> SaveEntry | None:
-        value = self.values.get(id(node))
+        value = self.values.get(self.engine.key(node))
         return next((save for save in value.saves if save.position == position), None) if value is not None else None
 
     def _judge_saved(self, storage: StorageEntry, preserves: bool) -> tuple[list[SaveEntry], list[SaveEntry]]:
@@ -176,18 +163,14 @@ class Savings(Lookers):
         storage.saves = [save for save in storage.saves if save.storage is storage and not save.released]
         for save in storage.saves:
             node = save.node.ref() if save.node.ref is not None else None
-            if node is None or node.saved is FREED:
-                continue
-            saved = node.saved[save.position]
-            if is_right(saved):
-                apart = type(saved[2]) is Preserved and saved[2].left == 0  # nothing of it is there any more
-                if preserves and save not in self._at_risk and not apart:
-                    spared.append(save)
-                continue
-            now = "lost" if type(saved[2]) is Lost else "moved"
-            if now != save.stale:
-                save.stale = now
-                stale.append(save)
+            fate = self.engine.fate(node, save.position) if node is not None else Fate.RELEASED
+            if fate in (Fate.LOST, Fate.MOVED):
+                now = "lost" if fate is Fate.LOST else "moved"
+                if now != save.stale:
+                    save.stale = now
+                    stale.append(save)
+            elif fate is Fate.RIGHT and preserves and save not in self._at_risk:
+                spared.append(save)
         self._at_risk = set()
         for kind in ("lost", "moved"):
             ids = [save.id for save in stale if save.stale == kind]

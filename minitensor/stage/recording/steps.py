@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
-from minitensor.core.history import Node
-from minitensor.device.counters import cpu_meter
+from minitensor.stage.engines.engine import Engine, Node
 from minitensor.stage.recording import facts, names
 from minitensor.stage.recording.done import Done
 from minitensor.stage.recording.hooks import Statement
@@ -37,10 +36,13 @@ class Open:
 class Steps(Running):
     """The steps of a trace, one of which may be open."""
 
-    def __init__(self, source: str, file: str, namespace: dict[str, Any], ignore: frozenset[str], limit: int) -> None:
+    def __init__(
+        self, engine: Engine, source: str, file: str, namespace: dict[str, Any], ignore: frozenset[str], limit: int
+    ) -> None:
         super().__init__(source, file)
+        self.engine = engine
         self.limit = limit
-        self.ledger = Ledger()
+        self.ledger = Ledger(engine)
         self.names = names.Names(namespace, self.ledger, ignore)
         self.steps: list[dict[str, Any]] = []
         self._on_gpu: list[dict[str, int]] = []  # what the GPU's meter said at the end of each step
@@ -73,10 +75,12 @@ class Steps(Running):
 
     def line_of_call(self, node: Node) -> int:
         """The line of the trace that called the operation of a node, whichever line runs now."""
-        number = node.place.line if id(node.code) in self._codes else 0
-        if node.code.co_filename == self.hooks.file and number:
-            return number
-        return self._shown.get((node.code.co_filename, number), self.ledger.line)
+        code, line = self.engine.place(node)
+        if id(code) not in self._codes:
+            line = 0
+        if code.co_filename == self.hooks.file and line:
+            return line
+        return self._shown.get((code.co_filename, line), self.ledger.line)
 
     def write(self, text: str) -> bool:
         """The program prints. False when that is not shown any more."""
@@ -149,7 +153,7 @@ class Steps(Running):
             "end": line + step.statement.end - step.statement.line,
             "phase": phase,
             "say": sentences.say(done),
-            "allocated": cpu_meter.allocated - early + ledger.bytes_of_others_freed + self.leaving,
+            "allocated": self.engine.allocated() - early + ledger.bytes_of_others_freed + self.leaving,
             "peak": self.ledger.meters.peak,
             "events": events,
         }

@@ -1,0 +1,8 @@
+"""What the recorder asks of an engine, and who answers.
+
+* :mod:`~minitensor.stage.engines.engine` is the protocol: every question, and nothing else is asked.
+* :mod:`~minitensor.stage.engines.of_minitensor` answers for this package's own tensors, in both vocabularies.
+
+An engine more is a module more beside them: nothing in :mod:`~minitensor.stage.recording` or
+:mod:`~minitensor.stage.wording` knows which of them answers.
+"""
