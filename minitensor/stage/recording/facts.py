@@ -190,3 +190,25 @@ class Returned:
 
     function: str  # with its class
     may_go_on: bool = False  # a generator, which may only wait
+    since: int = 0  # the step in which it began, or went on
+    value: TensorEntry | None = None  # what it returned or yielded, when that is a tensor
+    inside: list[TensorEntry] = field(default_factory=list)  # the tensors in what it returned or yielded
+
+
+@dataclass(eq=False)
+class Resumed:
+    """A generator of the notebook goes on where it waited."""
+
+    function: str  # with its class
+    place: str  # what its local names are told to be in
+    names: dict[str, TensorEntry]  # its local names for tensors, as they were when it came to wait
+
+
+@dataclass(eq=False)
+class Hooked:
+    """A hook of the program was given a gradient in backward."""
+
+    of: str  # the state whose gradient it is, as a sentence names it; empty when the trace does not know it
+    given: str
+    answer: str  # empty when it answered None: backward goes on with what it was given
+    storage: StorageEntry | None = None  # of the answer

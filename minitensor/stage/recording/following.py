@@ -8,9 +8,11 @@ an error is raised. Each error is told once, in the step that raised it. Where t
 from __future__ import annotations
 
 import sys
-from types import FrameType
+from types import CodeType, FrameType
+from typing import Any
 
 from minitensor.stage.recording import facts
+from minitensor.stage.recording.entries import TensorEntry
 from minitensor.stage.recording.hooks import Statement
 from minitensor.stage.recording.steps import Open, Steps
 
@@ -20,6 +22,11 @@ class Following(Steps):
 
     #: Id of the error last told.
     reported: int | None = None
+
+    def __init__(self, source: str, file: str, namespace: dict[str, Any], ignore: frozenset[str], limit: int) -> None:
+        super().__init__(source, file, namespace, ignore, limit)
+        #: By the id of a generator's frame, while it waits: its code, its name, its local names for tensors.
+        self._waiting: dict[int, tuple[CodeType, str, dict[str, TensorEntry]]] = {}
 
     # ---------- statements ----------
 
@@ -35,21 +42,37 @@ class Following(Steps):
             return
         if error is not None:
             if id(error) != self.reported:
-                self._finish(error=error)
+                self._failed(error)
                 self.reported = id(error)
             del self.stack[1:]
         self._back_to(0)
         self._finish()
 
-    def hooked(self, index: int, moment: str) -> None:
-        """A hook was reached: the statement before it in the same frame is done."""
+    def hooked(self, index: int, moment: str, value: Any) -> None:
+        """A hook was reached: the statement before it in the same frame is done, or gives ``value``."""
         statement = self.statements.get(index)
         if statement is None:
             return
         try:
-            self._reached(index, statement, moment, sys._getframe(2))
+            if moment in ("return", "yield", "leave"):
+                self._leaves(moment, value, sys._getframe(2))
+            else:
+                self._reached(index, statement, moment, sys._getframe(2))
         except Exception as failure:
             self._give_up(failure)
+
+    def _leaves(self, moment: str, value: Any, frame: FrameType) -> None:
+        """A function is about to give ``value``, or has reached its end."""
+        self._come_to(frame)
+        if not self.active:
+            return
+        activation = self.stack[-1]
+        activation.value, activation.inside = None, []
+        if moment != "leave":
+            self.ledger.look()
+            activation.value, activation.inside = self.names.in_value(value)
+        if moment != "yield":
+            self._finish(frame, partly=moment == "return")
 
     def _reached(self, index: int, statement: Statement, moment: str, frame: FrameType) -> None:
         error = sys.exc_info()[1]
@@ -59,7 +82,7 @@ class Following(Steps):
             self._enter(statement, frame)
         elif moment == "caught":
             if error is not None and self.reported is None:
-                self._finish(error=error)
+                self._failed(error)
                 self.reported = id(error)
                 self._come_to(frame, silently=True)
         else:
@@ -73,6 +96,18 @@ class Following(Steps):
                 passes.pop(index, None)
             self._begin(statement)
 
+    def _failed(self, error: BaseException) -> None:
+        """The program has raised ``error``: the step ends in the function that it was raised in."""
+        inner, traceback = None, error.__traceback__
+        while traceback is not None:
+            if id(traceback.tb_frame.f_code) in self._codes:
+                inner = traceback
+            traceback = traceback.tb_next
+        if inner is not None and self._depth(inner.tb_frame) is not None:
+            self._come_to(inner.tb_frame)  # what it called has come back, as a generator does that ends
+            self._begin_head(inner.tb_frame, inner.tb_lineno)
+        self._finish(error=error)
+
     def _locate(self, frame: FrameType | None) -> None:
         """Find the statement that the engine works for."""
         while frame is not None and id(frame.f_code) not in self._codes:
@@ -80,8 +115,12 @@ class Following(Steps):
         if frame is None or self._depth(frame) is None:
             return
         self._come_to(frame)
-        line, of = frame.f_lineno, self._codes[id(frame.f_code)]
-        now = self.open.statement if self.open else None
+        self._begin_head(frame, frame.f_lineno)
+
+    def _begin_head(self, frame: FrameType, line: int) -> None:
+        """Where the statement is done that was going on and ``line`` is the head of another one, that one goes on."""
+        of = self._codes[id(frame.f_code)]
+        now = self.open.statement if self.open else self.stack[-1].statement
         if now is None or now.line <= line <= now.end:
             return
         head = of.statements.get(of.heads.get(line, -1))
@@ -97,7 +136,7 @@ class Following(Steps):
         while caller is not None and id(caller.f_code) not in self._codes:
             caller = caller.f_back
         if caller is not None:
-            self._come_to(caller)
+            self._locate(caller)
         self._show_source(statement)
         of_class = f"{statement.function}." if statement.function and statement.kind == "method" else ""
         self._push(frame, of_class)
@@ -111,6 +150,11 @@ class Following(Steps):
         depth = self._depth(frame)
         if depth is None:
             self._push(frame)
+            waited = self._waiting.pop(id(frame), None)
+            if waited is not None and waited[0] is frame.f_code:
+                last = self.stack[-1]
+                last.full_name = waited[1]
+                self.ledger.facts.append(facts.Resumed(last.full_name, last.place, waited[2]))
             return
         self._back_to(depth, silently)
 
@@ -118,9 +162,13 @@ class Following(Steps):
         """What stands above ``depth`` on the stack is done."""
         if depth == len(self.stack) - 1:
             return
-        returned = facts.Returned(self.stack[depth + 1].full_name, self.stack[depth + 1].is_generator)
+        last = self.stack[depth + 1]
+        returned = facts.Returned(last.full_name, last.is_generator, last.since, last.value, last.inside)
         if not silently:
             self._finish(partly=True, came_back=True)
+        for each in self.stack[depth + 1 :]:
+            if each.is_generator and each.code is not None:
+                self._waiting[each.frame] = each.code, each.full_name, each.names
         del self.stack[depth + 1 :]
         statement = self.stack[depth].statement
         if not silently and statement is not None:

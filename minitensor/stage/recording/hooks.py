@@ -1,4 +1,4 @@
-"""Puts a hook before every statement of a program.
+"""Puts a hook before every statement of a program, at the end of every function, and around what one gives.
 
 A hook is a call of the built-in name ``__stage__``. It has no effect while nobody records. Lines, tracebacks and the
 meaning of the program stay as they were.
@@ -8,6 +8,7 @@ copy of the local variables of every traced frame. That copy would keep tensors 
 """
 
 from __future__ import annotations
+import __future__
 
 import ast
 import builtins
@@ -22,13 +23,18 @@ from typing import Any
 
 HOOK = "__stage__"
 
+#: The flags of code objects that future statements leave.
+FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
+
 #: Who is told; None while nobody records.
-listener: Callable[[int, str], None] | None = None
+listener: Callable[[int, str, Any], None] | None = None
 
 
-def _hook(index: int, moment: str) -> None:
+def _hook(index: int, moment: str, value: Any = None) -> Any:
+    """Tell of a moment; of ``return`` and ``yield``, with the value that is given and goes on from here."""
     if listener is not None:
-        listener(index, moment)
+        listener(index, moment, value)
+    return value
 
 
 setattr(builtins, HOOK, _hook)
@@ -119,6 +125,11 @@ class Hooks:
         call = ast.Call(ast.Name(HOOK, ast.Load()), [ast.Constant(index), ast.Constant(moment)], [])
         return ast.fix_missing_locations(ast.copy_location(ast.Expr(call), node))
 
+    def _give(self, value: ast.expr, index: int, moment: str) -> ast.expr:
+        """A value that a function gives, shown to the hook on its way."""
+        call = ast.Call(ast.Name(HOOK, ast.Load()), [ast.Constant(index), ast.Constant(moment), value], [])
+        return ast.fix_missing_locations(ast.copy_location(call, value))
+
     def _body(self, nodes: list[ast.stmt], function: str, loops: tuple[int, ...] = ()) -> list[ast.stmt]:
         hooked = []
         for node in nodes:
@@ -126,6 +137,8 @@ class Hooks:
                 hooked += [self._call(node, loops[-1], "again"), node]
                 continue
             index = self._register(node, function, loops)
+            if isinstance(node, ast.Return) and node.value is not None:
+                node.value = self._give(node.value, index, "return")
             hooked += [self._call(node, index, "before"), *self._inside(node, index, function, loops)]
         return hooked
 
@@ -162,8 +175,26 @@ class Hooks:
     def _function_body(self, node: ast.FunctionDef, index: int) -> list[ast.stmt]:
         body = node.body
         docstring = body[:1] if ast.get_docstring(node, clean=False) is not None else []
-        enter = self._call(body[0], index, "enter")
-        return [*docstring, enter, *self._body(body[len(docstring) :], node.name)]
+        enter, leave = self._call(body[0], index, "enter"), self._call(body[-1], index, "leave")
+        for each in body:
+            _Yields(self, index).visit(each)
+        inside = self._body(body[len(docstring) :], node.name)
+        return [*docstring, enter, *inside, *([] if isinstance(body[-1], (ast.Return, ast.Raise)) else [leave])]
+
+
+class _Yields(ast.NodeTransformer):
+    """Shows what a function's own ``yield``s give to its hook."""
+
+    def __init__(self, hooks: Hooks, index: int) -> None:
+        self._hooks, self._index = hooks, index
+
+    def visit(self, node: ast.AST) -> Any:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
+            return node
+        self.generic_visit(node)
+        if isinstance(node, ast.Yield) and node.value is not None:
+            node.value = self._hooks._give(node.value, self._index, "yield")
+        return node
 
 
 def awaits(tree: ast.Module) -> bool:
@@ -204,14 +235,18 @@ def _place(code: CodeType) -> tuple[str, int, tuple[str, ...]]:
 
 
 def hooked_twin(code: CodeType) -> tuple[CodeType, Hooks] | None:
-    """The code of a function defined elsewhere, with hooks; None when its source cannot be had."""
+    """The code of a function defined elsewhere, with hooks; None when its source cannot be had.
+
+    A cell may have used ``await`` at its top level, and a future statement.
+    """
     source = "".join(linecache.getlines(code.co_filename))
-    try:
-        tree = ast.parse(source, code.co_filename)
-    except SyntaxError:
-        return None
+    flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT | code.co_flags & FUTURE
     hooks = Hooks(source, code.co_filename)
-    whole = compile(hooks.module(tree), code.co_filename, "exec", dont_inherit=True)
+    try:
+        tree = compile(source, code.co_filename, "exec", ast.PyCF_ONLY_AST | flags, dont_inherit=True)
+        whole = compile(hooks.module(tree), code.co_filename, "exec", flags, dont_inherit=True)
+    except (SyntaxError, ValueError):
+        return None
     for twin in functions_in(whole):
         if _place(twin) == _place(code) and twin.co_varnames == code.co_varnames:
             return twin, hooks

@@ -8,6 +8,7 @@ numpy array, too, where that shares the memory of a tensor.
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
@@ -52,20 +53,29 @@ class Names:
             self._program.append("_")
             self._overwritten["_"] = id(self.namespace.get("_"))
 
+    def in_value(self, value: Any) -> tuple[TensorEntry | None, list[TensorEntry]]:
+        """A value as a tensor of the trace, if it is one, and the tensors that it leads to."""
+        if isinstance(value, (Tensor, np.ndarray)):
+            entry = self._met(value)
+            return entry, [entry] if entry is not None else []
+        entries = [self._met(tensor) for _, tensor in reached("", value, self._called)]
+        return None, [entry for entry in entries if entry is not None]
+
     # ---------- after a statement ----------
 
     def scan(
         self,
         stack: list[Any],
         frame: FrameType | None = None,
-        running: dict[int, str] | None = None,
+        running: Callable[[], dict[int, str]] | None = None,
         only_locals: bool = False,
     ) -> None:
         """Tell the ledger which names have come, moved and gone.
 
         Args:
             stack: the activations; ``frame`` is the frame of the last, when it can be read.
-            running: the lines that are not done yet, by number of execution: what they alone hold is called so.
+            running: asks for the lines that are not done yet, by number of execution: what they alone hold is called
+                so.
             only_locals: leave the names of the top level as they were.
         """
         found: dict[str, tuple[TensorEntry, str]] = {}
@@ -78,14 +88,12 @@ class Names:
             self._global = dict(found)
         if frame is not None and len(stack) > 1:
             stack[-1].names = self._locals_of(frame)
-        for depth, activation in enumerate(stack):
-            again = sum(other.function == activation.function for other in stack[:depth])
-            place = f"{activation.function} ({again + 1})" if again else activation.function
+        for activation in stack:
             for name, entry in activation.names.items():
                 if not entry.freed and name not in self.ignore:
-                    found[f"{name} in {place}"] = entry, "name"
+                    found[f"{name} in {activation.place}"] = entry, "name"
         self._look_at_gradients(found)
-        if running:
+        if running is not None:
             self._look_at_lines(found, running)
         self._tell(found)
 
@@ -128,13 +136,17 @@ class Names:
             if gradient is not None:
                 found[f"{name}.grad"] = self.ledger.meet(gradient), "grad"
 
-    def _look_at_lines(self, found: dict[str, tuple[TensorEntry, str]], running: dict[int, str]) -> None:
+    def _look_at_lines(
+        self, found: dict[str, tuple[TensorEntry, str]], running: Callable[[], dict[int, str]]
+    ) -> None:
         named = {entry for entry, _ in found.values()}
+        nameless = [entry for entry in self.ledger.tensors.values() if entry not in named and not entry.was_named]
+        lines = running() if nameless else {}
         counts: dict[str, int] = {}
-        for entry in self.ledger.tensors.values():
-            if entry in named or entry.was_named or entry.run not in running:
+        for entry in nameless:
+            if entry.run not in lines:
                 continue
-            line = running[entry.run]
+            line = lines[entry.run]
             counts[line] = number = counts.get(line, 0) + 1
             found[line if number == 1 else f"{line}, {number}"] = entry, "line"
 

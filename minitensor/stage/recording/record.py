@@ -7,7 +7,6 @@
 """
 
 from __future__ import annotations
-import __future__
 
 import ast
 import contextlib
@@ -29,8 +28,6 @@ LIMIT = 500  # steps
 
 #: Raise what goes wrong in the recorder itself, for tests. A reader's program runs on without it.
 STRICT = False
-
-_FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 
 
 @dataclass
@@ -107,7 +104,7 @@ def _run_all(
         if last:
             recorder.names.expect_output()
         code = compile(whole, file, "single" if last else "exec", flags, dont_inherit=True)
-        flags |= code.co_flags & _FUTURE
+        flags |= code.co_flags & hooks.FUTURE
         recorder.know(code, recorder.hooks)
         recorder.begin_statement(recorder.statements[index])
         try:

@@ -28,6 +28,15 @@ class Activation:
     names: dict[str, Any] = field(default_factory=dict)  # local name -> TensorEntry
     full_name: str = ""  # with the class that the function is a method of
     is_generator: bool = False
+    number: int = 1  # 2 for a function that runs inside itself, and so on
+    since: int = 0  # the step in which it began, or went on
+    value: Any = None  # TensorEntry of what it returned or yielded last
+    inside: list[Any] = field(default_factory=list)  # TensorEntry of each tensor in that
+
+    @property
+    def place(self) -> str:
+        """What its local names are told to be in: ``f``, or ``f (2)`` for the second one that runs."""
+        return f"{self.function} ({self.number})" if self.number > 1 else self.function
 
 
 class Running(Lines):
@@ -41,9 +50,23 @@ class Running(Lines):
         """``frame`` begins, or goes on as a generator does."""
         code = frame.f_code
         generates = bool(code.co_flags & inspect.CO_GENERATOR)
+        below = next((each for each in reversed(self.stack) if each.function == code.co_name), None)
+        number = 1 if below is None else below.number + 1
         self.stack.append(
-            Activation(code.co_name, id(frame), code, full_name=of_class + code.co_name, is_generator=generates)
+            Activation(
+                code.co_name,
+                id(frame),
+                code,
+                full_name=of_class + code.co_name,
+                is_generator=generates,
+                number=number,
+                since=self.steps_so_far(),
+            )
         )
+
+    def steps_so_far(self) -> int:
+        """The number of the step that is going on."""
+        raise NotImplementedError
 
     def _depth(self, frame: FrameType) -> int | None:
         """Where ``frame`` stands on the stack; None when it is not there."""

@@ -82,6 +82,10 @@ class Steps(Running):
             return line
         return self._shown.get((code.co_filename, line), self.ledger.line)
 
+    def steps_so_far(self) -> int:
+        """The number of the step that is going on."""
+        return self.ledger.step
+
     def write(self, text: str) -> bool:
         """The program prints. False when that is not shown any more."""
         if not self.active:
@@ -111,8 +115,8 @@ class Steps(Running):
         ledger = self.ledger
         ledger.look()
         line = self.line_of(step.statement)
-        running = self._running(partly or error is not None)
-        self.names.scan(self.stack, frame, running, only_locals=came_back)
+        unfinished = partly or error is not None
+        self.names.scan(self.stack, frame, lambda: self._running(unfinished), only_locals=came_back)
         ledger.tidy()
         # Where a line goes on into backward, its first gradient belongs to backward's own first step.
         early = self.flight - self.told_flight if step.phase == "forward" and partly else 0

@@ -29,9 +29,6 @@ def say_names(done: Done) -> str:
             names = both([code(other.name) for other in named[:3]])
             if all(other.tensor.step == done.ledger.step - 1 for other in named):
                 return f"{names} name new tensors on storages that were there already."
-            waiting = _goes_on(done, named)
-            if waiting:
-                return f"{code(waiting)} goes on where it waited, with {names}."
             known = [_other_names(other, named) for other in named]
             if all(known) and len(named) <= 3:
                 firsts = list(dict.fromkeys(code(each[0]) for each in known))
@@ -78,18 +75,6 @@ def _array(done: Done, fact: Named) -> str:
 def _other_names(fact: Named, named: Sequence[Named]) -> list[str]:
     """Names that the tensor had before."""
     return [name for name in fact.tensor.names if name not in [other.name for other in named]]
-
-
-def _goes_on(done: Done, named: Sequence[Named]) -> str:
-    """The function whose local names have come back: a generator that is asked for its next value."""
-    functions = {fact.name.rpartition(" in ")[2] for fact in named if " in " in fact.name}
-    alone = len(functions) == 1 and all(" in " in fact.name for fact in named)
-    function = functions.pop() if alone else ""
-    return (
-        function
-        if done.statement.kind in ("for", "expression", "assign") and function != done.statement.function
-        else ""
-    )
 
 
 def _regradient(done: Done) -> str:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
+from typing import Any
 
 from minitensor.stage.recording.done import Done
 from minitensor.stage.recording.entries import TensorEntry
 from minitensor.stage.recording.facts import Refused, Wrote
+from minitensor.stage.wording.several import brief
 from minitensor.stage.wording.words import code, count_of, fitting, node_text
 from minitensor.stage.wording.writes import as_written, distinct
 
@@ -15,8 +18,8 @@ _METHOD = re.compile(r"^([A-Za-z_][\w.\[\]']*)\.\w+\(")
 _ITEM = re.compile(r"^([A-Za-z_]\w*)\s*\[.*=")
 
 
-def say_error(done: Done) -> str:
-    """The sentence on the error that ended a step."""
+def say_error(done: Done, before: Sequence[Any]) -> str:
+    """The sentence on the error that ended a step, and on what operations did ``before`` it."""
     error = done.error
     text, kind = str(error), type(error).__name__
     line = f"Line {done.line}"
@@ -67,7 +70,11 @@ def say_error(done: Done) -> str:
             f"{subject} would need a larger result than its target, and a shape never grows in place: it is refused.",
             unchanged,
         )
-    return fitting(f"{line} raises {code(kind)}.", "" if done.events[:-1] else "Memory stays as it is.")
+    first = f"{line} raises {code(kind)}."
+    if before:
+        verb = brief(done, before[-1])
+        first = f"{line}: {verb}; then it raises {code(kind)}."
+    return fitting(first, "" if done.events[:-1] else "Memory stays as it is.")
 
 
 def _reason(done: Done) -> str:

@@ -10,9 +10,20 @@ from __future__ import annotations
 from typing import Any
 
 from minitensor.stage.recording.done import Done
-from minitensor.stage.recording.facts import Called, Made, Moved, Named, Reshaped, Returned, Unversioned, Viewed, Wrote
+from minitensor.stage.recording.facts import (
+    Called,
+    Made,
+    Moved,
+    Named,
+    Reshaped,
+    Resumed,
+    Returned,
+    Unversioned,
+    Viewed,
+    Wrote,
+)
 from minitensor.stage.wording.backwords import say_backward
-from minitensor.stage.wording.calls import say_call, say_return
+from minitensor.stage.wording.calls import say_call, say_resumed, say_return
 from minitensor.stage.wording.naming import say_names
 from minitensor.stage.wording.refusals import say_error
 from minitensor.stage.wording.results import say_made, say_reshaped, say_viewed
@@ -33,7 +44,7 @@ def say(done: Done) -> str:
 
 def _say(done: Done) -> str:
     if done.error is not None:
-        return say_error(done)
+        return say_error(done, _main(done))
     if done.phase == "backward":
         return say_backward(done) or _forward(done)
     return _forward(done)
@@ -45,6 +56,8 @@ def _forward(done: Done) -> str:
         return say_call(done, ops)
     if done.all(Returned):
         return say_return(done, ops)
+    if done.all(Resumed):
+        return say_resumed(done, ops)
     if not ops:
         return _unreserved(done) or say_names(done)
     if len(ops) > 1:

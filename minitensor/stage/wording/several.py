@@ -8,7 +8,7 @@ from minitensor.stage.recording.done import Done
 from minitensor.stage.recording.facts import Made, Moved, Unversioned, Viewed, Wrote
 from minitensor.stage.wording.naming import called, kept, moved
 from minitensor.stage.wording.savers import preserved_text, stale_text
-from minitensor.stage.wording.sharing import brief_moved, brief_unversioned
+from minitensor.stage.wording.sharing import brief_moved, brief_unversioned, unnoticed
 from minitensor.stage.wording.words import both, bytes_text, code, count_of, fitting
 from minitensor.stage.wording.writes import cells_text
 
@@ -19,6 +19,7 @@ def say_several(done: Done, ops: list[Any]) -> str:
         return _views(done, ops)
     writes = [fact for fact in ops if isinstance(fact, Wrote)]
     made = [fact for fact in ops if isinstance(fact, Made)]
+    outside = [fact for fact in ops if isinstance(fact, Unversioned)]
     if len(writes) == len(ops) > 1 and len({fact.op for fact in ops}) == 1:
         first = f"Line {done.line}: {code(ops[0].op)} writes {_written_names(done, writes)}, each one version on."
     elif len(ops) <= 3:
@@ -31,20 +32,23 @@ def say_several(done: Done, ops: list[Any]) -> str:
             parts.append(f"{count_of(len(made), 'new storage')}, {total}")
         if writes:
             parts.append(count_of(len(writes), "write"))
+        parts += [brief_unversioned(done, fact) for fact in outside[:1]]
         first = f"{runs}: {both(parts)}." if parts else f"{runs}; no byte is added."
     temporary = [fact.tensor.storage for fact in made if fact.tensor.freed]
     gone = [storage for storage in temporary if storage.freed]
     lost = _lost(made, writes)
     taken = next((text for fact in writes if (text := stale_text(fact) or preserved_text(fact))), "")
+    taken = taken or next((text for fact in outside for text in unnoticed(fact)), "")
     again = ""
     if gone:
         numbers = both([f"storage {storage.id}" for storage in gone[:2]]) if len(gone) < 3 else f"{len(gone)} of them"
         again = f"{numbers[0].upper()}{numbers[1:]} {'is' if len(gone) == 1 else 'are'} freed again: nothing needs it."
         again = again if len(gone) == 1 else again.replace("needs it", "needs them")
     staying = [storage for storage in temporary if not storage.freed]
-    last = ops[-1].tensor
-    held = kept(done, staying[0]) if staying and not (last.names and last.storage is staying[0]) else ""
-    result = f"{called(done, last)} names the last result." if last.names and not isinstance(ops[-1], Wrote) else ""
+    last = None if isinstance(ops[-1], (Wrote, Unversioned)) else ops[-1].tensor
+    named = last if last is not None and last.names else None
+    held = kept(done, staying[0]) if staying and not (named is not None and named.storage is staying[0]) else ""
+    result = f"{called(done, named)} names the last result." if named is not None else ""
     return fitting(first, taken, moved(done) or result, again, lost, held)
 
 

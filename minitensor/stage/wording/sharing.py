@@ -40,10 +40,11 @@ def say_unversioned(done: Done, fact: Unversioned) -> str:
             f"{code(fact.op)} writes {what} through {called(done, fact.tensor)}, which counts versions of its own: "
             f"storage {storage.id} stays at version {storage.version}."
         )
-    return fitting(first, *_used(fact), who_sees(done, storage, fact.cover, fact.tensor))
+    return fitting(first, *unnoticed(fact), who_sees(done, storage, fact.cover, fact.tensor))
 
 
-def _used(fact: Unversioned) -> list[tuple[str, ...]]:
+def unnoticed(fact: Unversioned) -> list[tuple[str, ...]]:
+    """Who saved the cells that were written: backward uses the new numbers, or finds out."""
     if not fact.used:
         return []
     who, one = named_savers(save.node for save in fact.used)
