@@ -44,7 +44,7 @@ class Following(Steps):
             if id(error) != self.reported:
                 self._failed(error)
                 self.reported = id(error)
-            del self.stack[1:]
+            self._pop(0)
         self._back_to(0)
         self._finish()
 
@@ -166,10 +166,9 @@ class Following(Steps):
         returned = facts.Returned(last.full_name, last.is_generator, last.since, last.value, last.inside)
         if not silently:
             self._finish(partly=True, came_back=True)
-        for each in self.stack[depth + 1 :]:
+        for each in self._pop(depth):
             if each.is_generator and each.code is not None:
                 self._waiting[each.frame] = each.code, each.full_name, each.names
-        del self.stack[depth + 1 :]
         statement = self.stack[depth].statement
         if not silently and statement is not None:
             self._resume(Open(statement, goes_on=True))

@@ -19,6 +19,7 @@ from minitensor.stage.recording import facts
 from minitensor.stage.recording.entries import TensorEntry
 from minitensor.stage.recording.ledger import Ledger
 from minitensor.stage.recording.reaching import local_variables, reached
+from minitensor.stage.recording.running import chain
 
 
 class Names:
@@ -88,7 +89,7 @@ class Names:
             self._global = dict(found)
         if frame is not None and len(stack) > 1:
             stack[-1].names = self._locals_of(frame)
-        for activation in stack:
+        for activation in chain(stack[-1], "named_below"):
             for name, entry in activation.names.items():
                 if not entry.freed and name not in self.ignore:
                     found[f"{name} in {activation.place}"] = entry, "name"
@@ -136,9 +137,7 @@ class Names:
             if gradient is not None:
                 found[f"{name}.grad"] = self.ledger.meet(gradient), "grad"
 
-    def _look_at_lines(
-        self, found: dict[str, tuple[TensorEntry, str]], running: Callable[[], dict[int, str]]
-    ) -> None:
+    def _look_at_lines(self, found: dict[str, tuple[TensorEntry, str]], running: Callable[[], dict[int, str]]) -> None:
         named = {entry for entry, _ in found.values()}
         nameless = [entry for entry in self.ledger.tensors.values() if entry not in named and not entry.was_named]
         lines = running() if nameless else {}

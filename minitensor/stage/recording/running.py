@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import inspect
+from collections import Counter
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
 from typing import Any
@@ -28,6 +29,9 @@ class Activation:
     names: dict[str, Any] = field(default_factory=dict)  # local name -> TensorEntry
     full_name: str = ""  # with the class that the function is a method of
     is_generator: bool = False
+    # Of a deep stack few matter: the next one below that has local names for tensors, and that is in a loop.
+    named_below: Activation | None = None
+    looping_below: Activation | None = None
     number: int = 1  # 2 for a function that runs inside itself, and so on
     since: int = 0  # the step in which it began, or went on
     value: Any = None  # TensorEntry of what it returned or yielded last
@@ -39,19 +43,29 @@ class Activation:
         return f"{self.function} ({self.number})" if self.number > 1 else self.function
 
 
+def chain(last: Activation | None, below: str) -> list[Activation]:
+    """``last`` and those that ``below`` leads to, the outermost first."""
+    found = []
+    while last is not None:
+        found.append(last)
+        last = getattr(last, below)
+    return found[::-1]
+
+
 class Running(Lines):
     """The stack of what runs, told in lines of the trace."""
 
     def __init__(self, source: str, file: str) -> None:
         super().__init__(source, file)
         self.stack = [Activation("", 0)]
+        self._counts: Counter[str] = Counter()  # of what runs, by function
 
     def _push(self, frame: FrameType, of_class: str = "") -> None:
         """``frame`` begins, or goes on as a generator does."""
         code = frame.f_code
         generates = bool(code.co_flags & inspect.CO_GENERATOR)
-        below = next((each for each in reversed(self.stack) if each.function == code.co_name), None)
-        number = 1 if below is None else below.number + 1
+        top = self.stack[-1]
+        self._counts[code.co_name] += 1
         self.stack.append(
             Activation(
                 code.co_name,
@@ -59,10 +73,19 @@ class Running(Lines):
                 code,
                 full_name=of_class + code.co_name,
                 is_generator=generates,
-                number=number,
+                number=self._counts[code.co_name],
+                named_below=top if top.names else top.named_below,
+                looping_below=top if top.passes else top.looping_below,
                 since=self.steps_so_far(),
             )
         )
+
+    def _pop(self, depth: int) -> list[Activation]:
+        """What stands above ``depth`` on the stack is done, and is taken away."""
+        done = self.stack[depth + 1 :]
+        del self.stack[depth + 1 :]
+        self._counts.subtract(each.function for each in done)
+        return done
 
     def steps_so_far(self) -> int:
         """The number of the step that is going on."""
@@ -81,7 +104,7 @@ class Running(Lines):
         """The loops that the program is in, as lines of their heads, and the pass of each."""
         return [
             [self.line_of(self.statements[loop]), activation.passes[loop]]
-            for activation in self.stack
+            for activation in chain(self.stack[-1], "looping_below")
             for loop in (activation.statement.loops if activation.statement is not None else ())
             if loop in activation.passes
         ]

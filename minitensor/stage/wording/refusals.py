@@ -70,11 +70,8 @@ def say_error(done: Done, before: Sequence[Any]) -> str:
             f"{subject} would need a larger result than its target, and a shape never grows in place: it is refused.",
             unchanged,
         )
-    first = f"{line} raises {code(kind)}."
-    if before:
-        verb = brief(done, before[-1])
-        first = f"{line}: {verb}; then it raises {code(kind)}."
-    return fitting(first, "" if done.events[:-1] else "Memory stays as it is.")
+    first = f"{line}: {brief(done, before[-1])}; then it raises" if before else f"{line} raises"
+    return fitting(f"{first} {code(kind)}.", "" if done.events[:-1] else "Memory stays as it is.")
 
 
 def _reason(done: Done) -> str:

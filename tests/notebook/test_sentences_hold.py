@@ -1,0 +1,172 @@
+"""A sentence is said of a program where it is true, and not of one close to it where it would be false."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+
+import pytest
+
+import minitensor as mt
+from minitensor.stage.recording import record
+
+
+@dataclass
+class Near:
+    """Two programs that differ little.
+
+    Attributes:
+        says: by the line of its step in ``true``, what a sentence on it says.
+        never: what no sentence on ``near`` says.
+        instead: by the line of its step in ``near``, what a sentence says there.
+    """
+
+    true: str
+    near: str
+    says: dict[int, str]
+    never: str
+    instead: dict[int, str] = field(default_factory=dict)
+
+
+def steps(program: str, namespace: dict | None = None) -> list[dict]:
+    namespace = {"__name__": "__main__"} if namespace is None else namespace
+    namespace.setdefault("mt", mt)
+    return record.run(program.strip("\n"), namespace, file="<program>").variant["steps"]
+
+
+def said(program: str) -> list[tuple[int, str]]:
+    return [(step["line"], step["say"]) for step in steps(program)]
+
+
+def says(program: str, line: int, text: str) -> bool:
+    return any(text in sentence for at, sentence in said(program) if at == line)
+
+
+PAIRS = {
+    "what a function returned, and what it made of a global name": Near(
+        "S = mt.ones([2])\ndef reset():\n    global S\n    return mt.zeros([2])\nS = reset()",
+        "S = mt.ones([2])\ndef reset():\n    global S\n    S = mt.zeros([2])\nreset()",
+        {5: "`S` names what it returned"},
+        "returned",
+        {4: "`S` moves to it, and storage 1 is freed"},
+    ),
+    "what only the running line holds, and what a global name holds": Near(
+        "G = mt.ones([2])\ndef f():\n    return G * 2\nG = f()",
+        "G = mt.ones([2])\ndef f():\n    global G\n    G = G * 2\nf()",
+        {3: "held by the running line"},
+        "held by",
+        {4: "`G` moves to it"},
+    ),
+    "what a function returned, and what its result closed over": Near(
+        "def make():\n    t = mt.ones([2])\n    return t\nf = make()",
+        "def make():\n    t = mt.ones([2])\n    return lambda: t\nf = make()",
+        {4: "`f` names what it returned"},
+        "names what it returned",
+        {4: "`t in f` is a tensor in what it returned"},
+    ),
+    "what a function returned, and what a generator holds beside it": Near(
+        "def gen():\n    yield mt.ones([2])\nit = gen()\ndef step():\n    return next(it)\na = step()",
+        "def gen():\n    t = mt.ones([2])\n    yield 1\nit = gen()\ndef step():\n    return next(it)\nstep()",
+        {6: "`a` names what it returned"},
+        "names what it returned",
+    ),
+    "what a function returned, and one of several results of a line": Near(
+        "def f():\n    return mt.ones([2])\na = f()",
+        "def f():\n    return mt.ones([2])\nx = mt.zeros([2])\na = [x, f()][0]",
+        {3: "`a` names what it returned"},
+        "`a` names what it returned",
+        {4: "`a` names the tensor of `x`"},
+    ),
+    "what a class made, and what it was given": Near(
+        "class C:\n    def __init__(self):\n        self.t = mt.ones([2])\nc = C()",
+        "class C:\n    def __init__(self, t):\n        self.t = t\nx = mt.ones([2])\nc = C(x)",
+        {4: "`c.t` names a tensor that it made"},
+        "made.",
+        {5: "`c.t` names the tensor of `x`"},
+    ),
+    "a name that a generator is sent, and one that it had": Near(
+        "def gen():\n    while True:\n        r = yield\nx = mt.ones([2])\nit = gen()\nnext(it)\nit.send(x)",
+        "def gen():\n    r = mt.ones([2])\n    yield\n    yield\nit = gen()\nnext(it)\nnext(it)",
+        {7: "`gen` goes on where it waited. `r in gen` is a name for the tensor of `x`."},
+        "is a name for the tensor of",
+        {7: "`gen` goes on where it waited, with `r in gen`."},
+    ),
+    "a generator that writes and ends": Near(
+        "def gen():\n    r = yield\n    r.add_(1)\nx = mt.ones([2])\nit = gen()\nnext(it)\nit.send(x)",
+        "def gen():\n    r = yield\n    r.add_(1)\n    yield\nx = mt.ones([2])\nit = gen()\nnext(it)\nit.send(x)",
+        {3: "`add_` writes all 2 cells of storage 1", 7: "Line 7 raises `StopIteration`"},
+        "raises",
+        {3: "`add_` writes all 2 cells of storage 1"},
+    ),
+    "a line that writes and raises": Near(
+        "x = mt.ones([2])\nx.add_(1).no_such_name",
+        "x = mt.ones([2])\nx.no_such_name",
+        {2: "Line 2: `add_` writes all 2 cells of storage 1, version 1; then it raises `AttributeError`."},
+        "writes",
+        {2: "Line 2 raises `AttributeError`. Memory stays as it is."},
+    ),
+    "the last line of a with, and the end of the with": Near(
+        "class C:\n    def __enter__(self):\n        self.t = mt.ones([2])\n    def __exit__(self, *a):\n"
+        "        self.t.zero_()\nwith C() as c:\n    y = mt.ones([3])",
+        "class C:\n    def __enter__(self):\n        self.t = mt.ones([2])\n    def close(self, y):\n"
+        "        self.t.zero_()\nc = C()\nc.__enter__()\nc.close(mt.ones([3]))",
+        {7: "`y` is a name for that tensor.", 5: "`zero_` writes all 2 cells of storage 1"},
+        "`y` is a name",
+        {8: "then line 8 calls `C.close`"},
+    ),
+    "numpy writes in a line of several operations": Near(
+        "import minitensor.torch as torch\nx = torch.ones(2)\nn = x.numpy()\nn[0] = float(((x + 1) * 2).sum())",
+        "import minitensor.torch as torch\nx = torch.ones(2)\nn = x.numpy()\nf = float(((x + 1) * 2).sum())",
+        {4: "numpy writes 1 cell of storage 1, version unchanged"},
+        "numpy writes",
+    ),
+}
+
+
+@pytest.mark.parametrize("pair", PAIRS.values(), ids=PAIRS)
+def test_a_sentence_is_said_where_it_is_true_and_not_close_by(pair: Near) -> None:
+    for line, text in pair.says.items():
+        assert says(pair.true, line, text), said(pair.true)
+    assert not any(pair.never in sentence for _, sentence in said(pair.near)), said(pair.near)
+    for line, text in pair.instead.items():
+        assert says(pair.near, line, text), said(pair.near)
+
+
+def test_no_step_of_the_last_line_of_a_with_calls_its_end() -> None:
+    told = said(PAIRS["the last line of a with, and the end of the with"].true)
+    assert not any("__exit__" in sentence for line, sentence in told if line == 7), told
+
+
+def test_a_function_of_a_cell_that_awaited_is_stepped_through(cell) -> None:
+    result, _, _ = cell("import asyncio\ndef helper(x):\n    return x.scale_(2.)\nawait asyncio.sleep(0)")
+    assert result.success
+    result, shown, _ = cell("%%stage\nx = mt.ones([2])\nhelper(x)")
+    assert result.success
+    sentences = [step["say"] for step in shown.data["variants"][0]["steps"]]
+    assert any("`scale_` writes all 2 cells of storage 1" in each for each in sentences), sentences
+    assert any("calls `helper`" in each for each in sentences), sentences
+
+
+@pytest.mark.parametrize("body", ["f(n - 1)", "h(n); f(n - 1)", "x = n\n        f(n - 1)\n        x = 0"])
+def test_a_deep_recursion_takes_work_in_proportion_to_its_depth(body: str) -> None:
+    """Counted in lines of the recorder that run, not in seconds."""
+    program = f"def h(x):\n    pass\ndef f(n):\n    if n:\n        {body}\nf(DEPTH)"
+
+    def lines(depth: int) -> int:
+        count = 0
+
+        def trace(frame, event, argument):
+            nonlocal count
+            count += 1
+            return trace if "recording" in frame.f_code.co_filename else None
+
+        before = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            steps(program.replace("DEPTH", str(depth)))
+        finally:
+            sys.settrace(before)
+        return count
+
+    first, second, third = (lines(depth) for depth in (20, 60, 100))
+    assert third - second <= 1.05 * (second - first)
