@@ -11,6 +11,7 @@ import sys
 from types import CodeType, FrameType
 from typing import Any
 
+from minitensor.stage.engines.engine import Engine
 from minitensor.stage.recording import facts
 from minitensor.stage.recording.entries import TensorEntry
 from minitensor.stage.recording.hooks import Statement
@@ -23,8 +24,10 @@ class Following(Steps):
     #: Id of the error last told.
     reported: int | None = None
 
-    def __init__(self, source: str, file: str, namespace: dict[str, Any], ignore: frozenset[str], limit: int) -> None:
-        super().__init__(source, file, namespace, ignore, limit)
+    def __init__(
+        self, engine: Engine, source: str, file: str, namespace: dict[str, Any], ignore: frozenset[str], limit: int
+    ) -> None:
+        super().__init__(engine, source, file, namespace, ignore, limit)
         #: By the id of a generator's frame, while it waits: its code, its name, its local names for tensors.
         self._waiting: dict[int, tuple[CodeType, str, dict[str, TensorEntry]]] = {}
 

@@ -56,10 +56,11 @@ class Names:
 
     def in_value(self, value: Any) -> tuple[TensorEntry | None, list[TensorEntry]]:
         """A value as a tensor of the trace, if it is one, and the tensors that it leads to."""
-        if isinstance(value, (Tensor, np.ndarray)):
+        engine = self.ledger.engine
+        if isinstance(value, np.ndarray) or engine.is_tensor(value):
             entry = self._met(value)
             return entry, [entry] if entry is not None else []
-        entries = [self._met(tensor) for _, tensor in reached("", value, self._called)]
+        entries = [self._met(tensor) for _, tensor in reached("", value, engine, self._called)]
         return None, [entry for entry in entries if entry is not None]
 
     # ---------- after a statement ----------
