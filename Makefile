@@ -3,6 +3,8 @@
 # make check      the quick part of it: style, and the tests of what has changed
 # make notebooks  JupyterLab on the chapters
 # make bench      what operations, chains and networks cost, beside numpy and the libraries installed
+# make slides     the same, at its slides for a class
+# make zip        the whole site in one file that opens from the disk: _build/in-place.zip
 # make pdf        the whole book on paper, with bookmarks: _build/in-place.pdf
 # make clean      remove what the above have made
 
@@ -15,7 +17,7 @@ REQUIREMENTS := $(strip $(REQUIREMENTS))
 PORT := $(strip $(PORT))
 RUN := .venv/bin/python
 
-.PHONY: book build pdf test check bench notebooks environment clean
+.PHONY: book build slides zip pdf test check bench notebooks environment clean
 
 book: build
 	@$(RUN) tools/serve.py --port $(PORT)
@@ -28,6 +30,12 @@ test: environment
 
 check: environment
 	@$(RUN) tools/check.py
+
+slides: build
+	@$(RUN) tools/serve.py --port $(PORT) --page slides/
+
+zip: build
+	@$(RUN) tools/pack.py
 
 pdf: build
 	@$(RUN) tools/pdf.py

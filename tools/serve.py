@@ -1,6 +1,6 @@
 """Serve the built book on this machine alone, compressed and under a content security policy, as a real server would.
 
-    python tools/serve.py [folder] [--port 8000]
+    python tools/serve.py [folder] [--port 8000] [--page slides/]
 
 Takes the next free port when the one asked for is in use.
 """
@@ -90,11 +90,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Serve the built book on this machine.")
     parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "_build" / "html")
     parser.add_argument("--port", type=int, default=8000)
+    parser.add_argument("--page", default="", help="the page whose address is printed (the first one)")
     options = parser.parse_args()
     if not (options.folder / "index.html").exists():
         parser.error(f"{options.folder} holds no index.html: build the book first")
     with open_server(options.folder, options.port) as server:
-        print(f"The book is at http://{HOST}:{server.server_port}/ (Ctrl+C stops)", flush=True)
+        print(f"The book is at http://{HOST}:{server.server_port}/{options.page} (Ctrl+C stops)", flush=True)
         try:
             server.serve_forever()
         except KeyboardInterrupt:

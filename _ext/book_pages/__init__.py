@@ -11,6 +11,7 @@ It promises, for every page that Jupyter Book writes:
   the page leads there (``links``); files of recorded facts that it cites are there, too (``recorded``);
 * an error and a question find the section that explains them (``finding``), and an answer to an exercise can be written
   (``exercises``);
+* slides and a sheet of questions for a class are made of the pages (``teaching``);
 * search engines and those who share the page get a description (``description``).
 """
 
@@ -32,6 +33,7 @@ from . import (
     navigation,
     recorded,
     streams,
+    teaching,
 )
 
 THEME = Path(__file__).parent / "theme"
@@ -55,6 +57,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("html-page-context", assets.choose_page_assets, priority=900)
     app.connect("html-page-context", finding.read_page, priority=900)
     app.connect("build-finished", finding.write_sections, priority=400)
+    app.connect("build-finished", teaching.write_class, priority=450)
     app.connect("build-finished", downloads.copy_notebooks)
     app.connect("build-finished", recorded.copy_facts)
     app.connect("build-finished", mathematics.copy_mathjax)

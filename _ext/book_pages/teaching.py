@@ -1,0 +1,181 @@
+"""A class made from the chapters: slides, and a sheet of all questions with their answers.
+
+`book/class.json` says which questions, stages and exercises of which page belong to which part, and how many minutes a
+part takes. They are taken from the pages as they were built, so slides, sheet and chapters cannot part. What is named
+there and stands on no page is an error that names what the page has.
+
+The slides run on reveal.js, in the copy that the package sphinx-revealjs brings.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from importlib.metadata import distribution
+from pathlib import Path
+from typing import Any
+
+from bs4 import BeautifulSoup, Tag
+from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
+
+PLAN = "book/class.json"
+FOLDER = "slides"  # of the built book
+REVEAL = ("dist/reveal.css", "dist/reveal.js", "LICENSE")
+TEMPLATES = Path(__file__).parent / "theme" / "teaching"
+
+
+@dataclass(frozen=True)
+class BuiltPage:
+    """A page as it was built, and what can be taken from it."""
+
+    name: str  # "chapters/03_views"
+    text: str
+
+    @cached_property
+    def body(self) -> Tag:
+        """The article, without the links that headings carry."""
+        body = BeautifulSoup(self.text, "html.parser").article
+        assert body is not None, self.name
+        for link in body.select(".headerlink"):
+            link.decompose()
+        return body
+
+    @property
+    def title(self) -> str:
+        """The heading of the page: "3. Views"."""
+        return self.body.h1.get_text(strip=True)
+
+    @property
+    def questions(self) -> list[Tag]:
+        """All predictions of the page, in their order."""
+        return self.body.select("predict-first")
+
+    def question(self, words: str) -> Tag:
+        """The one question that has these words."""
+        told = {
+            " ".join(question.select_one(".mt-question").get_text().split()): question for question in self.questions
+        }
+        return self._one("question with the words", words, told, lambda text: words in text)
+
+    def stage(self, title: str) -> Tag:
+        """The stage of this title."""
+        told = {json.loads(stage.script.string)["title"]: stage for stage in self.body.select("memory-stage")}
+        return self._one("stage", title, told, lambda text: text == title)
+
+    def exercise(self, title: str) -> Tag:
+        """What is asked in the exercise whose bold title has these words."""
+        told = {bold.get_text(): bold.find_parent("p") for bold in self.body.select("p > strong:first-child")}
+        return self._one("exercise", title, told, lambda text: title in text)
+
+    def to_remember(self) -> Tag:
+        """The list under "What to remember"."""
+        heading = self.body.find(["h2", "h3"], string=lambda text: text and text.strip() == "What to remember")
+        if heading is None:
+            raise ExtensionError(f"{PLAN}: {self.name} has no section 'What to remember'.")
+        return heading.find_next("ul")
+
+    def _one(self, kind: str, words: str, told: dict[str, Tag], fits: Any) -> Tag:
+        found = [piece for text, piece in told.items() if fits(text)]
+        if len(found) != 1:
+            raise ExtensionError(
+                f"{PLAN}: {self.name} has {len(found) or 'no'} {kind} {words!r}, and one is asked for. It has: "
+                + "; ".join(repr(text[:90]) for text in told)
+            )
+        return found[0]
+
+
+def write_class(app: Sphinx, exception: Exception | None) -> None:
+    """Write the slides and the sheet of questions beside the pages."""
+    if exception or app.builder.format != "html":
+        return
+    plan = json.loads((Path(app.srcdir) / PLAN).read_text(encoding="utf-8"))
+    book = {name: BuiltPage(name, _text(app, name)) for name in _pages(app)}
+    folder = Path(app.outdir) / FOLDER
+    folder.mkdir(exist_ok=True)
+    package = distribution("sphinx-revealjs")
+    for name in REVEAL:
+        source = Path(str(package.locate_file("sphinx_revealjs/_static/revealjs"))) / name
+        shutil.copyfile(source, folder / f"reveal{Path(name).suffix or '.LICENSE'}")
+    for name in ("deck.css", "deck.js"):
+        shutil.copyfile(TEMPLATES / name, folder / name)
+    _write(folder / "index.html", "deck.html", title=plan["title"], slides="\n".join(_slides(plan, book)))
+    _write(folder / "questions.html", "questions.html", questions=_sheet(book, ""), answers=_sheet(book, "answers"))
+
+
+def _slides(plan: dict[str, Any], book: dict[str, BuiltPage]) -> Iterator[str]:
+    yield _slide(f"<h1>{escape(plan['title'])}</h1><p>{escape(plan['about'])}</p>", kind="opening")
+    for number, part in enumerate(plan["parts"], 1):
+        page = book[part["page"]]
+        yield _slide(
+            f"<p class='count'>{number} of {len(plan['parts'])}, {part['minutes']} minutes</p>"
+            f"<h2>{escape(part['title'])}</h2><p>{escape(part['aim'])}</p>"
+            f"<p class='from'><a href='../{page.name}.html'>Chapter {escape(page.title)}</a></p>",
+            kind="part",
+        )
+        for piece in part["show"]:
+            ((kind, words),) = piece.items()
+            yield _slide(_own_links(getattr(page, kind)(words), page), kind=kind)
+    for name in plan["remember"]:
+        page = book[name]
+        yield _slide(f"<h2>What to remember</h2>{_own_links(page.to_remember(), page)}", kind="remember")
+
+
+def _slide(content: str, kind: str) -> str:
+    return f'<section class="{kind}">\n{content}\n</section>'
+
+
+def _own_links(piece: Tag, page: BuiltPage) -> str:
+    """The HTML of a piece whose links lead from the slides to where they lead from its page."""
+    folder = "../" + page.name.rpartition("/")[0]
+    return re.sub(r'(<a [^>]*href=")(?!https?:)([^"#]*)', rf"\g<1>{folder}/\g<2>", str(piece))
+
+
+def _sheet(book: dict[str, BuiltPage], kind: str) -> str:
+    """All questions of all chapters; as ``"answers"``, what is right, and what is mistaken in each other option."""
+    sections = []
+    for page in book.values():
+        asked = page.questions
+        if asked and re.search(r"/\d\d_", page.name):
+            items = "\n".join(f"<li>{_answer(one) if kind else _asked(one)}</li>" for one in asked)
+            sections.append(f"<h3><a href='../{page.name}.html'>{escape(page.title)}</a></h3>\n<ol>\n{items}\n</ol>")
+    return "\n".join(sections)
+
+
+def _asked(question: Tag) -> str:
+    options = "".join(f"<li>{option.decode_contents()}</li>" for option in question.select(".mt-options > li"))
+    return f"<p>{question.select_one('.mt-question').decode_contents()}</p>\n<ul class='options'>{options}</ul>"
+
+
+def _answer(question: Tag) -> str:
+    right = question.select_one(".mt-answer").decode_contents()
+    why = question.select_one(".mt-why").decode_contents()
+    others = question.select_one(".mt-others").decode_contents()
+    proof = question.select_one(".mt-proof")
+    shown = f" {proof.decode_contents()}" if proof else ""
+    return f"<p><strong>{right}</strong></p><p>{why}{shown}</p>\n<dl>{others}</dl>"
+
+
+def _write(file: Path, template: str, **parts: str) -> None:
+    text = (TEMPLATES / template).read_text(encoding="utf-8")
+    for name, part in parts.items():
+        text = text.replace(f"<!-- {name} -->", part)
+    file.write_text(text, encoding="utf-8")
+
+
+def _pages(app: Sphinx) -> list[str]:
+    """The chapters in the order of the table of contents."""
+    order, page = [], app.config.root_doc
+    while page:
+        order.append(page)
+        _, _, page = app.builder.relations.get(page, (None, None, None))
+    return order[1:]
+
+
+def _text(app: Sphinx, page: str) -> str:
+    return (Path(app.outdir) / f"{page}.html").read_text(encoding="utf-8")

@@ -1,0 +1,162 @@
+"""The class made from the chapters: slides, the sheet of questions, and the book in one file."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections import Counter
+from types import SimpleNamespace
+
+import pytest
+from bs4 import BeautifulSoup
+
+from _ext.book_pages.teaching import PLAN, BuiltPage, write_class
+from tests.chapters.chapter import Chapter, in_order, pages
+from tools import pack
+from tools.build import ROOT
+
+CLASS = json.loads((ROOT / PLAN).read_text(encoding="utf-8"))
+SHOWN = [
+    (part["page"], kind, words) for part in CLASS["parts"] for piece in part["show"] for kind, words in piece.items()
+]
+SLIDES = 1 + len(CLASS["parts"]) + len(SHOWN) + len(CLASS["remember"])
+SHOWS = (
+    "() => [...document.querySelectorAll('.slides > section')].findIndex(slide => slide.classList.contains('present'))"
+)
+
+
+def read(path):
+    return BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
+
+
+@pytest.fixture
+def slides(site, visit):
+    """The slides, opened; they turn with the arrow keys."""
+    seen = visit(f"{site}slides/index.html")
+    seen.page.wait_for_function("document.querySelector('.slides > section.present')")
+    return seen
+
+
+def turn_to(seen, number):
+    seen.page.evaluate("number => Reveal.slide(number)", number)
+    seen.page.wait_for_function(f"({SHOWS})() === {number}")
+
+
+def test_the_class_takes_ninety_minutes():
+    assert sum(part["minutes"] for part in CLASS["parts"]) == 90
+
+
+def test_each_piece_of_the_class_is_a_slide_of_its_kind(book):
+    kinds = [section["class"] for section in read(book / "slides/index.html").select(".slides > section")]
+    expected = Counter({"opening": 1, "part": len(CLASS["parts"]), "remember": len(CLASS["remember"])})
+    assert Counter(kind for [kind] in kinds) == expected + Counter(kind for _, kind, _ in SHOWN)
+
+
+def test_what_no_page_has_is_an_error_that_names_what_the_page_has(book):
+    page = BuiltPage("chapters/03_views", (book / "chapters/03_views.html").read_text(encoding="utf-8"))
+    with pytest.raises(Exception, match=r"chapters/03_views has no stage 'No such', .*'A write that is lost'"):
+        page.stage("No such")
+    with pytest.raises(Exception, match=r"has [2-9] question with the words 'x'"):
+        page.question("x")
+
+
+def test_the_arrow_keys_turn_slides_and_step_a_stage_that_was_clicked(slides):
+    assert slides.page.evaluate(SHOWS) == 0
+    slides.page.keyboard.press("ArrowRight")
+    assert slides.page.evaluate(SHOWS) == 1
+    number = next(
+        n
+        for n, section in enumerate(slides.page.locator(".slides > section").all())
+        if section.evaluate("s => s.className.includes('stage')")
+    )
+    turn_to(slides, number)
+    stage = slides.page.locator(".slides > section.present memory-stage")
+    stage.locator("button.restart, .code").first.click()
+    slides.page.keyboard.press("Home")
+    first = stage.evaluate("stage => stage.shadowRoot.querySelector('.code .now').dataset.line")
+    slides.page.keyboard.press("ArrowRight")
+    assert slides.page.evaluate(SHOWS) == number  # the slide stays, the stage has stepped
+    assert stage.evaluate("stage => stage.shadowRoot.querySelector('.code .now').dataset.line") != first
+    assert (slides.foreign, slides.failed, slides.complaints) == ([], [], [])
+
+
+def test_a_question_leads_to_the_slide_of_its_stage(slides):
+    questions = slides.page.locator(".slides > section.question").all()
+    numbers = [
+        n
+        for n, s in enumerate(slides.page.locator(".slides > section").all())
+        if s in questions or "question" in s.get_attribute("class")
+    ]
+    turn_to(slides, numbers[0])
+    question = slides.page.locator(".slides > section.present predict-first")
+    question.locator("summary").click()
+    title = question.locator(".mt-proof").get_attribute("data-stage")
+    question.locator(".mt-look").click()
+    slides.page.wait_for_function(f"({SHOWS})() !== {numbers[0]}")
+    assert slides.page.locator(".slides > section.present memory-stage").evaluate("stage => stage.data.title") == title
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["slides/index", "slides/questions"])
+def test_slides_and_sheet_are_accessible(site, visit, name, scheme):
+    assert visit(f"{site}{name}.html", scheme=scheme).violations() == []
+
+
+@pytest.mark.parametrize("name", ["slides/index", "slides/questions"])
+def test_slides_and_sheet_open_from_the_disk_and_fit_a_phone(book, visit, name):
+    seen = visit((book / f"{name}.html").as_uri(), width=390)
+    assert (seen.foreign, seen.complaints, seen.overflow()) == ([], [], 0)
+
+
+def test_without_javascript_all_slides_can_be_read(site, visit):
+    seen = visit(f"{site}slides/index.html", scripts=False)
+    sections = seen.page.locator(".slides > section")
+    tops = [section.bounding_box()["y"] for section in sections.all()]
+    assert len(tops) == SLIDES
+    assert tops == sorted(set(tops))  # one below the other
+    assert all(section.is_visible() for section in sections.all())
+
+
+def test_the_sheet_has_every_question_of_every_chapter_and_the_answer_that_the_page_gives(book):
+    sheet = read(book / "slides/questions.html")
+    asked = sheet.select("main > ol > li")
+    answered = sheet.select(".answers ol > li")
+    questions = [q for name in in_order() for q in read(book / f"chapters/{name}.html").select("predict-first")]
+    assert len(asked) == len(answered) == len(questions) > 3 * 10
+    for on_sheet, answer, question in zip(asked, answered, questions, strict=True):
+        options = [option.get_text() for option in on_sheet.select(".options > li")]
+        right = options[int(question["data-right"])]
+        assert answer.strong.get_text() == right
+        assert [wrong.get_text() for wrong in answer.select("dt")] == [text for text in options if text != right]
+
+
+def test_the_table_of_learning_paths_has_every_chapter_and_its_question(book):
+    table = read(book / "chapters/learning_paths.html").select_one("#everything-in-order table")
+    rows = [[cell.get_text() for cell in row.select("td")] for row in table.select("tbody tr")]
+    *chapters, (_, _, total) = rows
+    assert [title.split(".")[0] for title, _, _ in chapters] == [str(int(name[:2])) for name in in_order()]
+    assert all(question.endswith("?") for _, question, _ in chapters)
+    assert int(total) == sum(int(minutes) for *_, minutes in chapters)
+
+
+def test_every_chapter_is_on_a_learning_path_or_follows_from_one():
+    text = Chapter.read("learning_paths").text
+    assert {name for name in in_order() if f'"{name}.md"' in text} >= {
+        name for name in in_order() if name[:2] in ("01", "03", "04", "05", "06", "07", "08", "09", "11")
+    }
+
+
+def test_the_book_in_one_file_opens_from_where_it_was_unpacked(book, tmp_path, visit):
+    packed = tmp_path / "book.zip"
+    assert pack.pack(book, packed) == sum(path.is_file() for path in book.rglob("*"))
+    with zipfile.ZipFile(packed) as archive:
+        archive.extractall(tmp_path)
+    for name in ("index", pages()[-1], "slides/index"):
+        seen = visit((tmp_path / pack.NAME / f"{name}.html").as_uri())
+        assert (seen.foreign, seen.complaints) == ([], [])
+
+
+def test_no_class_is_made_where_the_build_failed(tmp_path):
+    app = SimpleNamespace(builder=SimpleNamespace(format="html"), srcdir=ROOT, outdir=tmp_path)
+    write_class(app, RuntimeError("a cell failed"))
+    assert not any(tmp_path.iterdir())

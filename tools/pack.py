@@ -1,0 +1,38 @@
+"""Pack the built book into one zip file, which opens from the disk: unpack it, open `in-place/index.html`.
+
+python tools/pack.py [folder] [--to _build/in-place.zip]
+"""
+
+from __future__ import annotations
+
+import argparse
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+NAME = "in-place"  # the folder that unpacking makes
+
+
+def pack(folder: Path, to: Path) -> int:
+    """Write all files of `folder` into the zip file `to`; how many there were."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    with zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED) as packed:
+        for file in files:
+            packed.write(file, Path(NAME) / file.relative_to(folder))
+    return len(files)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Pack the built book into one zip file.")
+    parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "_build" / "html")
+    parser.add_argument("--to", type=Path, default=ROOT / "_build" / f"{NAME}.zip")
+    options = parser.parse_args()
+    if not (options.folder / "index.html").exists():
+        parser.error(f"{options.folder} holds no index.html: build the book first")
+    count = pack(options.folder, options.to)
+    size = options.to.stat().st_size
+    print(f"{options.to}: {count} files, {size / 2**20:.1f} MiB. Unpack it and open {NAME}/index.html.")
+
+
+if __name__ == "__main__":
+    main()
