@@ -34,7 +34,7 @@ metadata). Its last expression is the call, so one cell asks one question::
             "the other.",
         },
         answer=str(x.tolist()),
-        stage="Three ways to add one",
+        stage="Four ways to add one",
         variant="y.add_(1.0)",
         line=3,
     )
