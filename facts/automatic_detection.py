@@ -3,7 +3,7 @@
     python facts/automatic_detection.py torch      in an environment that has torch
     python facts/automatic_detection.py paddle
 
-Every program makes a leaf `a` of [1, 2, 3], overwrites something and runs backward; its gradient is looked at.
+Every program makes a leaf `w` of [1, 2, 3], overwrites something and runs backward; its gradient is looked at.
 """
 
 from __future__ import annotations
@@ -13,34 +13,34 @@ from pathlib import Path
 import recording
 
 LEAF = {
-    "paddle": "a = paddle.to_tensor([1., 2., 3.], stop_gradient=False)",
-    "torch": "a = torch.tensor([1., 2., 3.], requires_grad=True)",
+    "paddle": "w = paddle.to_tensor([1., 2., 3.], stop_gradient=False)",
+    "torch": "w = torch.tensor([1., 2., 3.], requires_grad=True)",
 }
 
 PROGRAMS: dict[str, dict[str, list[str]]] = {
     "`x.sin_()`": {
-        "paddle": ["x = a.scale(2.0)", "x.sin_()", "x.sum().backward()"],
-        "torch": ["x = a * 2.0", "x.sin_()", "x.sum().backward()"],
+        "paddle": ["x = w.scale(2.0)", "x.sin_()", "x.sum().backward()"],
+        "torch": ["x = w * 2.0", "x.sin_()", "x.sum().backward()"],
     },
     "`y = x * x`, then `x.scale_(10)`": {
-        "paddle": ["x = a.scale(1.0)", "y = x.multiply(x)", "x.scale_(10.0)", "y.sum().backward()"],
-        "torch": ["x = a * 1.0", "y = x * x", "x.mul_(10.0)", "y.sum().backward()"],
+        "paddle": ["x = w.scale(1.0)", "y = x.multiply(x)", "x.scale_(10.0)", "y.sum().backward()"],
+        "torch": ["x = w * 1.0", "y = x * x", "x.mul_(10.0)", "y.sum().backward()"],
     },
     "`x.exp_()`, then `x.scale_(2)`": {
-        "paddle": ["x = a.scale(1.0)", "x.exp_()", "x.scale_(2.0)", "x.sum().backward()"],
-        "torch": ["x = a * 1.0", "x.exp_()", "x.mul_(2.0)", "x.sum().backward()"],
+        "paddle": ["x = w.scale(1.0)", "x.exp_()", "x.scale_(2.0)", "x.sum().backward()"],
+        "torch": ["x = w * 1.0", "x.exp_()", "x.mul_(2.0)", "x.sum().backward()"],
     },
     "`v = x[0:2]`, then `v.scale_(10)`; backward from `x`": {
-        "paddle": ["x = a.scale(1.0)", "v = x[0:2]", "v.scale_(10.0)", "x.sum().backward()"],
-        "torch": ["x = a * 1.0", "v = x[0:2]", "v.mul_(10.0)", "x.sum().backward()"],
+        "paddle": ["x = w.scale(1.0)", "v = x[0:2]", "v.scale_(10.0)", "x.sum().backward()"],
+        "torch": ["x = w * 1.0", "v = x[0:2]", "v.mul_(10.0)", "x.sum().backward()"],
     },
     "`v = x[0:2]`, then `x.scale_(10)`; backward from `v`": {
-        "paddle": ["x = a.scale(1.0)", "v = x[0:2]", "x.scale_(10.0)", "v.sum().backward()"],
-        "torch": ["x = a * 1.0", "v = x[0:2]", "x.mul_(10.0)", "v.sum().backward()"],
+        "paddle": ["x = w.scale(1.0)", "v = x[0:2]", "x.scale_(10.0)", "v.sum().backward()"],
+        "torch": ["x = w * 1.0", "v = x[0:2]", "x.mul_(10.0)", "v.sum().backward()"],
     },
     "`y = x * x`, then `x.set_value(...)`": {
         "paddle": [
-            "x = a.scale(1.0)",
+            "x = w.scale(1.0)",
             "y = x.multiply(x)",
             "x.set_value(paddle.to_tensor([9., 9., 9.]))",
             "y.sum().backward()",
@@ -48,24 +48,24 @@ PROGRAMS: dict[str, dict[str, list[str]]] = {
     },
     "`y = x * x`, then `x.copy_(...)`": {
         "paddle": [
-            "x = a.scale(1.0)",
+            "x = w.scale(1.0)",
             "y = x.multiply(x)",
             "x.copy_(paddle.to_tensor([9., 9., 9.]), True)",
             "y.sum().backward()",
         ],
-        "torch": ["x = a * 1.0", "y = x * x", "x.copy_(torch.tensor([9., 9., 9.]))", "y.sum().backward()"],
+        "torch": ["x = w * 1.0", "y = x * x", "x.copy_(torch.tensor([9., 9., 9.]))", "y.sum().backward()"],
     },
-    "`y = a * a`, backward, an optimizer's step, backward again": {
+    "`y = w * w`, backward, an optimizer's step, backward again": {
         "paddle": [
-            "y = a.multiply(a).sum()",
+            "y = w.multiply(w).sum()",
             "y.backward(retain_graph=True)",
-            "paddle.optimizer.SGD(0.1, parameters=[a]).step()",
+            "paddle.optimizer.SGD(0.1, parameters=[w]).step()",
             "y.backward()",
         ],
         "torch": [
-            "y = (a * a).sum()",
+            "y = (w * w).sum()",
             "y.backward(retain_graph=True)",
-            "torch.optim.SGD([a], 0.1).step()",
+            "torch.optim.SGD([w], 0.1).step()",
             "y.backward()",
         ],
     },
@@ -74,7 +74,7 @@ PROGRAMS: dict[str, dict[str, list[str]]] = {
 QUESTIONS: recording.Questions = {
     question: (
         {library: "\n".join([LEAF[library], *lines]) for library, lines in programs.items()},
-        ["a.grad.tolist()"],
+        ["w.grad.tolist()"],
     )
     for question, programs in PROGRAMS.items()
 }

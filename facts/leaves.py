@@ -11,17 +11,17 @@ from pathlib import Path
 from recording import Questions, write
 
 LEAF = {
-    "torch": "x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)\n",
-    "paddle": "x = paddle.to_tensor([1.0, 2.0, 3.0], stop_gradient=False)\n",
+    "torch": "w = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)\n",
+    "paddle": "w = paddle.to_tensor([1.0, 2.0, 3.0], stop_gradient=False)\n",
 }
-SQUARES = "y = x * x\n"
+SQUARES = "y = w * w\n"
 SUM = "y.sum().backward()"
-WRITTEN = ["x.tolist()", "x.inplace_version", "x._version"]
-GRADIENT = ["x.grad.tolist()"]
+WRITTEN = ["w.tolist()", "w.inplace_version", "w._version"]
+GRADIENT = ["w.grad.tolist()"]
 
 
 def both(torch: str, paddle: str | None = None, after: str = "") -> dict[str, str]:
-    """The same program in both vocabularies, on a leaf `x` that wants a gradient."""
+    """The same program in both vocabularies, on a leaf `w` that wants a gradient."""
     lines = {"torch": torch, "paddle": torch if paddle is None else paddle}
     return {library: LEAF[library] + text + after for library, text in lines.items()}
 
@@ -32,13 +32,13 @@ log2_ logit_ neg_ reciprocal_ round_ rsqrt_ sigmoid_ sin_ sinh_ sqrt_ tan_ tanh_
 EVERY_METHOD = """
 outcomes = {{}}
 for method in METHODS.split():
-    x = {leaf}
-    before = x.tolist()
+    w = {leaf}
+    before = w.tolist()
     try:
-        getattr(x, method)()
+        getattr(w, method)()
         outcomes[method] = "allowed"
     except (RuntimeError, ValueError):
-        outcomes[method] = "untouched" if x.tolist() == before else "overwritten"
+        outcomes[method] = "untouched" if w.tolist() == before else "overwritten"
 """
 QUARTERS = {
     "torch": "torch.tensor([0.25, 0.5, 0.75], requires_grad=True)",
@@ -46,85 +46,111 @@ QUARTERS = {
 }
 
 QUESTIONS: Questions = {
-    "an operation": (both("x.mul_(2.0)", "x.scale_(2.0)"), WRITTEN),
-    "an assignment": (both("x[0] = 100.0"), WRITTEN),
-    "an operation through a view": (both("v = x[0:2]; v.mul_(10.0)", "v = x[0:2]; v.scale_(10.0)"), WRITTEN),
-    "an assignment through a view": (both("v = x[0:2]; v[0] = 100.0"), WRITTEN),
-    "a change of shape": (both("x.t_()", "x.reshape_([3, 1])"), ["x.shape"]),
-    "augmented assignment": (both("y = x; y += 1.0"), ["y is x", *WRITTEN]),
-    "through detach": (both("x.detach().mul_(10.0)", "x.detach().scale_(10.0)"), WRITTEN),
+    "an operation": (both("w.mul_(2.0)", "w.scale_(2.0)"), WRITTEN),
+    "an assignment": (both("w[0] = 100.0"), WRITTEN),
+    "an operation through a view": (both("v = w[0:2]; v.mul_(10.0)", "v = w[0:2]; v.scale_(10.0)"), WRITTEN),
+    "an assignment through a view": (both("v = w[0:2]; v[0] = 100.0"), WRITTEN),
+    "a change of shape": (both("w.t_()", "w.reshape_([3, 1])"), ["w.shape"]),
+    "augmented assignment": (both("y = w; y += 1.0"), ["y is w", *WRITTEN]),
+    "through detach": (both("w.detach().mul_(10.0)", "w.detach().scale_(10.0)"), WRITTEN),
     "through a view made under no_grad": (
         both(
-            "with torch.no_grad():\n    v = x[0:2]\nv.mul_(10.0)",
-            "with paddle.no_grad():\n    v = x[0:2]\nv.scale_(10.0)",
+            "with torch.no_grad():\n    v = w[0:2]\nv.mul_(10.0)",
+            "with paddle.no_grad():\n    v = w[0:2]\nv.scale_(10.0)",
         ),
         WRITTEN,
     ),
-    "through data": (both("x.data.mul_(10.0)", "x.data.scale_(10.0)"), WRITTEN),
+    "through data": (both("w.data.mul_(10.0)", "w.data.scale_(10.0)"), WRITTEN),
     "what data is": (
         both(
-            "d = x.data\nwith torch.no_grad():\n    x.mul_(2.0)",
-            "d = x.data\nwith paddle.no_grad():\n    x.scale_(2.0)",
+            "d = w.data\nwith torch.no_grad():\n    w.mul_(2.0)",
+            "d = w.data\nwith paddle.no_grad():\n    w.scale_(2.0)",
         ),
-        ["d is x", "d.data_ptr() == x.data_ptr()", "d.inplace_version", "d._version"],
+        ["d is w", "d.data_ptr() == w.data_ptr()", "d.inplace_version", "d._version"],
     ),
     "under no_grad": (
-        both("with torch.no_grad():\n    x.mul_(2.0)", "with paddle.no_grad():\n    x.scale_(2.0)"),
-        ["x.is_leaf", "x.stop_gradient", "x.requires_grad", *WRITTEN],
+        both("with torch.no_grad():\n    w.mul_(2.0)", "with paddle.no_grad():\n    w.scale_(2.0)"),
+        ["w.is_leaf", "w.stop_gradient", "w.requires_grad", *WRITTEN],
     ),
     "set_value": (
-        {"paddle": LEAF["paddle"] + "x.set_value(paddle.to_tensor([7.0, 8.0, 9.0]))"},
-        ["x.is_leaf", *WRITTEN],
+        {"paddle": LEAF["paddle"] + "w.set_value(paddle.to_tensor([7.0, 8.0, 9.0]))"},
+        ["w.is_leaf", *WRITTEN],
     ),
     "set_value through numpy": (
-        {"paddle": "import numpy\n" + LEAF["paddle"] + "x.set_value(numpy.array([7.0, 8.0, 9.0], numpy.float32))"},
-        ["x.is_leaf", *WRITTEN],
+        {"paddle": "import numpy\n" + LEAF["paddle"] + "w.set_value(numpy.array([7.0, 8.0, 9.0], numpy.float32))"},
+        ["w.is_leaf", *WRITTEN],
     ),
     "a leaf without gradient": (
         {
-            "torch": "x = torch.tensor([1.0, 2.0, 3.0])\ny = x + 1.0\nx.mul_(2.0)",
-            "paddle": "x = paddle.to_tensor([1.0, 2.0, 3.0])\ny = x + 1.0\nx.scale_(2.0)",
+            "torch": "w = torch.tensor([1.0, 2.0, 3.0])\ny = w + 1.0\nw.mul_(2.0)",
+            "paddle": "w = paddle.to_tensor([1.0, 2.0, 3.0])\ny = w + 1.0\nw.scale_(2.0)",
         },
-        ["x.is_leaf", "y.is_leaf", *WRITTEN],
+        ["w.is_leaf", "y.is_leaf", *WRITTEN],
     ),
-    "the gradient of what is not a leaf": (both("y = x * 2.0\n", after=SUM), ["x.grad.tolist()", "y.grad is None"]),
+    "the gradient of what is not a leaf": (both("y = w * 2.0\n", after=SUM), ["w.grad.tolist()", "y.grad is None"]),
     "a clone in its place": (
-        both("h = x.clone()\nh.pow_(2.0)\nh.sum().backward()"),
+        both("h = w.clone()\nh.pow_(2.0)\nh.sum().backward()"),
         ["h.tolist()", *GRADIENT],
     ),
     "a saved leaf, written through detach": (
-        both(SQUARES + "x.detach().fill_(9.0)\n", after=SUM),
+        both(SQUARES + "w.detach().fill_(9.0)\n", after=SUM),
         GRADIENT,
     ),
     "a saved leaf, written through data": (
-        both(SQUARES + "x.data.fill_(9.0)\n", after=SUM),
-        [*GRADIENT, "x.tolist()"],
+        both(SQUARES + "w.data.fill_(9.0)\n", after=SUM),
+        [*GRADIENT, "w.tolist()"],
     ),
     "a saved leaf, written by set_value": (
-        {"paddle": LEAF["paddle"] + SQUARES + "x.set_value(paddle.full([3], 9.0))\n" + SUM},
+        {"paddle": LEAF["paddle"] + SQUARES + "w.set_value(paddle.full([3], 9.0))\n" + SUM},
         GRADIENT,
     ),
     "a saved leaf, written under no_grad": (
         both(
-            SQUARES + "with torch.no_grad():\n    x.fill_(9.0)\n",
-            SQUARES + "with paddle.no_grad():\n    x.fill_(9.0)\n",
+            SQUARES + "with torch.no_grad():\n    w.fill_(9.0)\n",
+            SQUARES + "with paddle.no_grad():\n    w.fill_(9.0)\n",
             after=SUM,
         ),
         GRADIENT,
     ),
     "an optimizer step between two backward": (
         both(
-            "y = (x * x).sum()\n"
-            "optimizer = torch.optim.SGD([x], lr=0.1)\n"
+            "y = (w * w).sum()\n"
+            "optimizer = torch.optim.SGD([w], lr=0.1)\n"
             "y.backward(retain_graph=True)\noptimizer.step()\ny.backward()",
-            "y = (x * x).sum()\n"
-            "optimizer = paddle.optimizer.SGD(learning_rate=0.1, parameters=[x])\n"
+            "y = (w * w).sum()\n"
+            "optimizer = paddle.optimizer.SGD(learning_rate=0.1, parameters=[w])\n"
             "y.backward(retain_graph=True)\noptimizer.step()\ny.backward()",
         ),
         [*GRADIENT, *WRITTEN],
     ),
+    "an update written with -=": (
+        both(
+            "v = w\n(w * w).sum().backward()\nwith torch.no_grad():\n    w -= 0.25 * w.grad",
+            "v = w\n(w * w).sum().backward()\nwith paddle.no_grad():\n    w -= 0.25 * w.grad",
+        ),
+        ["w is v", "v.tolist()", "w.tolist()", "w.stop_gradient", "w.requires_grad", "w.is_leaf"],
+    ),
+    "another backward after an update written with -=": (
+        both(
+            "(w * w).sum().backward()\nwith torch.no_grad():\n    w -= 0.25 * w.grad\n    w.grad.zero_()\n"
+            "(w * w).sum().backward()",
+            "(w * w).sum().backward()\nwith paddle.no_grad():\n    w -= 0.25 * w.grad\n(w * w).sum().backward()",
+        ),
+        ["w.grad is None", "w.grad.tolist()", "w.tolist()"],
+    ),
+    "relu in place on an input": (
+        both("torch.nn.functional.relu_(w)", "paddle.nn.functional.relu_(w)"),
+        WRITTEN,
+    ),
+    "an update written with an underscore": (
+        both(
+            "v = w\n(w * w).sum().backward()\nwith torch.no_grad():\n    w.sub_(0.25 * w.grad)",
+            "v = w\n(w * w).sum().backward()\nwith paddle.no_grad():\n    w.subtract_(0.25 * w.grad)",
+        ),
+        ["w is v", "v.tolist()", "w.stop_gradient", "w.requires_grad", "w.is_leaf"],
+    ),
     "after sin, y += 1.0": (
-        both("y = torch.sin(x); before = y; y += 1.0", "y = paddle.sin(x); before = y; y += 1.0"),
+        both("y = torch.sin(w); before = y; y += 1.0", "y = paddle.sin(w); before = y; y += 1.0"),
         ["y is before", "y.data_ptr() == before.data_ptr()"],
     ),
     "many methods": (

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
+import nbformat
 from sphinx.application import Sphinx
+
+from .included import with_lines
 
 
 def executed(app: Sphinx) -> Path:
@@ -14,7 +16,7 @@ def executed(app: Sphinx) -> Path:
 
 
 def copy_notebooks(app: Sphinx, exception: Exception | None) -> None:
-    """Copy the notebooks of this book's pages to where the links of a page point."""
+    """Write the notebooks of this book's pages to where the links of a page point."""
     if exception or app.builder.format != "html":
         return
     for pagename in app.env.all_docs:
@@ -22,4 +24,8 @@ def copy_notebooks(app: Sphinx, exception: Exception | None) -> None:
         if notebook.exists():
             target = Path(app.outdir) / "_sources" / f"{pagename}.ipynb"
             target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(notebook, target)
+            ran = nbformat.read(notebook, as_version=4)
+            for cell in ran.cells:
+                if cell.cell_type == "markdown":
+                    cell.source = with_lines(cell.source, Path(app.srcdir, pagename).parent)
+            nbformat.write(ran, target)

@@ -95,12 +95,16 @@ def is_short(chapter):
 
 @rule
 def shows_the_memory_of_a_gpu(chapter):
-    """A program runs on one, simulated where no card is; and a stage or a figure after it shows the device's memory."""
+    """A program runs on one, simulated where no card is; and a stage or a figure after it shows the device's memory.
+
+    Where a reader chooses the device, the page shows the first that is offered.
+    """
     code = [cell.source for cell in chapter.code]
-    first = next((i for i, source in enumerate(code) if re.search(r"set_device\(\s*[\"']gpu", source)), None)
+    on_a_gpu = r"set_device\(\s*[\"']gpu|[\"']device[\"']: \[[\"']gpu"
+    first = next((i for i, source in enumerate(code) if re.search(on_a_gpu, source)), None)
     if first is None:
         return 'nothing runs on set_device("gpu")'
-    shown = r"^%%stage|\bstage\.compare\(|\b(timeline|allocator_map|what_fits|meter)\.show\("
+    shown = r"^%%stage|\bstage\.compare\(|\b(timeline|allocator_map|what_fits|meter|controls)\.show\("
     if not any(re.search(shown, source, re.MULTILINE) for source in code[first:]):
         return "no stage, timeline, allocator map, what-fits figure or meter shows the memory of the GPU"
 

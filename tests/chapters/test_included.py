@@ -1,0 +1,57 @@
+"""Lines of the engine that chapters show: read from the engine when the book is built, whole, and never empty."""
+
+from __future__ import annotations
+
+import ast
+import sys
+import textwrap
+
+import pytest
+
+from tests.chapters.chapter import FOLDER, ROOT, Chapter, appendices, guides, in_order
+
+sys.path.insert(0, str(ROOT / "_ext"))
+from book_pages.included import INCLUDE, lines_of, with_lines
+
+INCLUDES = [
+    pytest.param(include, id=f"{name}-{number}")
+    for name in [*in_order(), *appendices(), *guides()]
+    for number, include in enumerate(INCLUDE.finditer(Chapter.read(name).text), 1)
+]
+WITH_ENGINE_LINES = ["02_three_kinds_of_operation", "08_leaves", "09_automatic_detection"]
+
+
+@pytest.mark.parametrize("include", INCLUDES)
+def test_what_a_chapter_includes_is_whole_and_comes_from_the_engine(include):
+    file = (FOLDER / include["path"]).resolve()
+    assert file.is_relative_to(ROOT / "minitensor")
+    lines = lines_of(include, FOLDER)
+    assert lines.strip() and lines in file.read_text(encoding="utf-8")
+    assert len(ast.parse(textwrap.dedent(lines)).body) == 1  # one statement, from its beginning to its end
+
+
+@pytest.mark.parametrize("name", WITH_ENGINE_LINES)
+def test_chapters_about_the_engine_show_its_lines(name):
+    assert INCLUDE.search(Chapter.read(name).text)
+
+
+def test_every_directive_is_read():
+    """A directive that the pattern does not match would be left in the notebooks."""
+    for name in in_order():
+        text = Chapter.read(name).text
+        assert text.count("{literalinclude}") == len(INCLUDE.findall(text))
+
+
+def test_an_object_that_is_gone_is_an_error():
+    text = "```{literalinclude} ../minitensor/saving/keeping.py\n:pyobject: nobody\n```"
+    with pytest.raises(ValueError, match="nobody"):
+        lines_of(INCLUDE.search(text), FOLDER)
+
+
+def test_a_downloaded_notebook_has_the_lines_in_place_of_the_directive():
+    include = "```{literalinclude} ../minitensor/core/storage.py\n:language: python\n:pyobject: log_write\n```"
+    text = f"Before.\n\n{include}\n\nAfter."
+    shown = with_lines(text, FOLDER)
+    assert "literalinclude" not in shown
+    assert shown.startswith("Before.\n\n```python\n# minitensor/core/storage.py\ndef log_write(")
+    assert shown.endswith("```\n\nAfter.")
