@@ -200,7 +200,12 @@ ASKED = {
     "one of the variables needed for gradient computation has been modified by an inplace operation": {
         "09_automatic_detection"
     },
-    "does relu_ save memory in training?": {"fifteen_confusions", "05_counting_bytes", "12_in_place_layers"},
+    "does relu_ save memory in training?": {
+        "09_automatic_detection",
+        "fifteen_confusions",
+        "05_counting_bytes",
+        "12_in_place_layers",
+    },
     "why does my numpy array change?": {"fifteen_confusions", "04_aliases"},
     "what changed in Paddle 2.6?": {"09_automatic_detection"},
     "写时复制": {"09_automatic_detection"},
