@@ -17,8 +17,9 @@ kind                  arguments
                       of a node and a position in its ``saved``); ``patch`` preserves them, or is None. More than one
                       may come for one write
 ``"meta"``            tensor, op name, inputs: an in-place operation changed shape and strides only
-``"refused"``         error, reason, ...: an in-place operation is about to raise it and has written nothing; ``reason``
-                      is the name of the function in :mod:`minitensor.core.errors` that made it
+``"refused"``         error, reason, op name, tensor, ...: an in-place operation is about to raise it and has written
+                      nothing of the tensor; ``reason`` is the name of the function in :mod:`minitensor.core.errors`
+                      that made it, and the rest what that was given
 ``"stale"``           error, reason, node, what, saved: a backward is about to raise it, because ``what`` the node saved
                       has been written
 ``"start"``           node, gradient array: backward begins here
@@ -38,9 +39,11 @@ import functools
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import CodeType
 from typing import Any, TypeVar
 
 Maker = TypeVar("Maker", bound=Callable[..., Exception])
+Passing = TypeVar("Passing", bound=Callable[..., Any])
 
 
 class Watch:
@@ -56,6 +59,15 @@ watch = Watch()
 
 #: The packages whose functions watch the program: who asks which operation runs passes over them. Each adds itself.
 watching: set[str] = set()
+
+#: Single functions that run on the way from an event to those who watch: they are passed over, too.
+passing_on: set[CodeType] = set()
+
+
+def passes_on(function: Passing) -> Passing:
+    """Declare a function to be one of :data:`passing_on`."""
+    passing_on.add(function.__code__)
+    return function
 
 
 @contextmanager
@@ -103,6 +115,7 @@ class Hearing:
             told = f"{type(self).__name__} stopped before its end ({self.failure})."
             warnings.warn(told, RuntimeWarning, stacklevel=3)
 
+    @passes_on
     def _heard(self, kind: str, *arguments: Any) -> None:
         if self._before is not None:
             self._before(kind, *arguments)

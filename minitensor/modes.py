@@ -50,10 +50,17 @@ class _Pause:
 
 
 class Modes(threading.local):
-    """Of each thread. ``grad``: whether operations are recorded. ``policy``: one of :data:`POLICIES`."""
+    """Of each thread.
+
+    Attributes:
+        grad: whether operations are recorded.
+        policy: one of :data:`POLICIES`.
+        layer: the name of the user-defined operation whose forward runs; empty outside.
+    """
 
     grad: bool = True
     policy: str = "2.6"
+    layer: str = ""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name == "grad" and value is not self.grad:

@@ -134,7 +134,7 @@ class Call:
         """Saved tensor ``i`` is ``x``, which forward is about to write."""
         if self.recording and modes.policy != "copy_on_write":  # there the write itself preserves what it takes
             entries = list(self.node.saved)
-            entries[i] = own_input(self.name, x._array)
+            entries[i] = own_input(self.name, x)
             self.node.saved = tuple(entries)
 
     def check(self, outputs: list[Tensor]) -> None:

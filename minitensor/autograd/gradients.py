@@ -102,7 +102,7 @@ def commit(arrived: dict[Node, np.ndarray], way: OnArrays) -> None:
                 continue
             array, storage = node.saved._array, node.saved._storage
             if not writeable(array):
-                raise not_writeable("backward", array)
+                raise not_writeable("backward", node.saved)
             adding.append((node, g))
             if storage not in plans:
                 plans[storage] = None if storage.savers is None else before_write(storage, array)

@@ -95,12 +95,13 @@ class PyLayer:
         node.inputs = tuple(x._current() if modes.grad else None for x in inputs)
         call = Call(cls.__name__, inputs, node, any(each is not None for each in node.inputs))
         ctx = PyLayerContext(cls, call)
+        around, modes.layer = modes.layer, cls.__name__
         try:
             with no_grad():
                 result = cls.forward(ctx, *args, **kwargs)
             return _finished(ctx, call, result)
         finally:
-            ctx._call = None
+            ctx._call, modes.layer = None, around
 
 
 def _tensors(given: Iterable[Any]) -> Iterable[Tensor]:

@@ -18,14 +18,15 @@ from minitensor.events import telling
 
 if TYPE_CHECKING:
     from minitensor.core.history import Node, Saved
+    from minitensor.core.tensor import Tensor
 
 
 @telling("refused")
-def leaf_written(name: str, op: str, is_view: bool) -> ValueError:
-    """``op`` would write a leaf that wants a gradient, or a view of one."""
+def leaf_written(op: str, x: Tensor, is_view: bool) -> ValueError:
+    """``op`` would write ``x``, a leaf that wants a gradient, or a view of one."""
     through = " through this view, which shares the leaf's storage" if is_view else ""
     return ValueError(
-        f"Leaf Var ({name}) that doesn't stop gradient can't use inplace strategy. Nothing was written.\n"
+        f"Leaf Var ({x.name}) that doesn't stop gradient can't use inplace strategy. Nothing was written.\n"
         f"`{op}` would replace the numbers of the leaf{through}: an update would start from the new ones.\n"
         f"Use the normal operation and give its result a name, or update the leaf under `no_grad()`, "
         f"or write into `x.detach()` if the gradient should not know."
@@ -33,18 +34,22 @@ def leaf_written(name: str, op: str, is_view: bool) -> ValueError:
 
 
 @telling("refused")
-def leaf_reshaped(name: str, op: str) -> ValueError:
-    """Metadata-only ``op`` would change the shape of a leaf that wants a gradient, or of a view of one."""
+def leaf_reshaped(op: str, x: Tensor) -> ValueError:
+    """Metadata-only ``op`` would change the shape of ``x``, a leaf that wants a gradient, or a view of one."""
     return ValueError(
-        f"Leaf Var ({name}) that doesn't stop gradient can't use inplace strategy. Nothing was changed.\n"
+        f"Leaf Var ({x.name}) that doesn't stop gradient can't use inplace strategy. Nothing was changed.\n"
         f"`{op}` would give the leaf another shape, and its gradient has the shape that it has now.\n"
         f"Use the normal operation `{op[:-1]}` and give its result a name, or call `{op}` under `no_grad()`."
     )
 
 
 @telling("refused")
-def needs_own_input(op: str) -> ValueError:
-    """Policy "2.5": the backward of in-place ``op`` needs what it would overwrite."""
+def needs_own_input(op: str, x: Tensor, *wanted: Node | None) -> ValueError:
+    """Policy "2.5": the backward of in-place ``op`` needs the ``x`` that it would overwrite.
+
+    Args:
+        wanted: for each operand that has a rule, its node; None where it wants no gradient. Nothing: not known.
+    """
     return ValueError(
         f'`{op}` is refused under the in-place policy "2.5": its backward needs the input that it would overwrite. '
         f'Nothing was written.\nUse the normal operation, or `set_inplace_policy("2.6")`, which copies the input first.'
@@ -52,36 +57,36 @@ def needs_own_input(op: str) -> ValueError:
 
 
 @telling("refused")
-def overlapping_target(op: str, shape: tuple[int, ...]) -> RuntimeError:
-    """``op`` would write through a tensor whose elements share memory."""
+def overlapping_target(op: str, x: Tensor) -> RuntimeError:
+    """``op`` would write through ``x``, whose elements share memory."""
     return RuntimeError(
-        f"`{op}` would write through a tensor of shape {list(shape)} in which more than one element lies in the same "
-        f"memory cell, through a view of such a tensor, or into a saved tensor that backward was lent. Nothing "
-        f"was written.\n"
+        f"`{op}` would write through a tensor of shape {list(x._array.shape)} in which more than one element lies in "
+        f"the same memory cell, through a view of such a tensor, or into a saved tensor that backward was lent. "
+        f"Nothing was written.\n"
         f"Write into a `clone()`, or into the tensor that it is a view of."
     )
 
 
 @telling("refused")
-def read_only_target(op: str, shape: tuple[int, ...]) -> RuntimeError:
-    """``op`` would write memory that its owner, outside, does not let be written."""
+def read_only_target(op: str, x: Tensor) -> RuntimeError:
+    """``op`` would write through ``x`` memory that its owner, outside, does not let be written."""
     return RuntimeError(
-        f"`{op}` would write through a tensor of shape {list(shape)} whose memory is read-only: the array, file or "
-        f"library that it is shared with does not let it be written. Nothing was written.\n"
+        f"`{op}` would write through a tensor of shape {list(x._array.shape)} whose memory is read-only: the array, "
+        f"file or library that it is shared with does not let it be written. Nothing was written.\n"
         f"Use the normal operation and give its result a name, or write into a `clone()`."
     )
 
 
-def not_writeable(op: str, target: np.ndarray) -> RuntimeError:
-    """``op`` would write ``target``, which is not writeable: its elements share memory, or it is read-only."""
-    if overlaps_itself(target) or not read_only(target):
-        return overlapping_target(op, target.shape)
-    return read_only_target(op, target.shape)
+def not_writeable(op: str, x: Tensor) -> RuntimeError:
+    """``op`` would write ``x``, which is not writeable: its elements share memory, or it is read-only."""
+    if overlaps_itself(x._array) or not read_only(x._array):
+        return overlapping_target(op, x)
+    return read_only_target(op, x)
 
 
 @telling("refused")
-def overlapping_group(op: str) -> RuntimeError:
-    """``op`` would write in a group whose base overlaps itself, with a gradient to follow."""
+def overlapping_group(op: str, x: Tensor) -> RuntimeError:
+    """``op`` would write through ``x`` in a group whose base overlaps itself, with a gradient to follow."""
     return RuntimeError(
         f"`{op}` would write into memory that a tensor with overlapping elements shares, and a gradient is wanted "
         f"for it: which element the gradient belongs to is not defined. Nothing was written.\n"
@@ -202,8 +207,9 @@ def explain(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> Except
 
 
 @telling("refused")
-def explain_in_place(op: str, error: Exception, arrays: tuple[np.ndarray, ...], target: np.ndarray) -> Exception:
-    """The error to raise when numpy refused an in-place operation. Nothing has been written."""
+def explain_in_place(op: str, x: Tensor, error: Exception, arrays: tuple[np.ndarray, ...]) -> Exception:
+    """The error to raise when numpy refused an in-place operation on ``x``. Nothing has been written."""
+    target = x._array
     if on_several_devices(arrays):
         return devices_differ(op, arrays)
     try:
@@ -217,9 +223,9 @@ def explain_in_place(op: str, error: Exception, arrays: tuple[np.ndarray, ...], 
             f"use the normal operation."
         )
     if not writeable(target):
-        return not_writeable(op, target)
+        return not_writeable(op, x)
     if isinstance(error, TypeError) and target.dtype not in FLOATS:
-        return result_does_not_fit(op, target.dtype)
+        return result_does_not_fit(op, x)
     return explain(op, error, arrays)
 
 
@@ -239,24 +245,30 @@ def explain_other(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> 
 
 
 @telling("refused")
-def explain_other_in_place(op: str, error: Exception, arrays: tuple[np.ndarray, ...], target: np.ndarray) -> Exception:
+def explain_other_in_place(op: str, x: Tensor, error: Exception, arrays: tuple[np.ndarray, ...]) -> Exception:
     """The same for an in-place operation whose operands are not broadcast against each other."""
     if on_several_devices(arrays):
         return devices_differ(op, arrays)
-    if not writeable(target):
-        return not_writeable(op, target)
-    if isinstance(error, TypeError) and "ufunc" in _plain(error) and target.dtype not in FLOATS:
-        return result_does_not_fit(op, target.dtype)
+    if not writeable(x._array):
+        return not_writeable(op, x)
+    if isinstance(error, TypeError) and "ufunc" in _plain(error) and x._array.dtype not in FLOATS:
+        return result_does_not_fit(op, x)
     return explain_other(op, error, arrays)
 
 
 @telling("refused")
-def result_does_not_fit(op: str, dtype: np.dtype) -> TypeError:
-    """An in-place operation on integers or bools has a result that they cannot hold."""
+def result_does_not_fit(op: str, x: Tensor) -> TypeError:
+    """An in-place operation on integers or bools ``x`` has a result that they cannot hold."""
     return TypeError(
-        f"`{op}` would give a result that a tensor of dtype {dtype.name} cannot hold, and the dtype never changes in "
-        f"place. Nothing was written. Use the normal operation, or convert first: `x.astype('float32')`."
+        f"`{op}` would give a result that a tensor of dtype {x._array.dtype.name} cannot hold, and the dtype never "
+        f"changes in place. Nothing was written. Use the normal operation, or convert first: `x.astype('float32')`."
     )
+
+
+@telling("refused")
+def unsuitable(op: str, x: Tensor, error: Exception) -> Exception:
+    """``error``: what was given to in-place ``op`` beside ``x`` is nothing that it takes. Nothing has been written."""
+    return error
 
 
 def _plain(error: Exception) -> str:

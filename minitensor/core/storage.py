@@ -19,7 +19,7 @@ from numpy import ndarray
 
 from minitensor.device.arrays import as_array
 from minitensor.device.counters import Meter, cpu_meter
-from minitensor.events import Watch, watch
+from minitensor.events import Watch, passes_on, watch
 
 
 class Storage:
@@ -43,6 +43,7 @@ class Storage:
     savers: list[Any] | None
     kept: tuple[int, int]
 
+    @passes_on
     def __del__(self, _meter: Meter = cpu_meter, _watch: Watch = watch) -> None:
         _meter.allocated -= self.nbytes
         if _watch.listener is not None:
@@ -57,6 +58,7 @@ class DeviceStorage(Storage):
 
     __slots__ = ()
 
+    @passes_on
     def __del__(self, _watch: Watch = watch) -> None:  # type: ignore[override]  # another meter counts
         if _watch.listener is not None:
             _watch.listener("free", self)

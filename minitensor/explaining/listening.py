@@ -14,14 +14,11 @@ from collections.abc import Iterable
 from types import FrameType, TracebackType
 from typing import Any, TypeVar
 
-import numpy as np
-
 from minitensor.core.history import Leaf, Node, Saved, peek
 from minitensor.core.tensor import Tensor
 from minitensor.events import watch
 from minitensor.explaining import advice
-from minitensor.explaining.attempts import Attempt, attempt_in, frames_of
-from minitensor.explaining.needs import Kept, Needs, kept_by, needs_of, node_of_write, wanted_of
+from minitensor.explaining.needs import Kept, Needs, kept_by, needs_of, node_of_write, wanted_by, wanted_of
 from minitensor.explaining.report import Report
 from minitensor.explaining.rows import Look, Row, SavedTensor
 from minitensor.explaining.sharing import Sharing
@@ -106,7 +103,7 @@ class Listener:
         elif kind == "meta":
             self._reshaped(Site.of(frame), *arguments)
         elif kind == "refused":
-            self._refused(Site.of(frame), frames_of(frame), *arguments)
+            self._refused(Site.of(frame), *arguments)
         elif kind == "stale":
             self._raised(Site.of(frame), *arguments)
 
@@ -138,7 +135,7 @@ class Listener:
         needs, kept = Needs(), Kept()
         if recorded and (node := node_of_write(x)) is not None:
             needs, kept = needs_of(op, wanted_of(op, node)), kept_by(op, node, inputs)
-        in_layer = not recorded and _in_layer(sys._getframe(1))
+        in_layer = not recorded and modes.layer != ""
         unrecorded, whose = ("", "") if in_layer else self._unrecorded(x, recorded)
         gone = taken.stale + ([] if modes.policy == "copy_on_write" else moved(x._storage))
         stale = [told for _, _, told in gone]
@@ -222,20 +219,14 @@ class Listener:
 
     # ---------- errors ----------
 
-    def _refused(self, site: Site, frames: list[FrameType], error: Exception, reason: str, *_: Any) -> None:
-        attempt = attempt_in(frames)
-        if attempt is not None:
-            self._tell_refused(site, attempt, error, reason)
-
-    def _tell_refused(self, site: Site, attempt: Attempt, error: BaseException, reason: str) -> None:
-        x, op = attempt.x, attempt.op
-        needs = needs_of(op, attempt.wanted) if reason == "needs_own_input" else Needs()
-        version = x._storage.version if x is not None else None
-        array = x._array if x is not None else np.empty(0)
+    def _refused(self, site: Site, error: Exception, reason: str, op: str, x: Tensor, *rest: Any) -> None:
+        """In-place ``op`` on ``x`` is about to raise; the ``rest`` is what the maker of the error was given."""
+        needs = needs_of(op, wanted_by(op, rest)) if reason == "needs_own_input" else Needs()
+        version, array = x._storage.version, x._array
         self._row(
             site,
             op,
-            self._look(site, op, x) if x is not None else None,
+            self._look(site, op, x),
             before=version,
             after=version,
             verdicts=(Verdict.REFUSED,),
@@ -244,7 +235,7 @@ class Listener:
             why=needs.why,
             error=self._tell(error),
             happened="Nothing was written.",
-            instead=advice.for_refusal(reason, advice.Facts(op, array.nbytes, array.size, needs)) if reason else "",
+            instead=advice.for_refusal(reason, advice.Facts(op, array.nbytes, array.size, needs)),
         )
 
     def _raised(self, site: Site, error: Exception, reason: str, node: Node, what: str, saved: Saved) -> None:
@@ -265,35 +256,15 @@ class Listener:
         if self._told == (id(error), str(error)):
             return
         user = None
-        frames: list[Any] = []
         while traceback is not None:
             frame = traceback.tb_frame
-            if is_engines(frame):
-                frames.insert(0, frame)
-            else:
-                user, frames = Site(frame.f_code, traceback.tb_lasti, frame.f_globals), []
+            if not is_engines(frame):
+                user = Site(frame.f_code, traceback.tb_lasti, frame.f_globals)
             traceback = traceback.tb_next
         if user is None:
             user = Site.of(sys._getframe(2))
-        attempt = attempt_in(frames)
-        if attempt is not None:
-            self._tell_refused(user, attempt, error, "")
-        else:
-            self._row(
-                user, "", None, verdicts=(Verdict.RAISES,), error=self._tell(error), happened="The program ended."
-            )
+        self._row(user, "", None, verdicts=(Verdict.RAISES,), error=self._tell(error), happened="The program ended.")
 
     def _tell(self, error: BaseException) -> str:
         self._told = id(error), str(error)
         return f"{type(error).__name__}: {error}"
-
-
-def _in_layer(frame: FrameType | None) -> bool:
-    """Whether the forward of a user-defined operation runs."""
-    module = sys.modules.get("minitensor.autograd.py_layer")
-    if module is None:
-        return False
-    apply = module.PyLayer.apply.__func__.__code__
-    while frame is not None and frame.f_code is not apply:
-        frame = frame.f_back
-    return frame is not None

@@ -5,7 +5,7 @@ What it keeps is read from the node that the operation made.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -152,15 +152,13 @@ def wanted_of(op: str, node: Node) -> list[str]:
     return [x for x, parent in zip(operands, node.inputs, strict=False) if parent is not None]
 
 
-def wanted_in(op: str, names: Mapping[str, Any]) -> list[str] | None:
-    """The same, of an operation that was refused, from the local variables of its function; None when not known."""
+def wanted_by(op: str, nodes: Collection[Node | None]) -> list[str] | None:
+    """The same, of an operation that was refused, from the nodes of its operands; None when these are not known."""
     row = row_of(op)
-    if row is None:
+    if row is None or not nodes:
         return None
     operands = [x for x in row.operands if x in row.rules_in_place]
-    if any(f"{x}n" not in names for x in operands):
-        return None
-    return [x for x in operands if names[f"{x}n"] is not None]
+    return [x for x, node in zip(operands, nodes, strict=True) if node is not None]
 
 
 def kept_by(op: str, node: Node, inputs: tuple[Any, ...]) -> Kept:

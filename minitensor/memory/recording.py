@@ -17,11 +17,11 @@ from types import CodeType, FrameType, TracebackType
 from typing import Any
 
 from minitensor.core.history import Leaf, Node
-from minitensor.core.storage import DeviceStorage, Storage
+from minitensor.core.storage import Storage
 from minitensor.core.tensor import Tensor
 from minitensor.device.arrays import address_of
 from minitensor.device.memory_log import EventLog, MemoryEvent, now_us
-from minitensor.events import Hearing, watching
+from minitensor.events import Hearing, passing_on, watching
 from minitensor.explaining.sources import Site, is_engines
 from minitensor.memory.changes import NewNodes, address_in, bytes_written, device_of, kept_by
 from minitensor.memory.entries import ASSIGNED, SHOWN, Entry, Memory, told
@@ -315,12 +315,8 @@ def _operation(frame: FrameType | None) -> str:
     return name.removeprefix("reflected_").strip("<>")
 
 
-#: Code that runs on the way from an event to those who watch.
-_PASSING_ON = frozenset(each.__code__ for each in (Hearing._heard, Storage.__del__, DeviceStorage.__del__))
-
-
 def _is_watcher(frame: FrameType) -> bool:
-    return frame.f_globals.get("__package__") in watching or frame.f_code in _PASSING_ON
+    return frame.f_globals.get("__package__") in watching or frame.f_code in passing_on
 
 
 #: The recordings that are open, the last opened last.

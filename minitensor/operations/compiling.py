@@ -280,6 +280,7 @@ CALLS: dict[str, Any] = {
     "rule_in_chunks": chunks.rule_in_chunks,
     "tidy": tidy,
     "unless_written": unless_written,
+    "unsuitable": errors.unsuitable,
     "unpacked": keeping.unpacked,
     "watch": watch,
     # What rows call to say which part they write, and in their first statements.

@@ -15,6 +15,7 @@ from minitensor.core.errors import (
     overlapping_group,
     overlapping_target,
     result_does_not_fit,
+    unsuitable,
 )
 from minitensor.core.history import Leaf, Operation, is_protected, new_node
 from minitensor.core.regions import overlaps_itself, writeable
@@ -136,8 +137,11 @@ def as_operands_in_place(op: str, target: int, *given: Any) -> tuple[Tensor, ...
             return x, (_constants if type(x._array) is np.ndarray else _numbers)[given[1], type(given[1]), partner]
         except (KeyError, TypeError):
             pass
-    tensors = _tensors_or_numbers(op, given, [partner])
-    return tuple(t if isinstance(t, Tensor) else constant(op, t, partner, gpu_of(x._array)) for t in tensors)
+    try:
+        tensors = _tensors_or_numbers(op, given, [partner])
+        return tuple(t if isinstance(t, Tensor) else constant(op, t, partner, gpu_of(x._array)) for t in tensors)
+    except (TypeError, ValueError) as error:
+        raise unsuitable(op, x, error) from None
 
 
 # ---------- dtypes ----------
@@ -194,7 +198,7 @@ def into(op: str, target: Tensor, other: Tensor) -> Tensor:
     """
     have, want = other._array.dtype, target._array.dtype
     if (have in FLOATS and want not in FLOATS) or want == np.bool_:
-        raise result_does_not_fit(op, want)
+        raise result_does_not_fit(op, target)
     return cast(other, want)
 
 
@@ -208,15 +212,15 @@ def as_float(x: Tensor) -> Tensor:
 # ---------- before a write ----------
 
 
-def check_on_device(op: str, a: Any, arrays: tuple[Any, ...]) -> None:
-    """An in-place operation is about to write ``a``, an array of a GPU; numpy would check as much on the host.
+def check_on_device(op: str, x: Tensor, arrays: tuple[Any, ...]) -> None:
+    """An in-place operation is about to write ``x``, which lies on a GPU; numpy would check as much on the host.
 
     Raises:
         RuntimeError: when its elements share memory, or it is lent to be read.
         TypeError: when another operand lies elsewhere.
     """
-    if not writeable(a):
-        raise overlapping_target(op, a.shape)
+    if not writeable(x._array):
+        raise overlapping_target(op, x)
     if on_several_devices(arrays):
         raise devices_differ(op, arrays)
 
@@ -229,6 +233,6 @@ def check_target(x: Tensor, op: str) -> None:
         RuntimeError: when its group began with a tensor whose elements share memory.
     """
     if is_protected(x):
-        raise leaf_written(x.name, op, is_view=type(x._node) is not Leaf)
+        raise leaf_written(op, x, is_view=type(x._node) is not Leaf)
     if x._history is not None and overlaps_itself(x._history.base):
-        raise overlapping_group(op)
+        raise overlapping_group(op, x)

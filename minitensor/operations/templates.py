@@ -78,7 +78,7 @@ def {name}({parameters}):
 {promoted}
 {prepare}
     if type({a}) is not ndarray:
-        check_on_device({name!r}, {a}, ({as_},))
+        check_on_device({name!r}, {x}, ({as_},))
     storage = {x}._storage
 {record}
     # Who else saved the bytes that are about to be overwritten?
@@ -86,7 +86,7 @@ def {name}({parameters}):
     try:
 {compute}
     except BaseException as error:
-        unless_written(error, storage, explain_in_place, {name!r}, ({as_},), {a})
+        unless_written(error, explain_in_place, {name!r}, {x}, ({as_},))
     storage.version {version}
     if plan is not None:
         after_write(plan, storage, {name!r}, getframe(1))
@@ -127,7 +127,7 @@ MARKED = """\
 try:
     {mark} = {marked}
 except (ValueError, TypeError) as error:
-    raise explain_in_place({name!r}, error, ({as_},), {a}) from None
+    raise explain_in_place({name!r}, {x}, error, ({as_},)) from None
 """
 
 IN_CHUNKS = """\
@@ -141,7 +141,7 @@ PREPARE = """\
     try:
         {arguments} = prepare({arguments})
     except (ValueError, TypeError, OverflowError, IndexError) as error:
-        raise named({name!r}, error) from None
+        raise {refused} from None
 """
 
 BACKWARD = '''\
@@ -194,11 +194,16 @@ class _Text:
             "call": ", ".join([*self.array.values(), *row.argument_names]),
             "as_": ", ".join(self.array.values()),
             "given": f"({arguments})" if arguments else "()",
-            "prepare": PREPARE.format(name=self.name, arguments=arguments) if row.prepare else "",
+            "prepare": PREPARE.format(arguments=arguments, refused=self.unsuitable()) if row.prepare else "",
             "nodes": self.nodes(),
             "any_node": " or ".join(f"{self.node(x)} is not None" for x in self.ruled),
             "inputs": ", ".join(self.node(x) for x in self.ruled),
         }
+
+    def unsuitable(self) -> str:
+        """The error about an argument that is nothing the operation takes."""
+        error = f"named({self.name!r}, error)"
+        return f"unsuitable({self.name!r}, {self.x}, {error})" if self.in_place else error
 
     def nodes(self) -> str:
         """Who wants a gradient: the current node of each input."""
@@ -278,6 +283,7 @@ def in_place_source(row: Row) -> str:
     ]
     pieces["promoted"] = _lines(4, promoted)
     keeps_own = target in text.saves
+    whose = ", ".join([repr(name), target, *map(text.node, text.ruled)])
     pieces["own"] = f", kept_{target}" if keeps_own else ""
     pieces["unknown"] = " = ".join([*map(text.node, text.ruled), *([f"kept_{target}"] if keeps_own else [])])
     pieces["before"] = f"before_write(storage, {a}{pieces['own']})"
@@ -289,16 +295,16 @@ def in_place_source(row: Row) -> str:
     entries, keep, remember = {}, [], []
     if keeps_own:
         # The rule names the input: what is about to be overwritten is copied first.
-        keep.append(f"kept_{target} = {text.conditional(target, f'own_input({name!r}, {a})')}")
+        keep.append(f"kept_{target} = {text.conditional(target, f'own_input({whose})')}")
         entries[target] = f"kept_{target}"
     for mark in text.saves:
         if mark in row.marks:
             # The rules ask only this of inputs, one of which is about to be overwritten.
             expression = row.marks[mark]
-            own = f", {name!r}" if target in names_in(expression) else ""
+            own = f", {whose}" if target in names_in(expression) else ""
             marked = _on(text, expression)
             if names_in(expression) & set(others):
-                attempt = MARKED.format(mark=mark, marked=marked, name=name, as_=pieces["as_"], a=a)
+                attempt = MARKED.format(mark=mark, marked=marked, name=name, as_=pieces["as_"], x=target)
                 keep.append(text.where_wanted(mark, attempt))
                 marked = mark
             keep.append(f"kept_{mark} = {text.conditional(mark, f'kept_marks({marked}{own})')}")
@@ -306,7 +312,8 @@ def in_place_source(row: Row) -> str:
     for y in others:
         if y in text.saves:
             own = f"kept_{target}" if keeps_own else "None"
-            alias = f"alias_input({name!r}, {text.array[y]}, storage, {a}, {own})"
+            nodes = ", ".join(map(text.node, text.ruled))
+            alias = f"alias_input({name!r}, {text.array[y]}, {target}, {own}, {nodes})"
             triple = f"({text.triple(y)} if {y}._storage is not storage else {alias})"
             keep.append(f"kept_{y} = {text.conditional(y, triple)}")
             entries[y] = f"kept_{y}"

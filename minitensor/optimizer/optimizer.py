@@ -101,7 +101,7 @@ class Optimizer:
                 continue
             array = parameter._array
             if not writeable(array):
-                raise not_writeable(self._op, array)
+                raise not_writeable(self._op, parameter)
             key, piece = (array.dtype, gpu_of(array)), _piece(array)
             ready.append((position, parameter, gradient, key, piece))
             if key not in longest or piece > longest[key][0]:

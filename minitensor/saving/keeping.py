@@ -5,33 +5,52 @@ Either a copy of it, or, where the rules ask only what is true or false of each 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from minitensor.core.errors import needs_own_input
 from minitensor.core.history import Saved
 from minitensor.core.regions import same_layout
-from minitensor.core.storage import Storage, new_storage
+from minitensor.core.storage import new_storage
 from minitensor.device.counters import cpu_meter
 from minitensor.kernels.chunks import copied, large
 from minitensor.modes import modes
 from minitensor.saving.cells import Cells, touch
 from minitensor.saving.patches import Patch
 
+if TYPE_CHECKING:
+    from minitensor.core.history import Node
+    from minitensor.core.tensor import Tensor
 
-def own_input(op: str, a: np.ndarray) -> Saved:
-    """A copy of ``a``.
+
+def own_input(op: str, x: Tensor, *wanted: Node | None) -> Saved:
+    """A copy of ``x``, which ``op`` is about to overwrite.
+
+    Args:
+        wanted: the nodes of its operands, as the error tells them.
 
     Raises:
         ValueError: under the policy "2.5".
     """
     if modes.policy == "2.5":
-        raise needs_own_input(op)
+        raise needs_own_input(op, x, *wanted)
+    return copy_of(x._array)
+
+
+def copy_of(a: np.ndarray) -> Saved:
+    """A copy of ``a``, on a storage of its own."""
     kept = a.copy() if cpu_meter.allocated < large.nbytes else copied(a)
     return kept, new_storage(kept), 0
 
 
-def alias_input(op: str, b: np.ndarray, storage: Storage, a: np.ndarray, own: Saved | None) -> Saved:
-    """What backward needs of an operand that lies on the storage whose part ``a`` is about to be overwritten."""
+def alias_input(op: str, b: np.ndarray, x: Tensor, own: Saved | None, *wanted: Node | None) -> Saved:
+    """What backward needs of an operand ``b`` on the storage of ``x``, which is about to be overwritten.
+
+    Raises:
+        ValueError: under the policy "2.5", where that takes some of it.
+    """
+    a = x._array
     if own is not None:
         if same_layout(a, b):
             return own
@@ -39,17 +58,21 @@ def alias_input(op: str, b: np.ndarray, storage: Storage, a: np.ndarray, own: Sa
         if shown is not None:  # a view of what is overwritten is saved as the same view of its copy
             return shown, own[1], 0
     # Untouched, it is still right after the write, which makes one version more.
-    return own_input(op, b) if touch(a, b) else (b, storage, storage.version + 1)
+    if not touch(a, b):
+        return b, x._storage, x._storage.version + 1
+    if modes.policy == "2.5":
+        raise needs_own_input(op, x, *wanted)
+    return copy_of(b)
 
 
-def kept_marks(marks: np.ndarray, op: str | None = None) -> Saved:
-    """Marks, packed: 1/32 of the bytes of a float32 tensor. ``op`` is given where they are of what it overwrites.
+def kept_marks(marks: np.ndarray, op: str = "", x: Tensor | None = None, *wanted: Node | None) -> Saved:
+    """Marks, packed: 1/32 of the bytes of a float32 tensor. ``op`` and ``x`` are given where it writes what they say.
 
     Raises:
         ValueError: then, under the policy "2.5".
     """
-    if op is not None and modes.policy == "2.5":
-        raise needs_own_input(op)
+    if x is not None and modes.policy == "2.5":
+        raise needs_own_input(op, x, *wanted)
     packed = np.packbits(marks)
     return packed, new_storage(packed), 0
 

@@ -33,6 +33,7 @@ from minitensor.saving.saved import FREED, Lost, Member, Preserved, is_right, re
 
 if TYPE_CHECKING:
     from minitensor.core.history import Node, Saved
+    from minitensor.core.tensor import Tensor
 
 
 def write(
@@ -76,22 +77,17 @@ def broken_off(storage: Storage, error: BaseException) -> None:
 
 
 def unless_written(
-    error: BaseException,
-    storage: Storage,
-    explain: Callable[..., Exception],
-    op: str,
-    arrays: tuple[np.ndarray, ...],
-    target: np.ndarray,
+    error: BaseException, explain: Callable[..., Exception], op: str, x: Tensor, arrays: tuple[np.ndarray, ...]
 ) -> None:
-    """An operation of the table that writes ``target`` has raised ``error``: raise what there is to be said of it.
+    """An operation of the table that writes ``x`` has raised ``error``: raise what there is to be said of it.
 
     numpy raises what it finds of inf and nan after it has written; they are values here, and this returns.
     """
     if isinstance(error, (FloatingPointError, RuntimeWarning)):
         return
     if isinstance(error, (ValueError, TypeError, OverflowError, IndexError)):
-        raise explain(op, error, arrays, target) from None
-    broken_off(storage, error)
+        raise explain(op, x, error, arrays) from None
+    broken_off(x._storage, error)
     try:
         raise error
     finally:

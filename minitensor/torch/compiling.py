@@ -8,8 +8,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from minitensor.autograd.higher_order import revived as engine_revived
 from minitensor.autograd.rules.compiling import on_tensors
 from minitensor.core.history import Node, Operation, Saved
@@ -37,10 +35,10 @@ class TableOperation(Operation):
 # ---------- what the generated code calls ----------
 
 
-def _own_input(op: str, a: np.ndarray) -> Saved:
+def _own_input(op: str, x: BaseTensor, *wanted: Node | None) -> Saved:
     if modes.policy == "2.5":
-        raise words.needs_own_input(op)
-    return keeping.own_input(op, a)
+        raise words.needs_own_input(op, x, *wanted)
+    return keeping.own_input(op, x)
 
 
 def revived(node: Node, what: str, saved: Saved, *rest: Any) -> BaseTensor:

@@ -189,11 +189,11 @@ def _store(x: Tensor, entries: tuple[Any, ...], value: Any, op: str) -> None:
     if through_view:
         _check_value(x, entries, value, op)
     if is_protected(x) and (not paused.threads or modes.grad):
-        raise leaf_written(op, is_view=through_view or not x.is_leaf)
+        raise leaf_written(op, x, is_view=through_view or not x.is_leaf)
     if not through_view:
         _check_value(x, entries, value, op)
     if not writeable(x._array):
-        raise not_writeable(op, x._array)
+        raise not_writeable(op, x)
     try:
         engine.store_at(x, entries, value, op)
     except ValueError as error:

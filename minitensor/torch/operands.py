@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.core.errors import unsuitable
 from minitensor.core.history import Leaf, is_protected
 from minitensor.core.regions import overlaps_itself
 from minitensor.core.tensor import Tensor as BaseTensor
@@ -69,9 +70,12 @@ def as_operands_in_place(op: str, target: int, *given: Any) -> tuple[BaseTensor,
     x = given[target]
     if not isinstance(x, BaseTensor):
         raise TypeError(f"{op}(): argument 'input' (position {target + 1}) must be Tensor, not {type(x).__name__}")
-    values = [_tensor_or_number(op, i, value) for i, value in enumerate(given)]
     dtype = x._array.dtype
-    return tuple(v if isinstance(v, BaseTensor) else constant(op, v, dtype, gpu_of(x._array)) for v in values)
+    try:
+        values = [_tensor_or_number(op, i, value) for i, value in enumerate(given)]
+        return tuple(v if isinstance(v, BaseTensor) else constant(op, v, dtype, gpu_of(x._array)) for v in values)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise unsuitable(op, x, error) from None
 
 
 # ---------- dtypes ----------
@@ -123,7 +127,7 @@ def into(op: str, target: BaseTensor, other: BaseTensor) -> BaseTensor:
     """
     result = _result_dtype([target, other])
     if kind_of(result) > kind_of(target._array.dtype):
-        raise result_does_not_fit(result, target._array.dtype)
+        raise result_does_not_fit(op, target, result)
     return cast(other, target._array.dtype)
 
 
@@ -202,6 +206,6 @@ def check_target(x: BaseTensor, op: str) -> None:
         RuntimeError: when it is a leaf that requires grad, or a view of one, or its group overlaps itself.
     """
     if is_protected(x):
-        raise leaf_written(op, is_view=type(x._node) is not Leaf)
+        raise leaf_written(op, x, is_view=type(x._node) is not Leaf)
     if x._history is not None and overlaps_itself(x._history.base):
-        raise overlapping_target(op)
+        raise overlapping_target(op, x)

@@ -62,7 +62,7 @@ def into_out(op: str, turned_into: TurnedInto, out: Any, *given: Any, **named: A
     result = turned_into(op, *given, **named)
     have, want = result._array, out._array
     if kind_of(have.dtype) > kind_of(want.dtype):
-        raise result_does_not_fit(have.dtype, want.dtype)
+        raise result_does_not_fit(op, out, have.dtype)
     if have.shape != want.shape:
         raise RuntimeError(
             f"{op}(): out has shape {list(want.shape)} and the result {list(have.shape)}. PyTorch gives `out` another "

@@ -258,7 +258,7 @@ def contiguous(input: Tensor) -> Tensor:
 
 def _reshape(x: Tensor, op: View, array: np.ndarray, saved: tuple[int, ...]) -> Tensor:
     if is_protected(x) and (not paused.threads or modes.grad):
-        raise leaf_written(op.name, is_view=not x.is_leaf)
+        raise leaf_written(op.name, x, is_view=not x.is_leaf)
     reshaped(x, array, op, (saved,))
     return x
 

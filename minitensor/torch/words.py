@@ -24,13 +24,14 @@ from minitensor.torch.grad_names import function_name, operation_name
 if TYPE_CHECKING:
     from minitensor.core.history import Node
     from minitensor.core.storage import Storage
+    from minitensor.core.tensor import Tensor
 
 # ---------- refused before anything is written ----------
 
 
 @telling("refused")
-def leaf_written(op: str, is_view: bool) -> RuntimeError:
-    """``op`` would write a leaf that requires grad, or a view of one."""
+def leaf_written(op: str, x: Tensor, is_view: bool) -> RuntimeError:
+    """``op`` would write ``x``, a leaf that requires grad, or a view of one."""
     return RuntimeError(
         f"a {'view of a ' if is_view else ''}leaf Variable that requires grad is being used in an in-place operation.\n"
         f"Nothing was written: `{op}` would replace the numbers of the leaf, and an update would start from the new "
@@ -39,8 +40,8 @@ def leaf_written(op: str, is_view: bool) -> RuntimeError:
 
 
 @telling("refused")
-def overlapping_target(op: str) -> RuntimeError:
-    """``op`` would write through a tensor whose elements share memory."""
+def overlapping_target(op: str, x: Tensor) -> RuntimeError:
+    """``op`` would write through ``x``, whose elements share memory."""
     return RuntimeError(
         f"unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
         f"Please clone() the tensor before performing the operation.\n"
@@ -48,27 +49,28 @@ def overlapping_target(op: str) -> RuntimeError:
     )
 
 
-def not_writeable(op: str, target: np.ndarray) -> RuntimeError:
-    """``op`` would write ``target``, which is read-only, or whose elements share memory.
+def not_writeable(op: str, x: Tensor) -> RuntimeError:
+    """``op`` would write ``x``, which is read-only, or whose elements share memory.
 
     PyTorch warns of a read-only array and then writes into it all the same.
     """
-    if read_only(target) and not overlaps_itself(target):
-        return errors.read_only_target(op, target.shape)
-    return overlapping_target(op)
+    if read_only(x._array) and not overlaps_itself(x._array):
+        return errors.read_only_target(op, x)
+    return overlapping_target(op, x)
 
 
 @telling("refused")
-def result_does_not_fit(have: np.dtype, want: np.dtype) -> RuntimeError:
-    """An in-place operation has a result of a dtype that its target cannot hold."""
+def result_does_not_fit(op: str, x: Tensor, have: np.dtype) -> RuntimeError:
+    """In-place ``op`` has a result of dtype ``have``, which ``x`` cannot hold."""
     return RuntimeError(
-        f"result type {SCALAR_NAMES[have]} can't be cast to the desired output type {SCALAR_NAMES[want]}\n"
+        f"result type {SCALAR_NAMES[have]} can't be cast to the desired output type {SCALAR_NAMES[x._array.dtype]}\n"
         f"The dtype never changes in place, and nothing was written. Use the normal operation, or convert first: "
         f"`x.float()`."
     )
 
 
-def needs_own_input(op: str) -> RuntimeError:
+@telling("refused")
+def needs_own_input(op: str, x: Tensor, *wanted: Node | None) -> RuntimeError:
     """Policy "2.5": the backward of in-place ``op`` needs what it would overwrite."""
     return RuntimeError(
         f'`{op}` is refused under the in-place policy "2.5": its backward needs the input that it would overwrite.'
@@ -134,8 +136,9 @@ def _of_dimension(error: Exception, arrays: tuple[np.ndarray, ...]) -> Exception
 
 
 @telling("refused")
-def explain_in_place(op: str, error: Exception, arrays: tuple[np.ndarray, ...], target: np.ndarray) -> Exception:
-    """The error to raise when numpy refused an in-place operation. Nothing has been written."""
+def explain_in_place(op: str, x: Tensor, error: Exception, arrays: tuple[np.ndarray, ...]) -> Exception:
+    """The error to raise when numpy refused an in-place operation on ``x``. Nothing has been written."""
+    target = x._array
     if len({gpu_of(array) for array in arrays if array.ndim}) > 1:
         return devices_differ()
     shape = _broadcast(arrays)
@@ -147,9 +150,9 @@ def explain_in_place(op: str, error: Exception, arrays: tuple[np.ndarray, ...], 
             f"`{op}` never changes a shape; use the normal operation."
         )
     if not writeable(target):
-        return not_writeable(op, target)
+        return not_writeable(op, x)
     if isinstance(error, TypeError) and target.dtype.kind != "f":
-        return result_does_not_fit(np.dtype(np.float32), target.dtype)
+        return result_does_not_fit(op, x, np.dtype(np.float32))
     return explain(op, error, arrays)
 
 
@@ -161,12 +164,12 @@ def explain_other(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> 
 
 
 @telling("refused")
-def explain_other_in_place(op: str, error: Exception, arrays: tuple[np.ndarray, ...], target: np.ndarray) -> Exception:
+def explain_other_in_place(op: str, x: Tensor, error: Exception, arrays: tuple[np.ndarray, ...]) -> Exception:
     """The same for an in-place operation whose operands are not broadcast against each other."""
-    if not writeable(target):
-        return not_writeable(op, target)
-    if isinstance(error, TypeError) and "ufunc" in str(error) and target.dtype.kind != "f":
-        return result_does_not_fit(np.dtype(np.float32), target.dtype)
+    if not writeable(x._array):
+        return not_writeable(op, x)
+    if isinstance(error, TypeError) and "ufunc" in str(error) and x._array.dtype.kind != "f":
+        return result_does_not_fit(op, x, np.dtype(np.float32))
     return explain_other(op, error, arrays)
 
 
@@ -181,15 +184,15 @@ def named(op: str, error: Exception) -> Exception:
     return in_words(op, errors.named(op, error))
 
 
-def check_on_device(op: str, a: Any, arrays: tuple[Any, ...]) -> None:
-    """An in-place operation is about to write ``a``, an array of a GPU.
+def check_on_device(op: str, x: Tensor, arrays: tuple[Any, ...]) -> None:
+    """An in-place operation is about to write ``x``, which lies on a GPU.
 
     Raises:
         RuntimeError: when its elements share memory, or an operand lies elsewhere.
     """
-    if not writeable(a):
-        raise not_writeable(op, a)
-    if any(gpu_of(other) is not gpu_of(a) and getattr(other, "ndim", 0) for other in arrays):
+    if not writeable(x._array):
+        raise not_writeable(op, x)
+    if any(gpu_of(other) is not gpu_of(x._array) and getattr(other, "ndim", 0) for other in arrays):
         raise devices_differ()
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.core.errors import devices_differ, freed, leaf_written, not_writeable, on_several_devices
+from minitensor.core.errors import devices_differ, freed, leaf_written, not_writeable, on_several_devices, unsuitable
 from minitensor.core.history import (
     WRITE,
     Node,
@@ -204,9 +204,7 @@ def copy_(x: Tensor, other: Any, blocking: bool = True) -> Tensor:
 
 def store_at(x: Tensor, index: Any, value: Any, op: str) -> None:
     """Write ``value`` into ``x`` at ``index``, which ``op`` was given."""
-    plain, advanced = _plain(index, x._array)
-    pick = Pick(plain) if not advanced else (lambda array: array[plain])
-    target = _picked(x, pick)
+    plain, advanced, target = _chosen(op, x, index)
     _, y = as_operands_in_place(op, 0, x, storable_number(op, value, x._array.dtype))
     both = x._array, y._array
     if not (type(both[0]) is type(both[1]) is np.ndarray) and on_several_devices(both):
@@ -239,6 +237,15 @@ def store_at(x: Tensor, index: Any, value: Any, op: str) -> None:
         watch.listener("write", x, op, (x, y), plain if advanced else target)
 
 
+def _chosen(op: str, x: Tensor, index: Any) -> tuple[Any, bool, np.ndarray]:
+    """``index`` as numpy takes it, whether it is an advanced one, and what it picks of ``x``."""
+    try:
+        plain, advanced = _plain(index, x._array)
+        return plain, advanced, _picked(x, Pick(plain) if not advanced else (lambda array: array[plain]))
+    except (IndexError, TypeError, ValueError) as error:
+        raise unsuitable(op, x, error) from None
+
+
 def set_part(x: Tensor, target: np.ndarray, yn: Node | None) -> None:
     """The group of ``x`` moves on: the cells of ``target`` now hold the value of ``yn``, or a constant."""
     history = group_of(x)
@@ -252,7 +259,7 @@ def set_part(x: Tensor, target: np.ndarray, yn: Node | None) -> None:
 
 def _check_fits(op: str, x: Tensor, target: np.ndarray, y: Tensor) -> None:
     if not writeable(x._array):
-        raise not_writeable(op, x._array)
+        raise not_writeable(op, x)
     have = y._array.shape
     while len(have) > target.ndim and have[0] == 1:
         have = have[1:]
@@ -261,10 +268,11 @@ def _check_fits(op: str, x: Tensor, target: np.ndarray, y: Tensor) -> None:
     except ValueError:
         fits = False
     if not fits:
-        raise ValueError(
+        error = ValueError(
             f"{op}: a value of shape {y.shape} does not fit into the {list(target.shape)} that the index picks "
             f"from a tensor of shape {x.shape}"
         )
+        raise unsuitable(op, x, error)
 
 
 def set_value(x: Tensor, value: Any) -> None:
@@ -277,17 +285,17 @@ def set_value(x: Tensor, value: Any) -> None:
     else:
         given = to_tensor(value, x.dtype)
     if given._array.shape != x._array.shape:
-        raise ValueError(f"set_value: the tensor has shape {x.shape} and the value {given.shape}; they must be equal")
+        text = f"set_value: the tensor has shape {x.shape} and the value {given.shape}; they must be equal"
+        raise unsuitable("set_value", x, ValueError(text))
     if given._array.dtype != x._array.dtype:
-        raise TypeError(
-            f"set_value: the tensor has dtype {x.dtype.name} and the value {given.dtype.name}; they must be equal"
-        )
+        text = f"set_value: the tensor has dtype {x.dtype.name} and the value {given.dtype.name}; they must be equal"
+        raise unsuitable("set_value", x, TypeError(text))
     if not writeable(x._array):
-        raise not_writeable("set_value", x._array)
+        raise not_writeable("set_value", x)
     recorded = modes.grad and not x.stop_gradient
     if recorded and is_protected(x):
         if not x.is_leaf:
-            raise leaf_written(x.name, "set_value", is_view=True)
+            raise leaf_written("set_value", x, is_view=True)
         recorded = False
     numbers = given._array if gpu_of(given._array) is gpu_of(x._array) else placed_on(gpu_of(x._array), given._array)
     write(x._storage, x._array, "set_value", None, overwrite, x._array, numbers)

@@ -52,7 +52,7 @@ def _moved_to(x: Tensor, array: np.ndarray, op: str) -> None:
 def _refuse_read_only(x: Tensor, op: str) -> None:
     """Raise RuntimeError where ``x`` lies in read-only memory: in place it would quietly share it no more."""
     if not writeable(x._array) and read_only(x._array):
-        raise read_only_target(op, x._array.shape)
+        raise read_only_target(op, x)
 
 
 # ---------- cast_ ----------
@@ -78,7 +78,7 @@ def cast_(x: Tensor, dtype: Any) -> Tensor:
     node = x._current()
     if node is not None:
         if type(node) is Leaf and modes.grad:
-            raise leaf_written(x.name, "cast_", is_view=False)
+            raise leaf_written("cast_", x, is_view=False)
         if wanted.numpy.kind != "f":
             raise TypeError(
                 f"cast_: a tensor of dtype {wanted.name} cannot want a gradient, and this one does. Nothing was "

@@ -71,7 +71,7 @@ class Reshaping(Operation):
 def refuse_leaf(x: Tensor, op: Reshaping) -> None:
     """Raise ValueError where ``op`` would reshape a leaf that wants a gradient, or a view of one, in grad mode."""
     if is_protected(x) and (not paused.threads or modes.grad):
-        raise leaf_reshaped(x.name, op.name)
+        raise leaf_reshaped(op.name, x)
 
 
 def reshaped(x: Tensor, array: np.ndarray, op: Reshaping, saved: tuple[Any, ...] = ()) -> Tensor:

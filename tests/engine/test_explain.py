@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import minitensor as mt
+from minitensor import torch
 from minitensor.events import listening, watch
 from minitensor.explaining import Report, Row, Verdict
 from minitensor.explaining.listening import Listener
@@ -724,3 +725,34 @@ def test_an_operation_that_rebinds_is_not_told_as_a_change_of_shape(op, argument
     (row,) = rows_of(program)
     assert row.verdict is Verdict.METADATA and text in row.happened
     assert row.after - row.before == (op == "cast_")
+
+
+def test_nothing_is_read_out_of_the_engines_running_functions():
+    from pathlib import Path
+
+    import minitensor.explaining
+
+    texts = [path.read_text(encoding="utf-8") for path in Path(minitensor.explaining.__file__).parent.glob("*.py")]
+    assert texts and not any("f_locals" in text for text in texts)
+
+
+def test_an_index_out_of_range_is_a_refused_write():
+    x = mt.ones([3])
+
+    def program():
+        x[5] = 1.0
+
+    (row,) = mt.explain(program, catch=True).rows
+    assert (row.op, row.verdict, row.tensor.name) == ("setitem", Verdict.REFUSED, "x") and "IndexError" in row.error
+
+
+def test_the_same_is_told_of_what_is_refused_in_pytorchs_vocabulary():
+    def program():
+        w = torch.ones(3, requires_grad=True)
+        x = w * 1
+        with mt.set_inplace_policy("2.5"):
+            x.mul_(w)
+
+    (row,) = mt.explain(program, catch=True).rows
+    assert (row.op, row.verdict, row.tensor.name) == ("multiply_", Verdict.REFUSED, "x")
+    assert row.rules == ("x: g * y", "y: g * x") and row.before == row.after == 0

@@ -134,7 +134,7 @@ mutation(
     "operations/operands.py",
     "overlapping-device-target-is-written",
     "On a GPU, which has no read-only arrays, a tensor whose elements share memory is written.",
-    "    if not writeable(a):",
+    "    if not writeable(x._array):",
     "    if False:",
     "all_or_nothing::test_a_tensor_whose_elements_share_memory_is_not_written",
 )  # fmt: skip

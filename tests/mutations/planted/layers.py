@@ -18,7 +18,7 @@ context(
 context(
     "layer-saves-what-it-overwrites",
     "What a layer saves and then overwrites is not copied.",
-    "            entries[i] = own_input(self.name, x._array)",
+    "            entries[i] = own_input(self.name, x)",
     "            pass",
     "py_layer::test_in_place_the_family_moves_on",
 )  # fmt: skip

@@ -39,7 +39,7 @@ indexing(
 indexing(
     "view-of-a-leaf-takes-set-value",
     "set_value writes a leaf through a view of it.",
-    "        if not x.is_leaf:\n            raise leaf_written(x.name, \"set_value\", is_view=True)\n",
+    "        if not x.is_leaf:\n            raise leaf_written(\"set_value\", x, is_view=True)\n",
     "",
     "members",
 )  # fmt: skip
