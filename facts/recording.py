@@ -28,7 +28,7 @@ Ask = Callable[[str, str, list[str]], dict[str, Any]]
 
 
 def ask(library: str, program: str, expressions: list[str]) -> dict[str, Any]:
-    """Run `program`, then evaluate the expressions; one that can not be evaluated is left out."""
+    """Run `program`, then evaluate the expressions; one that cannot be evaluated is left out."""
     names: dict[str, Any] = {library: importlib.import_module(library)}
     answer: dict[str, Any] = {"program": program}
     try:

@@ -35,6 +35,7 @@ from minitensor.events import watch
 from minitensor.kernels import chunks, written
 from minitensor.modes import modes, paused
 from minitensor.operations import indices, operands, variants
+from minitensor.operations.describing import Raised, described
 from minitensor.operations.rules import namespaces
 from minitensor.operations.templates import backward_name, backward_source, in_place_source, normal_source
 from minitensor.saving import keeping
@@ -49,6 +50,8 @@ from minitensor.saving.writing import (
 from minitensor.table import ROWS, Row
 
 # ---------- a vocabulary ----------
+
+PADDLES = Raised("ValueError", "TypeError")
 
 #: What raises the errors of operations that broadcast their operands, and of the others.
 EXPLAINED = ("explain", "explain_in_place", "explain_other", "explain_other_in_place")
@@ -121,10 +124,12 @@ class Compiler(Mapping[str, Callable[..., Any]]):
         on_arrays: Callable[[], Mapping[str, Any]],
         on_tensors: Callable[[], Mapping[str, Any]] | None = None,
         operation: Callable[[Form, Callable[..., Any]], Operation] | None = None,
+        raised: Raised = PADDLES,
     ) -> None:
         """A vocabulary.
 
         Args:
+            raised: the kinds of its errors, for the docstrings.
             calls: what the generated code calls, by name, the tensors and the errors of the vocabulary among them.
             on_arrays, on_tensors: what the names in a rule stand for when it is run on arrays, and on tensors. The
                 second may be told later, as :attr:`on_tensors`.
@@ -137,6 +142,7 @@ class Compiler(Mapping[str, Callable[..., Any]]):
             self.on_tensors: Callable[[], Mapping[str, Any]] = on_tensors
         self.namespaces: dict[str, dict[str, Any]] = {}
         self._new_operation = operation or _operation
+        self._raised = raised
         self._made: dict[Form, Callable[..., Any]] = {}
         self._placed: dict[Form, Callable[..., Any]] = {}
         self._backward: dict[tuple[Row, bool, bool], Callable[..., Any]] = {}
@@ -148,6 +154,7 @@ class Compiler(Mapping[str, Callable[..., Any]]):
         if made is None:
             made = self._made[form] = self.function(form, form.own)
             made.__name__ = made.__qualname__ = form.name
+            made.__doc__ = described(form.row, form.in_place, form.signature, form.parameters, self._raised)
         return made
 
     def __iter__(self) -> Iterator[str]:

@@ -68,8 +68,8 @@ def dlpack(
         copy: True for a copy, which shares nothing.
 
     Raises:
-        BufferError: when the tensor wants a gradient, lies on a simulated GPU, or is read-only where the capsule can
-            not say so.
+        BufferError: when the tensor wants a gradient, lies on a simulated GPU, or is read-only where the capsule
+            cannot say so.
     """
     _refuse_gradient(x, "__dlpack__")
     _refuse_simulated(x, "__dlpack__")

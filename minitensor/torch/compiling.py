@@ -15,6 +15,7 @@ from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.modes import modes
 from minitensor.operations import compiling
 from minitensor.operations.compiling import Form
+from minitensor.operations.describing import Raised
 from minitensor.operations.rules import namespaces
 from minitensor.saving import keeping
 from minitensor.saving.saved import is_right
@@ -102,7 +103,9 @@ def _forms() -> dict[str, Form]:
     return found
 
 
-FUNCTIONS = compiling.Compiler("minitensor.torch", _forms(), CALLS, _on_arrays, _on_tensors, _operation)
+FUNCTIONS = compiling.Compiler(
+    "minitensor.torch", _forms(), CALLS, _on_arrays, _on_tensors, _operation, Raised("RuntimeError", "RuntimeError")
+)
 source = FUNCTIONS.source
 
 

@@ -173,8 +173,9 @@ spell("sign", in_place=True)
 for _name in ("square", "sqrt", "rsqrt", "reciprocal"):
     spell(_name, grad_name="PowBackward0" if _name == "square" else None, found=_ALSO_IN_PLACE)
 spell("matmul", "matmul", "input, other", prologue="transpose_x = transpose_y = False", grad_name=_matmul_name)
-spell("addmm", "addmm", "input, mat1, mat2", keywords="beta=1, alpha=1", prologue="x, y = mat1, mat2")
-spell("baddbmm", "baddbmm", "input, batch1, batch2", keywords="beta=1, alpha=1", prologue="x, y = batch1, batch2")
+spell("addmm", "addmm", "input, mat1, mat2", keywords="beta=1, alpha=1", renamed={"x": "mat1", "y": "mat2"})
+spell("baddbmm", "baddbmm", "input, batch1, batch2", keywords="beta=1, alpha=1",
+      renamed={"x": "batch1", "y": "batch2"})  # fmt: skip
 spell("renorm", "renorm", "input, p, dim, maxnorm", renamed={"max_norm": "maxnorm"})
 
 # ---------- functions of one number or two ----------
@@ -203,8 +204,10 @@ spell("logit", found=_ALSO_IN_PLACE)
 spell("polygamma", "polygamma", "n, input", grad_name="PolygammaBackward0")
 spell("lerp", "lerp", "input, end, weight", renamed={"y": "end"})
 spell("nan_to_num", found=_ALSO_IN_PLACE)
-spell("bitwise_left_shift", "bitwise_left_shift", "input, other", prologue="is_arithmetic = True")
-spell("bitwise_right_shift", "bitwise_right_shift", "input, other", prologue="is_arithmetic = True")
+spell("bitwise_left_shift", "bitwise_left_shift", "input, other", prologue="is_arithmetic = True",
+      doc="The bits of x, y places to the right; the sign bit enters from the left.")  # fmt: skip
+spell("bitwise_right_shift", "bitwise_right_shift", "input, other", prologue="is_arithmetic = True",
+      doc="The bits of x, y places to the right; the sign bit enters from the left.")  # fmt: skip
 for _names, _row in {"gt greater": "greater_than", "ge greater_equal": "greater_equal", "lt less": "less_than",
                      "le less_equal": "less_equal", "eq": "equal", "ne not_equal": "not_equal"}.items():  # fmt: skip
     spell(_names, _row)
@@ -246,6 +249,8 @@ spell("zero", "zero", "input", out=False, found=_ALSO_IN_PLACE, forward=kernels.
 spell("tril")
 spell("triu")
 spell("fill_diagonal", "fill_diagonal", "input, fill_value, wrap=False", renamed={"value": "fill_value"},
+      doc="x, with value on its main diagonal; with wrap, the diagonal of a tall matrix begins anew after leaving one "
+          "row out.",
       prologue="offset = 0", normal=False, out=False)  # fmt: skip
 
 # ---------- parts that an index or a mask names ----------
@@ -263,8 +268,10 @@ spell("index_add", "index_add", "input, dim, index, source", keywords="alpha=1",
       prologue=_index("index_add", "x, value", "same_dtype"))  # fmt: skip
 spell("index_fill", "index_fill", "input, dim, index, value", prologue=_index("index_fill", "x, value"), out=False)
 spell("gather", "take_along_axis", "input, dim, index", prologue=f"{_index('gather', index='indices')}\n{_EXACT}",
+      doc="The elements of arr that indices names along axis.",
       grad_name="GatherBackward0")  # fmt: skip
 spell("take_along_dim", "take_along_axis", "input, indices, dim", renamed={"indices": "indices"},
+      doc="The elements of arr that indices names along axis, spread over the other dimensions.",
       prologue="indices = as_index('take_along_dim', indices)\nbroadcast = True",
       grad_name="GatherBackward0")  # fmt: skip
 spell("scatter", "put_along_axis", "input, dim, index, src", renamed={"values": "src"},
@@ -293,6 +300,7 @@ spell("index_put", "index_put", "input, indices, values, accumulate=False", out=
 
 spell("uniform", "uniform", "input, from_=0.0, to=1.0", keywords="generator=None", out=False,
       forward=kernels.uniform, renamed={"min": "from_", "max": "to"}, prologue="seed = generator", prepare=None,
+      doc="Numbers drawn evenly between min and max, by generator or else the default one.",
       arguments=("min", "max", "seed"))  # fmt: skip
 spell("normal", "normal", "input, mean=0.0, std=1.0", keywords="generator=None", out=False, forward=kernels.normal,
       arguments=("mean", "std", "generator"), prepare=kernels.normal_arguments)  # fmt: skip

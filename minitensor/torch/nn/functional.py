@@ -33,7 +33,8 @@ def _switched(name: str) -> Callable[..., Tensor]:
         return (in_place if inplace else normal)(input, *given, **named)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{normal.__doc__} With ``inplace=True`` the input is overwritten and returned."
+    first, _, rest = (normal.__doc__ or "").partition("\n\n")
+    function.__doc__ = f"{first} With ``inplace=True`` the input is overwritten and returned.\n\n{rest}".rstrip()
     return function
 
 

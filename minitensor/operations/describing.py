@@ -1,0 +1,109 @@
+"""The docstrings of operations: what follows from a row, in the words of a vocabulary.
+
+The first line is the row's own, with the names that the vocabulary gives to its operands and arguments. Which shapes
+and dtypes meet, what is raised and which gradients pass follow from the other fields, as the code does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from minitensor.table import Row
+
+
+@dataclass(frozen=True)
+class Raised:
+    """The kinds of errors that a vocabulary raises.
+
+    Attributes:
+        shape: shapes that do not fit; a leaf that is written.
+        dtype: a result that its target cannot hold.
+    """
+
+    shape: str
+    dtype: str
+
+
+def described(row: Row, in_place: bool, signature: str, renamed: Mapping[str, str], raised: Raised) -> str:
+    """The docstring of a form of ``row``.
+
+    Args:
+        signature: its parameters in the vocabulary, as source text.
+        renamed: what the vocabulary calls the row's operands and arguments, where it calls them otherwise.
+        raised: its kinds of errors.
+
+    Returns:
+        A docstring in Google's style, in lines of any length.
+    """
+    names = parameters_of(signature)
+
+    def called(text: str) -> str:
+        return re.sub(r"\b[a-z]\w*\b(?!\()", lambda found: renamed.get(found[0], found[0]), text)
+
+    given = [x for x in row.operands if called(x) in names]
+    target = called(row.target)
+    parts = [called(row.doc) + (f" In place: {target} is overwritten and returned." if in_place else "")]
+    if given:
+        what = _operands(row, in_place, target, len(given))
+        parts.append(f"Args:\n    {', '.join(map(called, given))}: {what}")
+    parts.append(f"Returns:\n    {_result(row, in_place, target)}")
+    parts.append(f"Raises:\n{_errors(row, in_place, target, raised)}")
+    rules = row.rules_in_place if in_place else row.rules
+    shown = [(called(x), called(rule)) for x, rule in rules.items() if called(x) in names]
+    lines = [f"    {x}: {rule}" for x, rule in shown] + [
+        f"    where {mark} is {called(expression)}"
+        for mark, expression in row.marks.items()
+        if any(re.search(rf"\b{mark}\b", rule) for _, rule in shown)
+    ]
+    if lines:
+        parts.append("\n".join(["Gradient, for g of the result (as the derivative table has it):", *lines]))
+    return "\n\n".join(parts)
+
+
+def parameters_of(signature: str) -> list[str]:
+    """The names of parameters written as source text."""
+    return re.findall(r"(?:^|,)\s*\**(\w+)", re.sub(r"\([^()]*\)|\[[^\[\]]*\]", "", signature))
+
+
+def _operands(row: Row, in_place: bool, target: str, count: int) -> str:
+    if count == 1:
+        return "a tensor of any shape." if row.elementwise else "a tensor."
+    meet = _meet(in_place, target) if len(row.promote) > 1 else ""
+    if not row.elementwise:
+        return f"tensors.{meet}"
+    shapes = f"to the shape of {target}" if in_place else "against each other"
+    return f"tensors, arrays or numbers, at least one a tensor. Shapes are broadcast {shapes}.{meet}"
+
+
+def _meet(in_place: bool, target: str) -> str:
+    if in_place:
+        return f" They are converted to the dtype of {target}, which never changes."
+    return " Two dtypes meet in the wider one; a number widens none."
+
+
+def _result(row: Row, in_place: bool, target: str) -> str:
+    if in_place:
+        return f"{target} itself: its shape and dtype are what they were, its version is one more."
+    shape = ""
+    if row.elementwise:
+        shape = " of the broadcast shape" if len(row.operands) > 1 else f" of the shape of {target}"
+    return f"A new tensor{shape}, on a storage of its own{'; of integers, a float32 one' if row.floats else ''}."
+
+
+def _errors(row: Row, in_place: bool, target: str, raised: Raised) -> str:
+    found = ["TypeError: for an operand that is no tensor, array or number."]
+    if row.elementwise and len(row.operands) > 1:
+        fit = f"cannot be broadcast to that of {target}" if in_place else "cannot be broadcast against each other"
+        found.append(f"{raised.shape}: for shapes that {fit}.")
+    if in_place:
+        if row.rules_in_place:
+            found.append(f"{raised.shape}: for a leaf that wants a gradient, in grad mode.")
+        if {row.target, *row.marks} & {*row.saved_in_place}:
+            found.append(f'{raised.shape}: under the policy "2.5", where backward needs what would be overwritten.')
+        if row.floats or len(row.promote) > 1:
+            found.append(f"{raised.dtype}: for a result that the dtype of {target} cannot hold.")
+        found.append(f"RuntimeError: where elements of {target} share memory, or it is read-only.")
+        found.append("Nothing is written then.")
+    return "\n".join(f"    {line}" for line in found)

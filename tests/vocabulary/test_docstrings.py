@@ -1,0 +1,130 @@
+"""``help`` speaks of the parameters that a function has, in both vocabularies; and of no phrase that is none."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import minitensor as mt
+import minitensor.nn.functional
+import minitensor.torch.nn.functional
+from minitensor import torch
+from minitensor.operations import FUNCTIONS as PADDLES
+from minitensor.torch.compiling import FUNCTIONS as PYTORCHS
+from tools.build import ROOT
+
+SPACES = {
+    "minitensor": mt,
+    "minitensor.Tensor": mt.Tensor,
+    "minitensor.nn.functional": mt.nn.functional,
+    "torch": torch,
+    "torch.Tensor": torch.Tensor,
+    "torch.nn.functional": torch.nn.functional,
+}
+
+
+def functions_of(space: Any) -> Iterator[tuple[str, Any]]:
+    for name in dir(space):
+        value = None if name.startswith("_") else getattr(space, name, None)
+        if callable(value) and not isinstance(value, type) and value.__module__.startswith("minitensor"):
+            yield name, value
+
+
+def parameters(function: Any) -> dict[str, inspect.Parameter]:
+    return dict(inspect.signature(function).parameters)
+
+
+#: The name of every parameter that some function has.
+EVERY = {name for space in SPACES.values() for _, function in functions_of(space) for name in parameters(function)}
+#: Where a docstring names the parameter of another function, or a property of a tensor.
+OF_OTHERS = {("minitensor", "CUDAPlace"): {"place"}, ("minitensor.Tensor", "requires_grad_"): {"stop_gradient"}}
+
+
+def mentioned(text: str) -> set[str]:
+    """The names in backticks, and those before a colon under ``Args:``."""
+    found = set(re.findall(r"`([a-z_]\w*)`", text))
+    for block in re.findall(r"^Args:\n((?: +.*\n?)+)", text, re.M):
+        for names in re.findall(r"^    ([\w*, ]+):", block, re.M):
+            found |= set(re.findall(r"\w+", names))
+    return found
+
+
+def unknown(space: str, name: str, function: Any) -> set[str]:
+    has = parameters(function)
+    if any(each.kind is each.VAR_KEYWORD for each in has.values()):
+        return set()  # its keywords are named nowhere else
+    return mentioned(inspect.getdoc(function) or "") & EVERY - set(has) - OF_OTHERS.get((space, name), set())
+
+
+@pytest.mark.parametrize("space", SPACES)
+def test_a_docstring_names_only_parameters_that_its_function_has(space: str):
+    found = {name: unknown(space, name, function) for name, function in functions_of(SPACES[space])}
+    assert len(found) > 20 and {name: names for name, names in found.items() if names} == {}
+
+
+@pytest.mark.parametrize("space", SPACES)
+def test_every_function_has_a_docstring(space: str):
+    assert [name for name, function in functions_of(SPACES[space]) if not inspect.getdoc(function)] == []
+
+
+def test_a_name_that_is_no_parameter_is_seen():
+    def wrong(other):
+        """Adds ``dim``.
+
+        Args:
+            axis, other: what it says.
+        """
+
+    assert unknown("torch", "wrong", wrong) == {"dim", "axis"}
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "others"), [(PADDLES, {"input", "dim", "other"}), (PYTORCHS, {"x", "y", "axis", "arr"})]
+)
+def test_an_operation_speaks_in_its_own_vocabulary(vocabulary: Any, others: set[str]):
+    words = {name: set(re.findall(r"\b[a-z]\w*\b", vocabulary[name].__doc__)) for name in vocabulary}
+    strange = {name: said & others - set(parameters(vocabulary[name])) for name, said in words.items()}
+    prose = {"other", "input"}  # words of English, too
+    assert {name: found - prose for name, found in strange.items() if found - prose} == {}
+
+
+def test_help_on_add_names_its_real_parameters_shapes_dtypes_errors_and_gradients():
+    text = torch.add.__doc__
+    assert text.startswith("Elementwise sum, of input and alpha * other.\n")
+    assert list(parameters(torch.add))[:2] == ["input", "other"]
+    for part in ("    input, other: tensors", "broadcast", "dtype", "RuntimeError: for shapes", "    other: g"):
+        assert part in text
+    assert "    x, y: tensors" in mt.add.__doc__ and "ValueError: for shapes" in mt.add.__doc__
+
+
+@pytest.mark.parametrize("name", ["add_", "exp_", "relu_", "divide_", "equal_", "masked_fill_"])
+def test_what_an_in_place_docstring_says_is_raised_is_raised(name: str):
+    said = getattr(mt.Tensor, name).__doc__
+    leaf = mt.to_tensor([1.0, 2.0], stop_gradient=False)
+    rest = {"add_": (1.0,), "divide_": (2.0,), "equal_": (leaf,), "masked_fill_": (leaf > 1, 0.0)}.get(name, ())
+    promised = "ValueError: for a leaf that wants a gradient" in said
+    try:
+        getattr(leaf, name)(*rest)
+    except ValueError as error:
+        assert promised and "Leaf Var" in str(error)
+    else:
+        assert not promised
+
+
+#: Where the frameworks' own words are repeated.
+THEIRS = {"torch/nn/init.py", "torch/counting.py", "views/reshaping.py"}
+
+
+def test_cannot_is_one_word():
+    files = [
+        *ROOT.glob("minitensor/**/*.py"),
+        *ROOT.glob("chapters/*.md"),
+        *ROOT.glob("*.md"),
+        *ROOT.glob("facts/*.py"),
+    ]
+    found = {str(path.relative_to(ROOT)) for path in files if re.search(r"\bcan\s+not\b", path.read_text(), re.I)}
+    assert len(files) > 300 and found == {f"minitensor/{path}" for path in THEIRS}
