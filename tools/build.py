@@ -3,14 +3,16 @@
     python tools/build.py [--force] [--quiet]
 
 A build whose sources have not changed since is kept, unless --force is given. What is printed is kept in
-`_build/build.log`; --quiet shows none of it.
+`_build/build.log`. In the end a table says how long the cells of each page ran. --quiet shows neither.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -47,7 +49,30 @@ def build(book: Path, *, quiet: bool = False) -> int:
         status = _run(command, _environment(Path(folder)), book / "_build" / "build.log", quiet)
     if status == 0:
         _stamp(book).write_text(made_from)
+        if not quiet:
+            print(table_of_times((book / "_build" / "build.log").read_text(encoding="utf-8")))
     return status
+
+
+# ---------- how long the pages took ----------
+
+
+def seconds_of_pages(log: str) -> dict[str, float]:
+    """How long the cells of each page ran, by its file without a suffix, as the log of a build says."""
+    found = re.findall(r"(\S+)\.md: Executed notebook in ([\d.]+) seconds", log)
+    names = [Path(path).name for path, _ in found]
+    return {
+        name if name == "index" else f"chapters/{name}": float(took)
+        for name, (_, took) in zip(names, found, strict=True)
+    }
+
+
+def table_of_times(log: str) -> str:
+    """The times of all pages, the longest first, and what they come to."""
+    times = seconds_of_pages(log)
+    lines = [f"{took:7.1f} s  {page}" for page, took in sorted(times.items(), key=lambda item: -item[1])]
+    in_all = f"{sum(times.values()):7.1f} s  in all, {statistics.median(times.values() or [0]):.1f} s in the median"
+    return "\n".join([*lines, in_all])
 
 
 def _run(command: list[str], environment: dict[str, str], log: Path, quiet: bool) -> int:

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.chapters.chapter import FOLDER, HEADER, Chapter, appendices, guides, in_order
+from tests.chapters.chapter import FOLDER, HEADER, WORD, Chapter, appendices, guides, in_order
 
 FEWEST_WORDS, MOST_WORDS = 800, 1800
 RULES: list[Callable[[Chapter], str | None]] = []
+
+
+def calls(chapter: Chapter, name: str) -> list[ast.Call]:
+    """Calls of a function in the cells of a chapter, in order; cells with magics hold none that are asked for."""
+    found = []
+    for cell in chapter.code:
+        source = "\n".join(line for line in cell.source.splitlines() if not line.startswith("%"))
+        try:
+            tree = ast.parse(source)
+        except SyntaxError:
+            continue
+        found += [node for node in ast.walk(tree) if isinstance(node, ast.Call) and ast.unparse(node.func) == name]
+    return found
 
 
 def rule(check: Callable[[Chapter], str | None]) -> Callable[[Chapter], str | None]:
@@ -85,6 +99,57 @@ def names_its_sources(chapter):
         return f"no source is cited as {{cite}}`{number}-...`"
     if "```{bibliography}" not in chapter.section("Sources"):
         return "no {bibliography} under 'Sources'"
+
+
+@rule
+def says_which_question_it_answers(chapter):
+    question = chapter.notebook.metadata.get("question", "")
+    if not question.endswith("?"):
+        return "no question: in the front matter; its neighbours lead to it with that"
+
+
+@rule
+def says_of_every_option_why(chapter):
+    """An option without its text leaves the reader who chose it alone."""
+    for call in calls(chapter, "predict"):
+        options = next((part.value for part in call.keywords if part.arg == "options"), None)
+        if not isinstance(options, ast.Dict):
+            continue  # options that are computed are held to it when the question is made
+        for option, text in zip(options.keys, options.values, strict=True):
+            if isinstance(text, ast.Constant) and len(WORD.findall(str(text.value))) < 4:
+                return f"the option {ast.unparse(option)} is not explained"
+        if len(options.keys) < 2:
+            return "a question with one option"
+
+
+@rule
+def checks_its_solutions_as_it_checks_the_reader(chapter):
+    """Each solution runs through the check of one exercise, and each exercise has one."""
+    tests = {name: [ast.unparse(call.keywords[-1]) for call in calls(chapter, name)] for name in ("check", "require")}
+    if tests["check"] != tests["require"]:
+        return f"the checks are {tests['check']}, those of the solutions {tests['require']}"
+
+
+@rule
+def describes_its_pictures(chapter):
+    """A picture without words says nothing to those who do not see it."""
+    if re.search(r"!\[\s*\]\(", chapter.prose):
+        return "a picture ![](...) without a text"
+    for directive in re.findall(r"^(?:`{3,}|:{3,})\{(?:figure|image)\}.*?^(?:`{3,}|:{3,})", chapter.prose, re.M | re.S):
+        if not re.search(r"^:alt: \S", directive, re.MULTILINE):
+            return "a {figure} or {image} without :alt:"
+
+
+@rule
+def titles_its_stages(chapter):
+    """A question leads into a stage by its title, and a screen reader names it so."""
+    for cell in chapter.cells_with("%%stage"):
+        first = cell.source[cell.source.index("%%stage") :].splitlines()[0]
+        if "--title" not in first:
+            return f"a stage without a title: {first}"
+    for call in [*calls(chapter, "stage.compare"), *calls(chapter, "stage.record")]:
+        if not any(part.arg == "title" for part in call.keywords):
+            return "a stage without a title"
 
 
 @rule
@@ -198,20 +263,22 @@ def test_the_contents_and_the_folder_name_the_same_chapters():
 
 
 GOOD = (
-    HEADER
+    HEADER.replace("name: python3\n---", 'name: python3\nquestion: "Why?"\n---')
     + """
 # 77. A title
 
 {prose} {{cite}}`77-source`.
 
 ```{{code-cell}} ipython3
-predict("one")
+predict("one", options={{"yes": "It is the right one.", "no": "It is not the right one."}})
 ```
 
 ## A section
 
+![A tensor and its storage](picture.svg)
+
 ```{{code-cell}} ipython3
-%%stage
+%%stage --title "One"
 x = 1
 ```
 
@@ -229,13 +296,13 @@ predict("three")
 ```
 
 ```{{code-cell}} ipython3
-check(reader)
+check(reader, **reader_tests)
 ```
 
 ```{{code-cell}} ipython3
 :tags: [hide-cell]
 
-require(solution)
+require(solution, **reader_tests)
 ```
 
 ## What to remember
@@ -254,12 +321,22 @@ require(solution)
 # What to change in the good chapter, and the one rule that then has to speak.
 BREAKS = [
     ("# 77. A", "# 7. A", title_carries_the_number_of_the_file),
-    ('predict("one")', "x", opens_with_a_prediction),
+    ('predict("one", options', "guess(options", opens_with_a_prediction),
+    ('question: "Why?"\n', "", says_which_question_it_answers),
+    ('"It is not the right one."', '"No."', says_of_every_option_why),
+    (', "no": "It is not the right one."', "", says_of_every_option_why),
+    (
+        "require(solution, **reader_tests)",
+        "require(solution, **other_tests)",
+        checks_its_solutions_as_it_checks_the_reader,
+    ),
+    ("![A tensor and its storage]", "![]", describes_its_pictures),
+    (' --title "One"', "", titles_its_stages),
     ('predict("two")', "x", asks_three_questions),
     ("%%stage", "", shows_a_stage),
-    ("check(reader)", "reader", has_an_exercise_that_checks_itself),
+    ("check(reader, **reader_tests)", "reader", has_an_exercise_that_checks_itself),
     (":tags: [hide-cell]\n", "", hides_a_solution_that_is_run),
-    ("require(solution)", "solution", hides_a_solution_that_is_run),
+    ("require(solution, **reader_tests)", "solution", hides_a_solution_that_is_run),
     ("- three\n", "", says_what_to_remember_in_three_to_five_lines),
     ("{cite}`77-source`", "a book", names_its_sources),
     ("```{bibliography}", "```{note}", names_its_sources),

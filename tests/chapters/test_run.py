@@ -18,6 +18,7 @@ from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 
 from tests.chapters.chapter import FOLDER, ROOT, Chapter, appendices, guides, in_order
+from tools.build import seconds_of_pages
 from tools.taking_turns import SHARED
 
 LONGEST = 15  # seconds for a chapter on two cores; longer is told, not refused
@@ -43,29 +44,54 @@ def runs_in_the_book(request: pytest.FixtureRequest) -> bool:
 @pytest.mark.parametrize("name", [*in_order(), *appendices(), *guides()])
 def test_a_chapter_runs(name, runs_in_the_book, tmp_path, monkeypatch):
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))  # none of the user's start-up scripts
-    seconds = seconds_in_the_book(name) if runs_in_the_book else run(name)
+    ran, seconds = as_in_the_book(name) if runs_in_the_book else run(name)
     if seconds > LONGEST:
         warnings.warn(f"{name} took {seconds:.0f} s, more than {LONGEST} s", stacklevel=1)
+    for cell in exercises(ran):
+        assert verdict(cell).startswith("Not yet."), "the cell that a reader starts from passes its own check"
 
 
-def run(name: str) -> float:
-    """Runs a chapter; how many seconds that took."""
+def test_an_exercise_that_is_solved_already_is_noticed():
+    solved = nbformat.v4.new_code_cell("check(f, **tests)", outputs=[shown("Right. `f` passes its case.")])
+    started = nbformat.v4.new_code_cell("check(f, **tests)", outputs=[shown("Not yet. `f`: it returns nothing yet.")])
+    question = nbformat.v4.new_code_cell("predict('check(f) is')", outputs=[shown("Predict: ...")])
+    ran = nbformat.v4.new_notebook(cells=[started, question, solved])
+    assert [verdict(cell)[:5] for cell in exercises(ran)] == ["Not y", "Right"]
+
+
+def shown(text: str) -> nbformat.NotebookNode:
+    return nbformat.v4.new_output("execute_result", data={"text/plain": text})
+
+
+def exercises(ran: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+    """The cells that check what a reader writes."""
+    return [cell for cell in ran.cells if cell.cell_type == "code" and re.search(r"^check\(", cell.source, re.M)]
+
+
+def verdict(cell: nbformat.NotebookNode) -> str:
+    """What the check of a cell said."""
+    return cell.outputs[-1].data["text/plain"]
+
+
+def run(name: str) -> tuple[nbformat.NotebookNode, float]:
+    """Runs a chapter: the notebook with its outputs, and how many seconds it took."""
     manager = AsyncKernelManager(kernel_spec_manager=ThisInterpreter())
+    notebook = Chapter.read(name).notebook
     client = NotebookClient(
-        Chapter.read(name).notebook,
+        notebook,
         km=manager,
         timeout=CELL_LIMIT,
         resources={"metadata": {"path": str(FOLDER)}},
     )
     start = time.perf_counter()
     client.execute()
-    return time.perf_counter() - start
+    return notebook, time.perf_counter() - start
 
 
-def seconds_in_the_book(name: str) -> float:
-    """How long the chapter took when the book was built; every cell of it has to have run, in order."""
+def as_in_the_book(name: str) -> tuple[nbformat.NotebookNode, float]:
+    """The same, of the run that made the book; every cell of it has to have run, in order."""
     ran = nbformat.read(BUILT / "html" / "_sources" / "chapters" / f"{name}.ipynb", as_version=4)
     counts = [cell.execution_count for cell in ran.cells if cell.cell_type == "code"]
     assert counts == list(range(1, len(Chapter.read(name).code) + 1))
     log = (BUILT / "build.log").read_text(encoding="utf-8")
-    return float(re.search(rf"chapters/{name}\.md: Executed notebook in ([\d.]+) seconds", log).group(1))
+    return ran, seconds_of_pages(log)[f"chapters/{name}"]

@@ -80,3 +80,19 @@ def test_a_reference_to_nothing_stops_the_build(small_book):
     assert len(warnings) == len(faults)
     for said in faults.values():
         assert any(said in warning for warning in warnings), f"{said}\n{warnings}"
+
+
+def test_the_times_of_pages_are_read_from_the_log_the_longest_first():
+    log = (
+        "/book/chapters/01_a.md: Executed notebook in 1.50 seconds [mystnb]\n"
+        "reading sources...\n"
+        "/book/index.md: Executed notebook in 0.50 seconds [mystnb]\n"
+        "/book/chapters/02_b.md: Executed notebook in 4.00 seconds [mystnb]\n"
+    )
+    assert build.seconds_of_pages(log) == {"chapters/01_a": 1.5, "index": 0.5, "chapters/02_b": 4.0}
+    assert build.table_of_times(log).splitlines() == [
+        "    4.0 s  chapters/02_b",
+        "    1.5 s  chapters/01_a",
+        "    0.5 s  index",
+        "    6.0 s  in all, 1.5 s in the median",
+    ]
