@@ -67,8 +67,7 @@ def dtype_of(given: Any) -> DType:
         found = BY_NUMPY[np.dtype(given if isinstance(given, (str, type, np.dtype)) else "none")]
     except (KeyError, TypeError):
         raise TypeError(f"dtype {given!r} is not supported; a tensor holds one of {', '.join(DTYPES)}") from None
-    # numpy takes `float` for float64; a tensor takes it for the default, as `to_tensor(1.0)` does.
-    return float32 if given is float else found
+    return found
 
 
 def promoted(a: np.dtype, b: np.dtype) -> np.dtype:

@@ -32,10 +32,11 @@ from minitensor.saving.saved import FREED
 Awaiting = list[Any]
 
 
-def waiting(roots: Iterable[Node]) -> dict[Node, Awaiting]:
-    """Every node that can be reached, and how many gradients it waits for; none has come yet."""
+def waiting(roots: Iterable[Node], ends: frozenset[Node] = frozenset()) -> dict[Node, Awaiting]:
+    """Every node that can be reached, and how many gradients it waits for; none has come yet. No way leads on from
+    ``ends``."""
     waits: dict[Node, Awaiting] = {root: [0, None, root] for root in roots}
-    stack = list(waits)
+    stack = [root for root in waits if root not in ends]
     while stack:
         for parent in stack.pop().inputs:
             if parent is None:
@@ -43,7 +44,8 @@ def waiting(roots: Iterable[Node]) -> dict[Node, Awaiting]:
             awaiting = waits.get(parent)
             if awaiting is None:
                 waits[parent] = [1, None, parent]
-                stack.append(parent)
+                if parent not in ends:
+                    stack.append(parent)
             else:
                 awaiting[0] += 1
     return waits
@@ -83,8 +85,12 @@ def propagate(
     retain_graph: bool,
     way: Way,
     wanted: frozenset[Node] = frozenset(),
+    ends: frozenset[Node] = frozenset(),
 ) -> dict[Node, Any]:
-    """Send the gradients ``roots`` back through the graph; return those that arrive at leaves and ``wanted`` nodes."""
+    """Send the gradients ``roots`` back through the graph; return those that arrive at leaves and ``wanted`` nodes.
+
+    They go on from a wanted node, unless it is one of ``ends``, as ``waits`` was told, too.
+    """
     arrived: dict[Node, Any] = {}
     passed_by, added, let_go = way.passed, way.added, way.let_go
     for node, g in roots.items():
@@ -106,6 +112,8 @@ def propagate(
             if wanted and node in wanted:
                 arrived[node] = g
                 way.keep(g)
+                if node in ends:
+                    continue
             passed = passed_by(node, g)
             if seen is not None:
                 seen.sends(passed)

@@ -45,7 +45,10 @@ class Call:
         dirty: the inputs announced as written, with the version at which they were.
         saved: what ``save_for_backward`` was given, with the versions at that time; None before.
         constants: the outputs that want no gradient.
+        late_announcements: whether a write may be announced after it.
     """
+
+    late_announcements = False
 
     def __init__(self, name: str, inputs: list[Tensor], node: Node, recording: bool) -> None:
         self.name, self.inputs, self.node, self.recording = name, inputs, node, recording
@@ -90,7 +93,8 @@ class Call:
             )
         if self.is_dirty(x):
             return
-        if self.was_written(k) and not self._is_touched(x):
+        late = self.was_written(k) and not self._is_touched(x)
+        if late and not self.late_announcements:
             raise RuntimeError(
                 f"{self.name}: mark_dirty came after {written_by(x)} had written input {k}. Announce a write before "
                 f"it happens: it can be refused only while nothing is lost."
@@ -100,7 +104,7 @@ class Call:
         for i, (saved, version) in enumerate(self.saved or ()):
             if saved is x and version == x._storage.version:
                 self._keep_own(i, x)
-        self.dirty.append((x, x._storage.version))
+        self.dirty.append((x, self.versions[k] if late else x._storage.version))
         if self.recording:
             self.guard.saved = tuple(None if self.inputs[i] is x else entry for i, entry in enumerate(self.guard.saved))
 

@@ -177,13 +177,15 @@ def grad(
         create_graph: record the computation of the gradients, so that they have gradients themselves.
         only_inputs: must be True, as in Paddle.
         allow_unused: give None for an input that the outputs do not depend on.
-        no_grad_vars: must be None; use ``detach()`` where a tensor should count as a constant.
+        no_grad_vars: tensors that count as constants: no gradient passes through them.
 
     Raises:
+        AssertionError: for ``only_inputs=False``, as in Paddle.
         RuntimeError: when an output does not depend on an input, unless ``allow_unused`` (then its gradient is None).
     """
-    if only_inputs is not True or no_grad_vars is not None:
-        raise ValueError("grad: only_inputs must be True and no_grad_vars None; detach() what should be a constant")
+    if only_inputs is not True:
+        raise AssertionError("only_inputs=False is not supported yet")
+    ends = _nodes_of(no_grad_vars)
     retain_graph = create_graph if retain_graph is None else bool(retain_graph)
     many_outputs: list[Any] = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
     many_inputs: list[Any] = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
@@ -192,7 +194,7 @@ def grad(
         raise ValueError(f"grad: {len(many_outputs)} outputs but {len(given)} gradients to begin with")
     wanted = [start_of(x, None, "grad")[0] for x in many_inputs]
     starts = [start_of(x, g, "grad") for x, g in zip(many_outputs, given, strict=True)]
-    waits = waiting(node for node, _ in starts)
+    waits = waiting((node for node, _ in starts), ends)
     for i, node in enumerate(wanted):
         if node not in waits and not allow_unused:
             raise RuntimeError(
@@ -201,11 +203,23 @@ def grad(
             )
 
     if create_graph:
-        return _recorded(starts, given, waits, retain_graph, wanted)
+        return _recorded(starts, given, waits, retain_graph, wanted, ends)
 
     with OnArrays() as way:
-        arrived = propagate(added_up(starts), waits, retain_graph, way, frozenset(wanted))
+        arrived = propagate(added_up(starts), waits, retain_graph, way, ends.union(wanted), ends)
         return [None if node not in arrived else copied(arrived[node]) for node in wanted]
+
+
+def _nodes_of(no_grad_vars: Any) -> frozenset[Node]:
+    """The nodes that no gradient passes through."""
+    if no_grad_vars is None:
+        return frozenset()
+    many = [no_grad_vars] if isinstance(no_grad_vars, Tensor) else no_grad_vars
+    if not isinstance(many, (list, tuple, set)) or not all(isinstance(x, Tensor) for x in many):
+        raise AssertionError(
+            f"no_grad_vars must be None, a Tensor or a list containing Tensors, not {type(no_grad_vars).__name__}"
+        )
+    return frozenset(node for node in (x._current() for x in many) if node is not None)
 
 
 def added_up(starts: Iterable[Start]) -> dict[Node, np.ndarray]:
@@ -217,7 +231,12 @@ def added_up(starts: Iterable[Start]) -> dict[Node, np.ndarray]:
 
 
 def _recorded(
-    starts: list[Start], given: list[Any], waits: dict[Node, Awaiting], retain_graph: bool, wanted: list[Node]
+    starts: list[Start],
+    given: list[Any],
+    waits: dict[Node, Awaiting],
+    retain_graph: bool,
+    wanted: list[Node],
+    ends: frozenset[Node],
 ) -> list[Tensor | None]:
     """The gradients as tensors that have gradients themselves; each has memory of its own."""
     roots: dict[Node, Tensor] = {}
@@ -231,7 +250,7 @@ def _recorded(
             tensor = g
             taken.add(g._storage)
         roots[node] = tensor if node not in roots else FUNCTIONS["add"](roots[node], tensor)
-    arrived = higher_order.differentiated(roots, waits, retain_graph, frozenset(wanted))
+    arrived = higher_order.differentiated(roots, waits, retain_graph, ends.union(wanted), ends)
     results: list[Tensor | None] = []
     for node in wanted:
         g = arrived.get(node)

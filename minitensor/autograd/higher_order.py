@@ -136,8 +136,12 @@ class OnTensors:
 
 
 def differentiated(
-    roots: dict[Node, Tensor], waits: dict[Node, Awaiting], retain_graph: bool, wanted: frozenset[Node]
+    roots: dict[Node, Tensor],
+    waits: dict[Node, Awaiting],
+    retain_graph: bool,
+    wanted: frozenset[Node],
+    ends: frozenset[Node] = frozenset(),
 ) -> dict[Node, Tensor]:
     """Send the gradients ``roots`` back through the graph, recording; return those that arrive at ``wanted``."""
     with enable_grad():
-        return propagate(roots, waits, retain_graph, OnTensors(), wanted)
+        return propagate(roots, waits, retain_graph, OnTensors(), wanted, ends)

@@ -7,7 +7,6 @@ its backward when that is made of operations. What forward does is not recorded.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from typing import Any
 
@@ -17,6 +16,7 @@ from minitensor.autograd.context import Call, PyLayerContext
 from minitensor.autograd.outputs import ALL, Output, Part, part_operation
 from minitensor.core.errors import freed
 from minitensor.core.history import Node, Operation, new_leaf, set_node
+from minitensor.core.storage import calling_frame
 from minitensor.core.tensor import Tensor
 from minitensor.creation.making import made_on
 from minitensor.device.arrays import gpu_of
@@ -87,18 +87,51 @@ class PyLayer:
         if cls.forward is PyLayer.forward or cls.backward is PyLayer.backward:
             missing = "forward(ctx, *args)" if cls.forward is PyLayer.forward else "backward(ctx, *grads)"
             raise NotImplementedError(f"{cls.__name__} needs a static method {missing}")
-        inputs = list(_tensors((*args, *kwargs.values())))
-        frame = sys._getframe(1)
+        return cls._applied(list(_tensors((*args, *kwargs.values()))), args, kwargs)
+
+    #: What a vocabulary may have otherwise: the context, and the tensors that backward is given.
+    _context: type[PyLayerContext] = PyLayerContext
+
+    @staticmethod
+    def _handed(x: Tensor) -> Tensor:
+        """A tensor as this vocabulary has it."""
+        return x
+
+    @classmethod
+    def _operation(cls) -> Operation:
+        """The operation of a call."""
+        op = Operation(cls.__name__, run_backward)
+        op.later = lambda: run_on_tensors
+        return op
+
+    @classmethod
+    def _run_forward(cls, ctx: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return cls.forward(ctx, *args, **kwargs)
+
+    @classmethod
+    def _answers(cls, ctx: Any, node: Node, answer: Any, recorded: bool) -> list[Any]:
+        """One gradient for each tensor that forward was given, of what backward returned."""
+        answers = list(answer) if isinstance(answer, (list, tuple)) else [answer]
+        if len(answers) != len(node.inputs):
+            raise ValueError(
+                f"{node.op.name}.backward returned {len(answers)} gradients, and forward was given "
+                f"{len(node.inputs)} tensors: it returns one for each of them, and none for other arguments"
+            )
+        return answers
+
+    @classmethod
+    def _applied(cls, inputs: list[Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        frame = calling_frame()
         node = Node()
-        node.op, node.saved, node.shape, node.hooks = Operation(cls.__name__, _backward), (), (), None
+        node.op, node.saved, node.shape, node.hooks = cls._operation(), (), (), None
         node.code, node.instruction = frame.f_code, frame.f_lasti
         node.inputs = tuple(x._current() if modes.grad else None for x in inputs)
         call = Call(cls.__name__, inputs, node, any(each is not None for each in node.inputs))
-        ctx = PyLayerContext(cls, call)
+        ctx = cls._context(cls, call)
         around, modes.layer = modes.layer, cls.__name__
         try:
             with no_grad():
-                result = cls.forward(ctx, *args, **kwargs)
+                result = cls._run_forward(ctx, args, kwargs)
             return _finished(ctx, call, result)
         finally:
             ctx._call, modes.layer = None, around
@@ -130,7 +163,7 @@ def _finished(ctx: PyLayerContext, call: Call, result: Any) -> Any:
                     f"{call.name}: ctx.{attribute} is a tensor that forward was given or returns. Keep it by "
                     f"ctx.save_for_backward, so that a later write is noticed and no reference cycle arises."
                 )
-    outputs = [_output(call, k, given) for k in range(len(given))]
+    outputs = [ctx._layer._handed(_output(call, k, given)) for k in range(len(given))]
     if call.recording:
         _record(ctx, call, given, outputs)
     for old, new in zip(given, outputs, strict=True):
@@ -171,7 +204,6 @@ def _record(ctx: PyLayerContext, call: Call, given: list[Tensor], outputs: list[
         ctx._inputs = tuple((x._array.shape, x._array.dtype, gpu_of(x._array)) for x in call.inputs)
         ctx._sources = tuple(call.source(i, given) for i in range(len(call.saved or ())))
         node.op.saved_names = tuple(f"saved tensor {i}" for i in range(len(node.saved)))
-        node.op.later = lambda: _on_tensors
         node.saved = (*node.saved, ctx)
     for x, each, wants in zip(outputs, ctx._outputs if any(wanting) else [None] * len(outputs), wanting, strict=True):
         if wants:
@@ -221,17 +253,13 @@ def _run(ctx: PyLayerContext, node: Node, grads: list[Tensor | None], recorded: 
     before = ctx._node, ctx._recorded
     ctx._node, ctx._recorded = node, recorded
     try:
-        answer = ctx._layer.backward(ctx, *grads)
+        handed = ctx._layer._handed
+        answer = ctx._layer.backward(ctx, *(None if each is None else handed(each) for each in grads))
     finally:
         ctx._node, ctx._recorded = before
         ctx._take_back()
-    answers = list(answer) if isinstance(answer, (list, tuple)) else [answer]
+    answers: list[Any] = ctx._layer._answers(ctx, node, answer, recorded)
     name = f"{node.op.name}.backward"
-    if len(answers) != len(node.inputs):
-        raise ValueError(
-            f"{name} returned {len(answers)} gradients, and forward was given {len(node.inputs)} tensors: "
-            f"it returns one for each of them, and none for other arguments"
-        )
     for k, (x, parent, (shape, dtype, gpu)) in enumerate(zip(answers, node.inputs, ctx._inputs, strict=True)):
         if parent is None or x is None:
             answers[k] = None
@@ -257,7 +285,7 @@ def _run(ctx: PyLayerContext, node: Node, grads: list[Tensor | None], recorded: 
     return answers
 
 
-def _backward(node: Node, g: np.ndarray) -> list[np.ndarray | None]:
+def run_backward(node: Node, g: np.ndarray) -> list[np.ndarray | None]:
     """The layer's backward on arrays. It is given copies, and what it returns is copied: nothing is shared."""
     ctx = _context(node)
     grads: list[Tensor | None] = []
@@ -284,7 +312,7 @@ def _zeros(gpu: Any, shape: tuple[int, ...], dtype: np.dtype) -> Tensor:
     return made_on(gpu, "", np.zeros(shape, dtype))
 
 
-def _on_tensors(node: Node, g: Tensor) -> list[Tensor | None]:
+def run_on_tensors(node: Node, g: Tensor) -> list[Tensor | None]:
     """The layer's backward with recorded tensors."""
     ctx = _context(node)
     if g._current() is None:

@@ -453,10 +453,9 @@ class Tensor:
             )
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+        """A leaf on memory of its own, without a gradient, as Paddle has it: views do not stay views."""
         self._require_leaf("deep-copied")
         memo[id(self)] = other = _rebuilt(self._array.copy(), self.stop_gradient)
-        if self.grad is not None:
-            other._node.saved = Tensor._made(self.grad._array.copy())  # type: ignore[union-attr]  # a leaf by now, and this one has a gradient
         return other
 
     def __reduce__(self) -> tuple[Any, ...]:

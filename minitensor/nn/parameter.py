@@ -37,8 +37,6 @@ class Parameter(Tensor):
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
         plain = super().__deepcopy__(memo)
         memo[id(self)] = other = _made_of(plain._array, self.stop_gradient)
-        if plain.grad is not None:
-            other.grad = plain.grad
         return other
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -22,19 +22,34 @@ from minitensor.torch.tensor import Tensor
 
 def to(input: Tensor, *where: Any, device: Any = None, dtype: Any = None, copy: bool = False, **_: Any) -> Tensor:
     """The tensor in another dtype or on another device: ``to("cuda")``, ``to(torch.float64)``, ``to(other)``."""
+    device, dtype = where_to(*where, device=device, dtype=dtype)
+    out: Any = input
+    if device is not None:
+        out = cuda.moved(out, device)
+    if dtype is not None and dtype.numpy != out._array.dtype:
+        out = cast(out, dtype.numpy)
+    return TABLE["clone"](out) if copy and out is input else out
+
+
+def where_to(*where: Any, device: Any = None, dtype: Any = None, **_: Any) -> tuple[Any, DType | None]:
+    """The device and the dtype that arguments of ``to`` ask for; None for either that they do not name.
+
+    Raises:
+        TypeError, RuntimeError: for anything else.
+    """
     for each in where:
         if isinstance(each, BaseTensor):
             device, dtype = Device("cpu" if gpu_of(each._array) is None else "cuda"), each.dtype
         elif isinstance(each, DType) or each in (float, int, bool):
             dtype = each
+        elif isinstance(each, type):
+            raise TypeError(
+                f"to() received an invalid combination of arguments - got (type)\n"
+                f"{each.__name__} is neither a device nor a dtype; a dtype is torch.float32, say."
+            )
         elif not isinstance(each, (bool, np.bool_)):
             device = each
-    out: Any = input
-    if device is not None:
-        out = cuda.moved(out, device)
-    if dtype is not None and dtype_of(dtype).numpy != out._array.dtype:
-        out = cast(out, dtype_of(dtype).numpy)
-    return TABLE["clone"](out) if copy and out is input else out
+    return device, None if dtype is None else dtype_of(dtype)
 
 
 def _converter(name: str, dtype: str) -> Callable[[Tensor], Tensor]:

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.core.history import Leaf
+from minitensor.core.history import Leaf, Node, new_leaf
 from minitensor.core.storage import Storage
+from minitensor.core.tensor import Hook
 from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.device.arrays import gpu_of
 from minitensor.dtypes import FLOATS
@@ -73,12 +74,15 @@ def _set(x: Tensor, other: Any) -> None:
     if node is not None:
         if other._array.dtype not in FLOATS:
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
-        if other._array.dtype != x._array.dtype or other._array.shape != x._array.shape:
+        alike = other._array.dtype == x._array.dtype and other._array.shape == x._array.shape
+        if not alike and (type(node) is not Leaf or node.saved is not None):
             raise RuntimeError(
                 f"this tensor requires grad, and its gradient has shape {list(x._array.shape)} and dtype "
                 f"{x.dtype.name}; its data cannot become a tensor of shape {list(other._array.shape)} and dtype "
                 f"{other._array.dtype.name}"
             )
+        if not alike:
+            node = _another_leaf(node, x, other._array.shape)
     if root(other._storage) is root(x._storage) and other._array.shape == x._array.shape:
         same = np.may_share_memory(x._array, other._array) and other._array.strides == x._array.strides
         if same and other.data_ptr() == x.data_ptr():
@@ -86,8 +90,22 @@ def _set(x: Tensor, other: Any) -> None:
     storage = _on(other._storage, x._storage.version)
     x._array, x._storage, x._history = other._array, storage, None
     x._node = node
-    if type(node) is Leaf and node.shape != x._array.shape:
-        node.shape = x._array.shape
+
+
+def _another_leaf(old: Node, x: Tensor, shape: tuple[int, ...]) -> Leaf:
+    """The leaf of a tensor whose gradient will have another shape or dtype. What was recorded before has no place."""
+    leaf = new_leaf(shape)
+    leaf.hooks = old.hooks
+    was = f"shape {list(x._array.shape)} and dtype {x.dtype.name}"
+
+    def refuse(_: Any) -> None:
+        raise RuntimeError(
+            f"backward reached a leaf that was of {was} when this was computed, and its `data` has been set to a "
+            f"tensor of another shape or dtype since (Module.to and Module.double do so). Compute the result anew."
+        )
+
+    old.hooks = [Hook(refuse)]
+    return leaf
 
 
 Tensor.data = property(_get, _set)  # type: ignore[attr-defined]  # put on the class here

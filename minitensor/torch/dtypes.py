@@ -50,7 +50,7 @@ SCALAR_NAMES = {
 
 
 def dtype_of(given: Any) -> dtype:
-    """The element type that was asked for: a dtype of either vocabulary, a name, or ``float``, ``int``, ``bool``.
+    """The element type that was asked for: a dtype of either vocabulary, a name, or ``float`` (float64), ``int``, ``bool``.
 
     Raises:
         TypeError: when there is none such here.
@@ -58,7 +58,7 @@ def dtype_of(given: Any) -> dtype:
     if isinstance(given, dtype):
         return given
     if given is float or given is int or given is bool:
-        return {float: float32, int: int64, bool: bool_}[given]
+        return {float: float64, int: int64, bool: bool_}[given]
     if isinstance(given, str):
         given = given.removeprefix("torch.")
     try:
@@ -111,6 +111,8 @@ class device:
             name, index = "cuda", int(name)
         found = re.fullmatch(r"(cpu|cuda|gpu)(?::(\d+|sim))?", str(name))
         if found is None:
+            if re.fullmatch(r"[a-z]+\d+", str(name)):
+                raise RuntimeError(f"Invalid device string: '{name}'\nA dtype is torch.{name}, say, without quotes.")
             raise RuntimeError(
                 f"Expected one of cpu, cuda device type at start of device string: {name}\n"
                 f"There are torch.device('cpu') and torch.device('cuda') here."

@@ -61,6 +61,8 @@ def type_(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
         if name not in KINDS:
             raise ValueError(f"invalid type: '{dtype}'\nThere are {', '.join(f'torch.{each}' for each in KINDS)} here.")
         return to(input, BY_NAME[KINDS[name].name])  # type: ignore[attr-defined]  # of the metaclass
+    if isinstance(dtype, type):
+        raise ValueError(f"invalid type: '{dtype.__name__}'\nWanted is a dtype, as torch.float32 is one.")
     return to(input, dtype_of(dtype))
 
 

@@ -6,16 +6,18 @@ without a copy: :func:`as_kind`. Operations, views, indexing and operators are a
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from minitensor.core.history import Leaf
-from minitensor.core.storage import Storage
+from minitensor.core.regions import memory_of
+from minitensor.core.storage import Storage, new_storage
 from minitensor.core.tensor import Hook
 from minitensor.core.tensor import Tensor as BaseTensor
-from minitensor.device.arrays import gpu_of, host_array
+from minitensor.device.arrays import gpu_of, host_array, strided
 from minitensor.dtypes import FLOATS
 from minitensor.modes import modes
 from minitensor.torch import printing
@@ -297,8 +299,36 @@ class Tensor(BaseTensor):
     def __copy__(self) -> Tensor:
         return _of_kind(type(self), BaseTensor.__copy__(self))
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
-        return _of_kind(type(self), BaseTensor.__deepcopy__(self, memo))
+    def __deepcopy__(self, memo: dict[Any, Any]) -> Tensor:
+        """A leaf on a copy of the whole storage, which every tensor on that storage shares that is copied along.
+
+        Raises:
+            RuntimeError: for what is no leaf.
+        """
+        if self.grad_fn is not None:
+            raise RuntimeError(
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
+                "moment.  If you were attempting to deepcopy a module, this may be because of a "
+                "torch.nn.utils.weight_norm usage, see https://github.com/pytorch/pytorch/pull/103001\n"
+                f"This one was made by {self.grad_fn.name()} and would lose its history. Use x.detach() first, or "
+                "x.clone() to stay in the graph."
+            )
+        storage = self._storage
+        if storage not in memo:
+            cells = memory_of(storage.buffer).copy()
+            memo[storage] = cells, new_storage(cells)
+        cells, copied = memo[storage]
+        other = type(self)._alias(strided(cells, self.offset, self._array.shape, self._array.strides), copied)
+        memo[id(self)] = other
+        if self.requires_grad:
+            other.requires_grad = True
+            gradient = BaseTensor.grad.fget(self)  # type: ignore[attr-defined]  # a property's function
+            if gradient is not None and self._copies_gradient:
+                other._put_gradient(copy.deepcopy(as_kind(gradient), memo), copies=False)
+        return other
+
+    #: Whether a deep copy has a copy of the gradient. That of a parameter has none.
+    _copies_gradient = True
 
     def __reduce__(self) -> tuple[Any, ...]:
         make, arguments = BaseTensor.__reduce__(self)

@@ -10,7 +10,6 @@ import numpy as np
 from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.device.arrays import host_array, like
 from minitensor.torch.compiling import FUNCTIONS as TABLE
-from minitensor.torch.dtypes import dtype_of
 from minitensor.torch.naming import need_tensor, plain
 from minitensor.torch.tensor import Tensor, as_dim
 from minitensor.torch.words import sizes_differ
@@ -72,5 +71,5 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     if input is None and other is None:
         return tuple(plain(condition, i, "where") for i in np.nonzero(host_array(condition._array)))
     if not isinstance(input, BaseTensor) and not isinstance(other, BaseTensor):
-        input = condition.new_tensor(input, dtype=dtype_of(type(input)))
+        input = condition.new_tensor(input)
     return TABLE["where"](condition, input, other)

@@ -5,15 +5,31 @@ from __future__ import annotations
 import itertools
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.torch.autograd import no_grad
+from minitensor.torch.converting import to, where_to
+from minitensor.torch.dtypes import dtype_of, float32, float64
 from minitensor.torch.missing import missing
 from minitensor.torch.nn.parameter import Parameter
 from minitensor.torch.tensor import Tensor
 
 _NUMBERS = itertools.count()
+
+
+class IncompatibleKeys(NamedTuple):
+    """What ``load_state_dict`` did not find, and what it did not know."""
+
+    missing_keys: list[str]
+    unexpected_keys: list[str]
+
+    def __repr__(self) -> str:
+        if not self.missing_keys and not self.unexpected_keys:
+            return "<All keys matched successfully>"
+        return f"_IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
+
+    __str__ = __repr__
 
 
 class RemovableHandle:
@@ -223,15 +239,21 @@ class Module:
                     found[f"{owner}.{name}" if owner else name] = value.detach()
         return found
 
-    def load_state_dict(self, state_dict: dict[str, Any], strict: bool = True) -> str:
+    def load_state_dict(self, state_dict: dict[str, Any], strict: bool = True) -> IncompatibleKeys:
         """Copy numbers into parameters and buffers.
 
         Raises:
             RuntimeError: when names are missing or too many (``strict``), or shapes differ. Nothing is copied then.
+
+        Returns:
+            The names that were missing, and those that were too many.
         """
         own = {**dict(self.named_parameters()), **dict(self.named_buffers())}
-        wrong = [f'Missing key(s) in state_dict: "{name}". ' for name in own if name not in state_dict]
-        wrong += [f'Unexpected key(s) in state_dict: "{name}". ' for name in state_dict if name not in own]
+        keys = IncompatibleKeys(
+            [name for name in own if name not in state_dict], [name for name in state_dict if name not in own]
+        )
+        wrong = [f'Missing key(s) in state_dict: "{name}". ' for name in keys.missing_keys]
+        wrong += [f'Unexpected key(s) in state_dict: "{name}". ' for name in keys.unexpected_keys]
         wrong = wrong if strict else []
         for name, value in state_dict.items():
             if name in own and tuple(value.shape) != own[name]._array.shape:
@@ -245,7 +267,7 @@ class Module:
             for name, value in state_dict.items():
                 if name in own:
                     own[name].copy_(value)
-        return "<All keys matched successfully>" if strict else ""
+        return keys
 
     def apply(self, fn: Callable[[Module], Any]) -> Module:
         """Call ``fn`` with every module inside, in their order, and then with this one."""
@@ -255,13 +277,38 @@ class Module:
         return self
 
     def to(self, *args: Any, **kwargs: Any) -> Module:
-        """Move the parameters and buffers to another device or dtype; they stay the same objects."""
-        for module in self.modules():
-            for home in (module._parameters, module._buffers):
-                for value in home.values():
-                    if isinstance(value, BaseTensor):
-                        value.data = value.detach().to(*args, **kwargs)  # type: ignore[attr-defined]  # put on the class elsewhere
+        """Move the parameters and buffers to another device or dtype; they stay the same objects.
+
+        A dtype goes to what has fractions only: a counter stays whole. Gradients come along.
+
+        Raises:
+            TypeError: for a dtype without fractions.
+        """
+        where, dtype = where_to(*args, **kwargs)
+        if dtype is not None and not dtype.is_floating_point:
+            raise TypeError(
+                f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
+            )
+        for value in (*self.parameters(), *self.buffers()):
+            gradient = value.grad if value.is_leaf else None
+            if gradient is not None:
+                value.grad = None
+            value.data = _moved(value, where, dtype)  # type: ignore[attr-defined]  # put on the class elsewhere
+            if gradient is not None:
+                value.grad = _moved(gradient, where, dtype)
         return self
+
+    def double(self) -> Module:
+        """Make the parameters and buffers that have fractions float64."""
+        return self.to(float64)
+
+    def float(self) -> Module:
+        """Make the parameters and buffers that have fractions float32."""
+        return self.to(float32)
+
+    def type(self, dst_type: Any) -> Module:
+        """Make the parameters and buffers of another dtype."""
+        return self.to(dtype_of(dst_type))
 
     def cuda(self, device: Any = None) -> Module:
         """Move the parameters and buffers to the GPU."""
@@ -286,6 +333,12 @@ class Module:
             return f"{type(self).__name__}({extra})"
         lines = [*([extra] if extra else []), *inner]
         return f"{type(self).__name__}(\n  " + "\n  ".join(lines) + "\n)"
+
+
+def _moved(x: Tensor, where: Any, dtype: Any) -> Tensor:
+    """The numbers of ``x`` elsewhere, or in another dtype where they have fractions."""
+    out = x.detach() if where is None else to(x.detach(), where)
+    return to(out, dtype) if dtype is not None and x.is_floating_point() else out
 
 
 def drop_gradient(parameter: Tensor, set_to_none: bool) -> None:

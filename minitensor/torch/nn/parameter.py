@@ -13,6 +13,7 @@ class Parameter(Tensor):
     """A tensor that a module trains. It shares the memory of ``data`` and begins a history of its own."""
 
     __slots__ = ()
+    _copies_gradient = False
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Parameter:
         if data is None:

@@ -1,0 +1,209 @@
+"""``torch.autograd.Function``: an operation whose forward and backward the reader writes.
+
+What holds for every operation holds for it: what it saved is checked against later writes, and what it writes in place
+moves the history of all views on. Forward says by ``ctx.mark_dirty(x)`` that it writes an input; a write that it does
+not announce is refused, where PyTorch would go on with a wrong history.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minitensor.autograd.context import Call, PyLayerContext
+from minitensor.autograd.py_layer import PyLayer, run_backward, run_on_tensors
+from minitensor.core.history import Leaf, Node, Operation, is_protected
+from minitensor.core.tensor import Tensor as BaseTensor
+from minitensor.modes import no_grad
+
+from minitensor.saving.saved import FREED, is_right
+from minitensor.torch import words
+from minitensor.torch.converting import to
+from minitensor.torch.tensor import Tensor, as_kind
+
+
+class FunctionCtx(PyLayerContext):
+    """``ctx``: what forward hands over to backward."""
+
+    __slots__ = ()
+
+    needs_input_grad: tuple[bool, ...]
+
+    def __init__(self, layer: Any, call: Call) -> None:
+        super().__init__(layer, call)
+        call.late_announcements = True
+
+    def mark_dirty(self, *tensors: Any) -> None:
+        """Say which inputs forward writes, before or after it does; forward must return them.
+
+        Raises:
+            RuntimeError: for a leaf that requires grad, or a view of one.
+            ValueError: for what is no input.
+        """
+        call = self._forward("mark_dirty")
+        for x in tensors:
+            k = call.position(x)
+            if k is not None and call.recording and is_protected(x):
+                raise RuntimeError(
+                    f"a {'' if type(x._node) is Leaf else 'view of a '}leaf Variable that requires grad is being used in an in-place "
+                    f"operation.\n{call.name} announced to write input {k}"
+                    f"{', and had done so' if call.was_written(k) else '; nothing was written'}."
+                )
+            call.mark_dirty(x)
+
+    @property
+    def saved_tensors(self) -> tuple[Tensor | None, ...]:
+        """What forward gave to ``save_for_backward``, as it was then.
+
+        Raises:
+            RuntimeError: when a write took it.
+        """
+        if self._node is None:
+            raise RuntimeError(f"{self._layer.__name__}: ctx.saved_tensors is asked for in backward")
+        for i, saved in enumerate(self._node.saved[:-1]):
+            if saved is not None and not is_right(saved):
+                raise words.stale(self._node, f"saved tensor {i}", saved)
+        return tuple(None if x is None else as_kind(x) for x in self.saved_tensor())
+
+
+class _Operation(Operation):
+    """The operation of one Function, under PyTorch's name of it."""
+
+    __slots__ = ("torch_name", "operands")
+
+
+def _backward(node: Node, g: np.ndarray) -> Any:
+    if node.saved is FREED:
+        raise words.freed(node)
+    return run_backward(node, g)
+
+
+def _on_tensors(node: Node, g: Any) -> Any:
+    if node.saved is FREED:
+        raise words.freed(node)
+    return run_on_tensors(node, g)
+
+
+class Function(PyLayer):
+    """Subclass it with two static methods and call ``MyFunction.apply(...)``.
+
+    ``forward(ctx, *args)`` returns a tensor or a tuple of them; it runs without recording. ``backward(ctx, *grads)`` is
+    given the gradient of each output and returns one for each argument of forward: None for what is no tensor or has no
+    gradient. Instead of ``ctx``, forward may leave the keeping to ``setup_context(ctx, inputs, output)``.
+
+    An output has memory of its own: what forward returns of its inputs unchanged is a copy of it.
+    """
+
+    _context = FunctionCtx
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        raise RuntimeError(
+            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd "
+            "function with static forward method. (Example: "
+            "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)\n"
+            f"Nothing is made of {type(self).__name__}; it is called as {type(self).__name__}.apply(...)."
+        )
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        """To be written by the subclass whose forward takes no ``ctx``."""
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Run forward and record the function, where some tensor among the arguments requires grad.
+
+        Raises:
+            RuntimeError: for a write into a leaf that requires grad, and one that was not announced.
+            TypeError: for keyword arguments, and when forward returns no tensor.
+        """
+        if kwargs:
+            raise TypeError("apply() takes no keyword arguments")
+        if cls.forward is PyLayer.forward:
+            raise NotImplementedError(
+                "You must implement the forward function for custom autograd.Function.\n"
+                f"{cls.__name__} needs a static method forward(ctx, *args)."
+            )
+        return cls._applied([x for x in args if isinstance(x, BaseTensor)], args, {})
+
+    _handed = staticmethod(as_kind)
+
+    @classmethod
+    def _operation(cls) -> Operation:
+        op = _Operation(cls.__name__, _backward)
+        op.torch_name, op.operands = f"{cls.__name__}Backward", ()
+        op.later = lambda: _on_tensors
+        return op
+
+    @classmethod
+    def _run_forward(cls, ctx: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        wanting = iter([n is not None for n in ctx._call.node.inputs])
+        ctx._takes_tensor = tuple(isinstance(x, BaseTensor) for x in args)
+        ctx.needs_input_grad = tuple(next(wanting) if is_tensor else False for is_tensor in ctx._takes_tensor)
+        if cls.setup_context is Function.setup_context:
+            return cls.forward(ctx, *args)
+        output = cls.forward(*args)
+        cls.setup_context(ctx, args, output)
+        return output
+
+    @classmethod
+    def _answers(cls, ctx: Any, node: Node, answer: Any, recorded: bool) -> list[Any]:
+        given = list(answer) if isinstance(answer, tuple) else [answer]
+        expected = len(ctx._takes_tensor)
+        if len(given) < expected or any(x is not None for x in given[expected:]):
+            raise RuntimeError(
+                f"function {cls.__name__}Backward returned an incorrect number of gradients (expected {expected}, got "
+                f"{len(given)})\nbackward returns one for each argument of forward, and None for what is no tensor."
+            )
+        of_tensors = [x for x, is_tensor in zip(given, ctx._takes_tensor, strict=False) if is_tensor]
+        fitted = zip(of_tensors, node.inputs, ctx._inputs, strict=True)
+        return [
+            x if x is None or parent is None else _fitted(cls.__name__, k, x, shape, dtype)
+            for k, (x, parent, (shape, dtype, _)) in enumerate(fitted)
+        ]
+
+
+def _fitted(name: str, k: int, x: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+    """A gradient in the shape and dtype of its input: summed where the input would be broadcast to it."""
+    if not isinstance(x, BaseTensor):
+        raise RuntimeError(
+            f"expected Variable or None (got {type(x).__name__})\n{name}.backward returned it as gradient {k}."
+        )
+    x = as_kind(x)
+    if x._array.shape != shape:
+        try:
+            fits = np.broadcast_shapes(x._array.shape, shape) == x._array.shape
+        except ValueError:
+            fits = False
+        if not fits:
+            raise RuntimeError(
+                f"Function {name}Backward returned an invalid gradient at index {k} - got {list(x._array.shape)} but "
+                f"expected shape compatible with {list(shape)}"
+            )
+        more = x._array.ndim - len(shape)
+        over = [d for d in range(x._array.ndim) if d < more or shape[d - more] != x._array.shape[d]]
+        x = x.sum(dim=over, keepdim=True).reshape(shape)
+    return x if x._array.dtype == dtype else to(x, x.new_zeros(0, dtype=dtype.name).dtype)
+
+
+def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
+    """Have ``backward`` run without recording: it may compute with NumPy. Its gradients have no gradients then.
+
+    Raises:
+        RuntimeError: in backward, when ``create_graph`` asks for gradients that can be differentiated.
+    """
+
+    @functools.wraps(backward)
+    def called(ctx: Any, *grads: Any) -> Any:
+        if ctx._recorded:
+            raise RuntimeError(
+                "trying to differentiate twice a function that was marked with @once_differentiable\n"
+                f"{ctx._layer.__name__}.backward was asked for gradients with create_graph=True."
+            )
+        with no_grad():
+            return backward(ctx, *grads)
+
+    return called
