@@ -34,7 +34,8 @@ Awaiting = list[Any]
 
 def waiting(roots: Iterable[Node], ends: frozenset[Node] = frozenset()) -> dict[Node, Awaiting]:
     """Every node that can be reached, and how many gradients it waits for; none has come yet. No way leads on from
-    ``ends``."""
+    ``ends``.
+    """
     waits: dict[Node, Awaiting] = {root: [0, None, root] for root in roots}
     stack = [root for root in waits if root not in ends]
     while stack:

@@ -116,8 +116,6 @@ class Call:
 
     def save(self, tensors: tuple[Tensor | None, ...]) -> None:
         """Save by reference, as every operation does; an input about to be overwritten as the policy says."""
-        if self.saved is not None:
-            raise RuntimeError(f"{self.name}: save_for_backward may be called once; give it all tensors together")
         for x in tensors:
             if x is not None and not isinstance(x, Tensor):
                 raise TypeError(
@@ -240,11 +238,11 @@ class PyLayerContext:
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keep tensors for backward, by reference: a write that takes them later is noticed, and preserved or refused.
 
-        Called once, in forward. An input that forward overwrites is saved before the write, and treated as the
+        Called in forward; what is given last counts. An input that forward overwrites is saved before the write, as the
         in-place policy says: refused under "2.5", copied under "2.6", preserved by the write under "copy_on_write".
 
         Raises:
-            RuntimeError: when called twice, or outside forward.
+            RuntimeError: outside forward.
             TypeError: for anything but tensors and None.
             ValueError: under "2.5", when forward overwrites the tensor.
         """
@@ -263,6 +261,10 @@ class PyLayerContext:
         call = self._forward("mark_dirty")
         for x in tensors:
             call.mark_dirty(x)
+
+    def mark_not_inplace(self, *tensors: Tensor) -> None:
+        """Say, as in Paddle, that an input that is returned was not written. Nothing follows: the output is a copy."""
+        self._forward("mark_not_inplace")
 
     def mark_non_differentiable(self, *tensors: Tensor) -> None:
         """Say which outputs want no gradient. Outputs that hold integers or bools want none anyway."""

@@ -185,7 +185,7 @@ def grad(
     """
     if only_inputs is not True:
         raise AssertionError("only_inputs=False is not supported yet")
-    ends = _nodes_of(no_grad_vars)
+    ends = nodes_of(no_grad_vars)
     retain_graph = create_graph if retain_graph is None else bool(retain_graph)
     many_outputs: list[Any] = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
     many_inputs: list[Any] = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
@@ -210,7 +210,7 @@ def grad(
         return [None if node not in arrived else copied(arrived[node]) for node in wanted]
 
 
-def _nodes_of(no_grad_vars: Any) -> frozenset[Node]:
+def nodes_of(no_grad_vars: Any) -> frozenset[Node]:
     """The nodes that no gradient passes through."""
     if no_grad_vars is None:
         return frozenset()

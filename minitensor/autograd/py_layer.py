@@ -54,7 +54,7 @@ class PyLayer:
     In place: forward announces the write by ``ctx.mark_dirty(x)``, writes, and returns ``x``.
 
     An output has memory of its own: where forward returns an input as it is, a view of one, or one tensor twice, that
-    output is a copy. (So there is no need for Paddle's ``mark_not_inplace``.) The tensors that backward is given may be
+    output is a copy, with or without Paddle's ``mark_not_inplace``. The tensors that backward is given may be
     written; saved tensors may not. Under ``create_graph`` backward is run with recorded tensors; a gradient that it
     worked out otherwise (with numpy, say) is refused where that can be seen, which is where the incoming gradient does
     not reach it.
@@ -82,7 +82,7 @@ class PyLayer:
                 into an input that it saved.
             RuntimeError: when forward wrote an input without announcing it, or announced what it did not do. What it
                 has written then stays written, as under ``no_grad``.
-            TypeError: when forward returns no tensor.
+            ValueError: when forward returns no tensor.
         """
         if cls.forward is PyLayer.forward or cls.backward is PyLayer.backward:
             missing = "forward(ctx, *args)" if cls.forward is PyLayer.forward else "backward(ctx, *grads)"
@@ -154,7 +154,7 @@ def _finished(ctx: PyLayerContext, call: Call, result: Any) -> Any:
     entries = list(result) if isinstance(result, (list, tuple)) else [result]
     given = [each for each in entries if isinstance(each, Tensor)]
     if not given:
-        raise TypeError(f"{call.name}: forward returns a Tensor, or a tuple with at least one, not {_kinds(result)}")
+        raise ValueError(f"{call.name}: forward returns a Tensor, or a tuple with at least one, not {_kinds(result)}")
     call.check(given)
     if call.recording:
         for attribute, value in vars(ctx).items():

@@ -13,7 +13,7 @@ import math as _math
 from types import ModuleType as _ModuleType
 
 from minitensor.device.cpu import get_num_threads, set_num_threads
-from minitensor.torch import accelerator, autograd, cuda, functions, nn, operators, optim, parts, views
+from minitensor.torch import accelerator, autograd, cuda, functions, nn, operators, optim, parts, utils, views
 from minitensor.torch import data as _data
 from minitensor.torch import hidden as _hidden
 from minitensor.torch import indexing as _indexing
@@ -31,19 +31,22 @@ from minitensor.torch.creation import (
     full,
     full_like,
     linspace,
+    logspace,
     ones,
     ones_like,
     tensor,
     zeros,
     zeros_like,
 )
-from minitensor.torch.dtypes import Size, device, dtype, float32, float64, int32, int64
+from minitensor.torch.dtypes import Size, device, dtype, finfo, float32, float64, iinfo, int32, int64
 from minitensor.torch.dtypes import bool_ as bool
 from minitensor.torch.generator import Generator, default_generator
+from minitensor.torch.keywords import with_out as _with_out
 from minitensor.torch.missing import missing_in as _missing_in
 from minitensor.torch.printing import set_printoptions
 from minitensor.torch.random import (
     bernoulli,
+    get_rng_state,
     initial_seed,
     manual_seed,
     normal,
@@ -54,6 +57,7 @@ from minitensor.torch.random import (
     randn_like,
     randperm,
     seed,
+    set_rng_state,
 )
 from minitensor.torch.spelling import names_in as _names_in
 from minitensor.torch.tensor import Tensor
@@ -63,12 +67,16 @@ float, double, int, long = float32, float64, int32, int64
 
 globals().update({**functions.FUNCTIONS, **functions.ONLY_FUNCTIONS, **views.FUNCTIONS, **parts.FUNCTIONS})
 
+for _name in ("arange", "empty", "eye", "full", "linspace", "logspace", "normal", "ones", "rand", "randint", "randn",
+              "randperm", "zeros"):  # fmt: skip
+    globals()[_name] = _with_out(globals()[_name])
+
 #: What is found here without having been looked up yet: functions of the table, compiled when they first are.
 _LATER = frozenset(name for name in (*_names_in("torch"), *_names_in("torch_")) if name not in globals())
 
 
 def __dir__() -> list[str]:
-    modules = {"accelerator", "autograd", "cuda", "nn", "optim", "random"}
+    modules = {"accelerator", "autograd", "cuda", "nn", "optim", "random", "utils"}
     own = {name for name, value in globals().items() if name in modules or not isinstance(value, _ModuleType)}
     return sorted(name for name in own | _LATER if not name.startswith("_"))
 

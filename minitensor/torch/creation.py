@@ -67,6 +67,8 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
         )
     if wanted is None and isinstance(data, (list, tuple)):
         wanted = _dtype_of_first(data)
+    if isinstance(data, (list, tuple)):
+        _check_items(data)
     try:
         array = engine._array_of(data, wanted)
     except ValueError as error:
@@ -78,6 +80,20 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
             f"new(): invalid data type '{type(data).__name__}'\n{error}".replace("to_tensor", "tensor")
         ) from None
     return placed("tensor", array, device, requires_grad)
+
+
+def _check_items(data: Any) -> None:
+    """Raise ValueError for text among numbers, and for tensors of several elements, which are no numbers."""
+    for item in data:
+        if isinstance(item, str):
+            raise ValueError(f"too many dimensions 'str'\nA tensor holds numbers, not the text {item!r}.")
+        if isinstance(item, BaseTensor) and item._array.size != 1:
+            raise ValueError(
+                f"only one element tensors can be converted to Python scalars\n"
+                f"The list has a tensor of shape {list(item._array.shape)}: torch.stack(list) puts tensors together."
+            )
+        if isinstance(item, (list, tuple)):
+            _check_items(item)
 
 
 def _dtype_of_first(data: Any) -> np.dtype | None:
@@ -256,6 +272,22 @@ def linspace(
     forth, back = start + step * i.astype(wanted), end - step * (steps - 1 - i).astype(wanted)
     values = np.where(i < steps // 2, forth, back).astype(wanted)
     return placed("linspace", values, device, requires_grad)
+
+
+def logspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    base: float = 10.0,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """``base`` to the power of ``steps`` numbers in equal distances from ``start`` to ``end``, both included."""
+    wanted = (float32 if dtype is None else dtype_of(dtype)).numpy
+    powers = linspace(start, end, steps, dtype="float64", device="cpu")._array
+    return placed("logspace", np.power(base, powers).astype(wanted), device, requires_grad)
 
 
 # ---------- like another ----------

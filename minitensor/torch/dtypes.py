@@ -50,7 +50,7 @@ SCALAR_NAMES = {
 
 
 def dtype_of(given: Any) -> dtype:
-    """The element type that was asked for: a dtype of either vocabulary, a name, or ``float`` (float64), ``int``, ``bool``.
+    """The element type that was asked for: a dtype of either vocabulary, a name, or ``float``, ``int``, ``bool``.
 
     Raises:
         TypeError: when there is none such here.
@@ -66,6 +66,43 @@ def dtype_of(given: Any) -> dtype:
     except TypeError:
         known = ", ".join(f"torch.{name}" for name in DTYPES)
         raise TypeError(f"dtype {given!r} is not supported here; a tensor holds one of {known}") from None
+
+
+class finfo:
+    """The limits of a type with fractions: ``torch.finfo(torch.float32).eps``.
+
+    Raises:
+        TypeError: for a type of whole numbers.
+    """
+
+    __slots__ = ("bits", "dtype", "eps", "max", "min", "resolution", "smallest_normal", "tiny")
+
+    def __init__(self, type: Any = None) -> None:
+        given = float32 if type is None else dtype_of(type)
+        if not given.is_floating_point:
+            raise TypeError(f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle '{given}'")
+        limits = np.finfo(given.numpy)
+        self.bits, self.dtype = limits.bits, given.name
+        self.eps, self.max, self.min = float(limits.eps), float(limits.max), float(limits.min)
+        self.resolution, self.tiny = float(limits.resolution), float(limits.tiny)
+        self.smallest_normal = self.tiny
+
+
+class iinfo:
+    """The limits of a type of whole numbers: ``torch.iinfo(torch.int32).max``.
+
+    Raises:
+        TypeError: for a type with fractions.
+    """
+
+    __slots__ = ("bits", "dtype", "max", "min")
+
+    def __init__(self, type: Any) -> None:
+        given = dtype_of(type)
+        if given.numpy.kind != "i":
+            raise TypeError(f"torch.iinfo() requires an integer input type. Use torch.finfo to handle '{given}'")
+        limits = np.iinfo(given.numpy)
+        self.bits, self.dtype, self.max, self.min = limits.bits, given.name, int(limits.max), int(limits.min)
 
 
 class Size(tuple):  # noqa: SLOT001

@@ -65,10 +65,13 @@ for _name, _function in {**FUNCTIONS, **METHODS}.items():
 Tensor.__matmul__ = matmul
 
 # What follows is not the methods'.
-for _name in ("mm", "matmul", "bmm", "mv", "dot", "outer", "var", "std", "norm", "log_softmax", "logsumexp", "addcmul",
-              "addcdiv", "clamp_min", "clamp_max", "argmax", "argmin", "all", "any"):  # fmt: skip
+for _name in (
+    *("mm", "matmul", "bmm", "mv", "dot", "outer", "var", "std", "norm", "log_softmax", "logsumexp", "addcmul"),
+    *("addcdiv", "clamp_min", "clamp_max", "argmax", "argmin", "all", "any", "max", "min", "nonzero", "sort", "topk"),
+    *("argsort", "multinomial"),
+):
     FUNCTIONS[_name] = with_out(FUNCTIONS[_name])
-for _name in ("cat", "concat", "concatenate", "stack"):
+for _name in ("cat", "concat", "concatenate", "stack", "where"):
     ONLY_FUNCTIONS[_name] = with_numpy_names(with_out(ONLY_FUNCTIONS[_name]))
 
 

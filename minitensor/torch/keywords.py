@@ -26,7 +26,7 @@ def with_out(function: Callable[..., Any]) -> Callable[..., Any]:
     """``function``, which writes its result into the tensor ``out`` and returns that, where one is given.
 
     Raises:
-        RuntimeError: when a gradient is wanted, or the result does not fit into ``out``.
+        RuntimeError: when a gradient is wanted, or the dtype of ``out`` cannot hold the result.
     """
 
     @functools.wraps(function)

@@ -114,6 +114,13 @@ class Optimizer:
         return f"{type(self).__name__} (\n" + "\n".join(lines) + "\n)"
 
 
+def _not_differentiable(wanted: bool) -> bool:
+    """False. How a step is carried out (``foreach``, ``fused``, ``capturable``) is kept and changes nothing here."""
+    if wanted:
+        raise NotImplementedError("differentiable=True: a step is no operation here, and has no gradient")
+    return False
+
+
 def _check(name: str, value: Any) -> None:
     if not isinstance(value, (int, float)) or value < 0:
         raise ValueError(f"Invalid {name}: {value}")
@@ -132,6 +139,9 @@ class SGD(Optimizer):
         nesterov: bool = False,
         *,
         maximize: bool = False,
+        foreach: bool | None = None,
+        differentiable: bool = False,
+        fused: bool | None = None,
     ) -> None:
         for name, value in (("learning rate", lr), ("momentum value", momentum), ("weight_decay value", weight_decay)):
             _check(name, value)
@@ -146,6 +156,9 @@ class SGD(Optimizer):
                 "weight_decay": weight_decay,
                 "nesterov": nesterov,
                 "maximize": maximize,
+                "foreach": foreach,
+                "differentiable": _not_differentiable(differentiable),
+                "fused": fused,
             },
         )
 
@@ -181,7 +194,11 @@ class Adam(Optimizer):
         weight_decay: float = 0,
         amsgrad: bool = False,
         *,
+        foreach: bool | None = None,
         maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
     ) -> None:
         for name, value in (("learning rate", lr), ("epsilon value", eps), ("weight_decay value", weight_decay)):
             _check(name, value)
@@ -197,6 +214,11 @@ class Adam(Optimizer):
                 "weight_decay": weight_decay,
                 "amsgrad": bool(amsgrad),
                 "maximize": maximize,
+                "foreach": foreach,
+                "capturable": capturable,
+                "differentiable": _not_differentiable(differentiable),
+                "fused": fused,
+                "decoupled_weight_decay": self._decoupled,
             },
         )
 
@@ -242,10 +264,9 @@ class AdamW(Adam):
         eps: float = 1e-8,
         weight_decay: float = 1e-2,
         amsgrad: bool = False,
-        *,
-        maximize: bool = False,
+        **named: Any,
     ) -> None:
-        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize)
+        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, **named)
 
 
 __getattr__ = missing_in("torch.optim", lambda: __all__)

@@ -25,6 +25,16 @@ def seed() -> int:
     return default_generator.seed()
 
 
+def get_rng_state() -> tuple[Any, ...]:
+    """All that the next random numbers depend on, for :func:`set_rng_state`. No tensor here."""
+    return default_generator.state()
+
+
+def set_rng_state(new_state: tuple[Any, ...]) -> None:
+    """Go on from what :func:`get_rng_state` gave."""
+    default_generator.set_state(new_state)
+
+
 def initial_seed() -> int:
     """The seed that the random numbers began with."""
     return default_generator.initial_seed()

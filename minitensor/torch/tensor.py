@@ -7,6 +7,7 @@ without a copy: :func:`as_kind`. Operations, views, indexing and operators are a
 from __future__ import annotations
 
 import copy
+import gc
 from collections.abc import Callable
 from typing import Any
 
@@ -236,6 +237,19 @@ class Tensor(BaseTensor):
 
     def _is_view(self) -> bool:
         return self._history is not None and self._history.base is not self._array
+
+    @property
+    def _base(self) -> Tensor | None:
+        """The tensor that this is a view of; None where it is no view. Looked for, as a view does not hold it."""
+        if not self._is_view():
+            return None
+        history = self._history
+        for each in gc.get_referrers(history):
+            if isinstance(each, Tensor) and each._array is history.base:
+                return each
+        base = Tensor._alias(history.base, self._storage)  # the name of the base is gone; its memory is not
+        base._node, base._history, base._seen = history.node, history, history.version
+        return base
 
     # ---------- Python's own protocols ----------
 

@@ -13,6 +13,7 @@ from minitensor.operations.variants import TurnedInto
 from minitensor.torch.dtypes import SCALAR_NAMES, dtype_of
 from minitensor.torch.operands import cast, kind_of
 from minitensor.torch.tensor import Tensor
+from minitensor.torch.warning import warn
 from minitensor.torch.words import result_does_not_fit
 
 
@@ -46,29 +47,53 @@ def rounded(op: str, mode: Any) -> str:
 
 
 def into_out(op: str, turned_into: TurnedInto, out: Any, *given: Any, **named: Any) -> Any:
-    """Write the result of the normal operation into ``out``, which has its shape.
+    """Write the result of the normal operation into ``out``, which takes its shape, and return ``out``.
+
+    Of several results each goes into its tensor of the tuple ``out``.
 
     Raises:
         RuntimeError: when a gradient is wanted, or the dtype of ``out`` cannot hold the result.
     """
-    if not isinstance(out, BaseTensor):
-        raise TypeError(f"{op}(): argument 'out' must be Tensor, not {type(out).__name__}")
-    tensors = [x for x in (*given, out) if isinstance(x, BaseTensor)]
+    several = out if isinstance(out, (tuple, list)) else (out,)
+    for each in several:
+        if not isinstance(each, BaseTensor):
+            raise TypeError(f"{op}(): argument 'out' must be Tensor, not {type(each).__name__}")
+    tensors = [x for x in (*given, *several) if isinstance(x, BaseTensor)]
     if modes.grad and any(not x.stop_gradient for x in tensors):
         raise RuntimeError(
             f"{op}(): functions with out=... arguments don't support automatic differentiation, but one of the "
             f"arguments requires grad.\nUse the normal operation, or call it under `torch.no_grad()`."
         )
     result = turned_into(op, *given, **named)
+    if isinstance(result, tuple) != isinstance(out, (tuple, list)):
+        raise TypeError(
+            f"{op}(): argument 'out' must be {'tuple of Tensors' if isinstance(result, tuple) else 'Tensor'}, not "
+            f"{type(out).__name__}"
+        )
+    results = result if isinstance(result, tuple) else (result,)
+    if len(results) != len(several):
+        raise TypeError(f"{op}(): argument 'out' must be tuple of {len(results)} Tensors, not of {len(several)}")
+    for one, target in zip(results, several, strict=True):
+        _put(one, target)
+    return (
+        out if not isinstance(result, tuple) else result._make(several) if hasattr(result, "_make") else tuple(several)
+    )
+
+
+def _put(result: Any, out: Any) -> None:
     have, want = result._array, out._array
     if kind_of(have.dtype) > kind_of(want.dtype):
         raise result_does_not_fit(op, out, have.dtype)
     if have.shape != want.shape:
-        raise RuntimeError(
-            f"{op}(): out has shape {list(want.shape)} and the result {list(have.shape)}. PyTorch gives `out` another "
-            f"size then, with a warning; here it must fit."
-        )
-    return Tensor.copy_(out, result)
+        if want.size:
+            warn(
+                f"An output with one or more elements was resized since it had shape {list(want.shape)}, which does "
+                f"not match the required output shape {list(have.shape)}. This behavior is deprecated, and in a future "
+                f"PyTorch release outputs will not be resized unless they have zero elements. You can explicitly reuse "
+                f"an out tensor t by resizing it, inplace, to zero elements with t.resize_(0)."
+            )
+        out.resize_(have.shape)
+    Tensor.copy_(out, result)
 
 
 def clamped_by(op: str, turned_into: TurnedInto, x: Any, low: Any, high: Any) -> Any:

@@ -112,7 +112,7 @@ def test_a_copy_of_a_layer_has_parameters_of_its_own():
     net(paddle.ones([1, 3])).sum().backward()
     twin = copy.deepcopy(net)
     assert type(twin.first.weight) is nn.Parameter and twin.shared is twin.first
-    assert twin.first.weight.grad.tolist() == net.first.weight.grad.tolist()
+    assert twin.first.weight.grad is None and net.first.weight.grad is not None
     twin.first.weight.set_value(np.zeros((3, 4), "float32"))
     assert net.first.weight.numpy().any()
     read = pickle.loads(pickle.dumps(net.scale))

@@ -121,7 +121,7 @@ def test_anomaly_detection_tells_the_forward_line():
         ("torch.nn.Linear(2, 1).load_state_dict({})", RuntimeError, "Missing key"),
         ("torch.ones(2).backward(create_graph=True)", NotImplementedError, "autograd.grad"),
         ("torch.ones(2, requires_grad=True).sum().backward(torch.ones(3))", RuntimeError, "Mismatch in shape"),
-        ("torch.sum(torch.ones(2, 3), dim=0, out=torch.ones(2))", RuntimeError, "it must fit"),
+        ("torch.sum(torch.ones(2, 3), dim=0, out=1.0)", TypeError, "must be Tensor, not float"),
         ("torch.where(torch.ones(2), 1.0, torch.ones(2))", RuntimeError, "boolean masks"),
     ],
 )

@@ -1,5 +1,6 @@
 """``torch.autograd``: backward, ``grad``, grad modes and the search for the operation that went wrong."""
 
+from minitensor.torch.autograd import function, functional
 from minitensor.torch.autograd.anomaly import detect_anomaly, set_detect_anomaly
 from minitensor.torch.autograd.function import Function
 from minitensor.torch.autograd.modes import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
@@ -8,7 +9,18 @@ from minitensor.torch.missing import missing_in
 from minitensor.torch.older_names import Variable
 
 __all__ = [
-    *("backward", "detect_anomaly", "enable_grad", "Function", "grad", "inference_mode", "is_grad_enabled", "no_grad"),
+    *(
+        "backward",
+        "detect_anomaly",
+        "enable_grad",
+        "Function",
+        "grad",
+        "functional",
+        "function",
+        "inference_mode",
+        "is_grad_enabled",
+        "no_grad",
+    ),
     *("set_detect_anomaly", "set_grad_enabled", "Variable"),
 ]
 

@@ -18,7 +18,6 @@ from minitensor.autograd.py_layer import PyLayer, run_backward, run_on_tensors
 from minitensor.core.history import Leaf, Node, Operation, is_protected
 from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.modes import no_grad
-
 from minitensor.saving.saved import FREED, is_right
 from minitensor.torch import words
 from minitensor.torch.converting import to
@@ -47,9 +46,10 @@ class FunctionCtx(PyLayerContext):
         for x in tensors:
             k = call.position(x)
             if k is not None and call.recording and is_protected(x):
+                view = "" if type(x._node) is Leaf else "view of a "
                 raise RuntimeError(
-                    f"a {'' if type(x._node) is Leaf else 'view of a '}leaf Variable that requires grad is being used in an in-place "
-                    f"operation.\n{call.name} announced to write input {k}"
+                    f"a {view}leaf Variable that requires grad is being used in an in-place operation.\n"
+                    f"{call.name} announced to write input {k}"
                     f"{', and had done so' if call.was_written(k) else '; nothing was written'}."
                 )
             call.mark_dirty(x)
@@ -73,6 +73,9 @@ class _Operation(Operation):
     """The operation of one Function, under PyTorch's name of it."""
 
     __slots__ = ("torch_name", "operands")
+
+    torch_name: str
+    operands: tuple[str, ...]
 
 
 def _backward(node: Node, g: np.ndarray) -> Any:

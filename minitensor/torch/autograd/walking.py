@@ -126,8 +126,12 @@ def grad(
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
+    *,
+    no_grad_vars: Any = None,
 ) -> tuple[Tensor | None, ...]:
     """The gradients of ``outputs`` for ``inputs`` (leaves or not), without touching any ``grad``.
+
+    ``no_grad_vars`` is Paddle's: tensors that no gradient passes through.
 
     Raises:
         RuntimeError: when an output does not depend on an input, unless ``allow_unused`` (then its gradient is None).
@@ -147,7 +151,7 @@ def grad(
     for x in wanted:
         if x._current() is None:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
-    reached = waiting(node for node, _ in starts)
+    reached = waiting((node for node, _ in starts), engine.nodes_of(no_grad_vars))
     allow_unused = materialize_grads if allow_unused is None else allow_unused
     for i, x in enumerate(wanted):
         if not allow_unused and x._current() not in reached:
@@ -156,7 +160,9 @@ def grad(
                 f"allow_unused=True if this is the desired behavior."
             )
     with searching():
-        found = engine.grad(many, wanted, gradients, retain_graph, create_graph, allow_unused=True)
+        found = engine.grad(
+            many, wanted, gradients, retain_graph, create_graph, allow_unused=True, no_grad_vars=no_grad_vars
+        )
     results = [None if g is None else as_kind(g) for g in found]
     if materialize_grads:
         results = [zeros_like(x) if g is None else g for x, g in zip(wanted, results, strict=True)]

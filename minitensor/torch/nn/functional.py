@@ -100,6 +100,12 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
                 f"mat1 and mat2 shapes cannot be multiplied ({rows}x{inner} and "
                 f"{weight._array.shape[1]}x{weight._array.shape[0]})"
             )
+        if input._array.dtype != weight._array.dtype:
+            names = [SCALAR_NAMES[x._array.dtype] for x in (input, weight)]
+            raise RuntimeError(
+                f"mat1 and mat2 must have the same dtype, but got {names[0]} and {names[1]}\n"
+                f"`module.double()` and `x.float()` bring them together."
+            )
         return FUNCTIONS["addmm"](bias, input, turned)
     flat = input.reshape(-1, input._array.shape[-1])
     return linear(flat, weight, bias).view(*input._array.shape[:-1], weight._array.shape[0])

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from collections import OrderedDict
+from collections import OrderedDict, namedtuple
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
-from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.torch.autograd import no_grad
 from minitensor.torch.converting import to, where_to
 from minitensor.torch.dtypes import dtype_of, float32, float64
@@ -18,11 +17,10 @@ from minitensor.torch.tensor import Tensor
 _NUMBERS = itertools.count()
 
 
-class IncompatibleKeys(NamedTuple):
+class IncompatibleKeys(namedtuple("IncompatibleKeys", ("missing_keys", "unexpected_keys"))):
     """What ``load_state_dict`` did not find, and what it did not know."""
 
-    missing_keys: list[str]
-    unexpected_keys: list[str]
+    __slots__ = ()
 
     def __repr__(self) -> str:
         if not self.missing_keys and not self.unexpected_keys:

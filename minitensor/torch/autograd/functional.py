@@ -1,0 +1,186 @@
+"""``torch.autograd.functional``: Jacobians, Hessians, and their products with vectors, of functions of tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from minitensor.core.tensor import Tensor as BaseTensor
+from minitensor.torch.autograd.modes import enable_grad
+from minitensor.torch.autograd.walking import grad
+from minitensor.torch.creation import ones_like, zeros_like
+from minitensor.torch.joining import stack
+from minitensor.torch.missing import missing_in
+from minitensor.torch.tensor import Tensor
+
+__all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
+
+Tensors = tuple[Tensor, ...]
+
+
+def _tuple(given: Any, what: str) -> tuple[Tensors, bool]:
+    """The tensors, and whether they came as a tuple.
+
+    Raises:
+        TypeError: for what is neither a tensor nor a tuple of them.
+    """
+    many = tuple(given) if isinstance(given, (list, tuple)) else (given,)
+    for i, x in enumerate(many):
+        if not isinstance(x, BaseTensor):
+            place = f" at index {i}" if isinstance(given, (list, tuple)) else ""
+            raise TypeError(
+                f"The {what} must be either a Tensor or a tuple of Tensors but the value{place} has type {type(x)}."
+            )
+    return many, isinstance(given, (list, tuple))
+
+
+def _alike(many: Sequence[Any], was_tuple: bool) -> Any:
+    return tuple(many) if was_tuple else many[0]
+
+
+def _leaves(inputs: Tensors, create_graph: bool) -> Tensors:
+    """The inputs as what the function is differentiated for: leaves, or looks that keep their history."""
+    if create_graph:
+        return tuple(x.view_as(x) if x.requires_grad else x.detach().requires_grad_() for x in inputs)
+    return tuple(x.detach().requires_grad_() for x in inputs)
+
+
+def _called(func: Callable[..., Any], inputs: Any, create_graph: bool, what: str) -> tuple[Any, ...]:
+    """The inputs differentiated for, the outputs, and whether each came as a tuple."""
+    given, several_in = _tuple(inputs, f"inputs given to {what}")
+    leaves = _leaves(given, create_graph)
+    outputs, several_out = _tuple(func(*leaves), "outputs of the user-provided function")
+    return leaves, outputs, several_in, several_out
+
+
+def _gradients(outputs: Any, inputs: Tensors, seeds: Any, create_graph: bool) -> Tensors:
+    """The gradients; zeros for an input that no output depends on."""
+    pairs = [(out, seed) for out, seed in zip(outputs, seeds, strict=True) if out.requires_grad]
+    if not pairs:
+        return tuple(zeros_like(x) for x in inputs)
+    found = grad(
+        [out for out, _ in pairs],
+        inputs,
+        [seed for _, seed in pairs],
+        retain_graph=True,
+        create_graph=create_graph,
+        allow_unused=True,
+    )
+    return tuple(zeros_like(x) if g is None else g for x, g in zip(inputs, found, strict=True))
+
+
+def _kept(results: Sequence[Tensor], create_graph: bool) -> list[Tensor]:
+    return [x if create_graph else x.detach() for x in results]
+
+
+def _vector(v: Any, like: Tensors, what: str) -> Tensors:
+    """The vector of a product, one tensor for each of ``like``.
+
+    Raises:
+        RuntimeError: when its shapes are others.
+    """
+    if v is None:
+        if len(like) != 1 or like[0].numel() != 1:
+            raise RuntimeError(
+                f"The vector v can only be None if the {what} is a single Tensor with a single element (i.e. a scalar)."
+            )
+        return (ones_like(like[0]),)
+    vectors, _ = _tuple(v, "vector v")
+    if len(vectors) != len(like):
+        raise RuntimeError(f"v is a tuple of invalid length: should be {len(like)} but got {len(vectors)}.")
+    for i, (x, other) in enumerate(zip(vectors, like, strict=True)):
+        if x.shape != other.shape:
+            raise RuntimeError(
+                f"Entry {i} in v has invalid size: should be {other.shape} but got {x.shape}."
+                if len(like) > 1
+                else f"v has invalid size: should be {other.shape} but got {x.shape}."
+            )
+    return vectors
+
+
+def jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, **named: Any) -> Any:
+    """The derivative of every element of the output for every element of the input: shape ``out.shape + in.shape``."""
+    with enable_grad():
+        leaves, outputs, several_in, several_out = _called(func, inputs, create_graph, "jacobian")
+        rows = []
+        for out in outputs:
+            flat = out.reshape(-1)
+            each = [_gradients([flat[j]], leaves, [None], create_graph) for j in range(out.numel())]
+            rows.append(
+                tuple(
+                    _kept([stack([g[i] for g in each]).reshape(*out.shape, *x.shape)], create_graph)[0]
+                    for i, x in enumerate(leaves)
+                )
+            )
+    return _alike([_alike(row, several_in) for row in rows], several_out)
+
+
+def hessian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, **named: Any) -> Any:
+    """The second derivatives of a function with one element: shape ``in.shape + in.shape``.
+
+    Raises:
+        RuntimeError: when the function returns anything else.
+    """
+    _, several_in = _tuple(inputs, "inputs given to hessian")
+
+    def first(*given: Tensor) -> Any:
+        out = _scalar(func(*given), "hessian")
+        return _gradients([out], given, [None], True)
+
+    rows = jacobian(first, inputs, create_graph)
+    if several_in:
+        return rows
+    return rows[0]
+
+
+def _scalar(out: Any, what: str) -> Tensor:
+    if not isinstance(out, BaseTensor) or out._array.size != 1:
+        raise RuntimeError(f"The function given to {what} should return a single Tensor with a single element")
+    return out.reshape(())
+
+
+def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+    """The output, and the product of ``v`` with the Jacobian: what backward computes."""
+    with enable_grad():
+        leaves, outputs, several_in, several_out = _called(func, inputs, create_graph, "vjp")
+        found = _gradients(outputs, leaves, _vector(v, outputs, "user-provided function returns"), create_graph)
+    return (
+        _alike(_kept(outputs, create_graph), several_out),
+        _alike(_kept(found, create_graph), several_in),
+    )
+
+
+def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+    """The output, and the product of the Jacobian with ``v``: backward is linear in its seed."""
+    with enable_grad():
+        leaves, outputs, _, several_out = _called(func, inputs, create_graph, "jvp")
+        seeds = tuple(zeros_like(out).requires_grad_() for out in outputs)
+        pulled = _gradients(outputs, leaves, seeds, True)
+        found = _gradients(pulled, seeds, _vector(v, leaves, "input to the function"), create_graph)
+    return (
+        _alike(_kept(outputs, create_graph), several_out),
+        _alike(_kept(found, create_graph), several_out),
+    )
+
+
+def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+    """The output, and the product of the Hessian with ``v``."""
+    return _hessian_product("hvp", func, inputs, v, create_graph)
+
+
+def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+    """The output, and the product of ``v`` with the Hessian, which is symmetric."""
+    return _hessian_product("vhp", func, inputs, v, create_graph)
+
+
+def _hessian_product(name: str, func: Callable[..., Any], inputs: Any, v: Any, create_graph: bool) -> Any:
+    with enable_grad():
+        given, several_in = _tuple(inputs, f"inputs given to {name}")
+        leaves = _leaves(given, create_graph)
+        out = func(*leaves)
+        first = _gradients([_scalar(out, name)], leaves, [None], True)
+        found = _gradients(first, leaves, _vector(v, leaves, "input to the function"), create_graph)
+    return out if create_graph else out.detach(), _alike(_kept(found, create_graph), several_in)
+
+
+__getattr__ = missing_in("torch.autograd.functional", lambda: __all__)

@@ -1,0 +1,161 @@
+"""What deep copies share, what another dtype does to a module, and what `float` means as a dtype."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+
+import numpy as np
+import pytest
+
+import minitensor as paddle
+import minitensor.torch as torch
+
+VIEWS = {
+    "the whole": lambda a: a,
+    "a slice": lambda a: a[1:],
+    "a column": lambda a: a[:, 1],
+    "turned": lambda a: a.T,
+    "every second": lambda a: a[::2],
+    "another shape": lambda a: a.reshape([-1]),
+    "detached": lambda a: a.detach(),
+    "a copy": lambda a: a.clone(),
+}
+
+
+def sharing(tensors):
+    """Which pairs of tensors show a byte that is one byte."""
+    arrays = [each._array for each in tensors]
+    return [[np.shares_memory(a, b) for a in arrays] for b in arrays]
+
+
+def test_a_deep_copy_in_pytorchs_vocabulary_shares_as_the_originals_do():
+    a = torch.arange(12.0).reshape(4, 3)
+    tensors = [view(a) for view in VIEWS.values()]
+    copies = copy.deepcopy({"inside": [tensors]})["inside"][0]
+    assert sharing(copies) == sharing(tensors)
+    assert not any(np.shares_memory(x._array, y._array) for x in tensors for y in copies)
+    for one, other in zip(tensors, copies, strict=True):
+        assert torch.equal(one, other) and one.stride() == other.stride()
+        assert one.storage_offset() == other.storage_offset()
+
+
+def test_a_deep_copy_in_paddles_vocabulary_shares_with_nothing():
+    a = paddle.arange(12.0).reshape([4, 3])
+    tensors = [view(a) for view in VIEWS.values()]
+    copies = copy.deepcopy(tensors)
+    assert sharing(copies) == np.eye(len(copies), dtype=bool).tolist()
+    assert all(one.tolist() == other.tolist() for one, other in zip(tensors, copies, strict=True))
+
+
+@pytest.mark.parametrize("library", [torch, paddle])
+def test_a_deep_copy_of_a_module_has_no_gradients_and_trains_alone(library):
+    layer = library.nn.Linear(2, 1)
+    layer(library.ones([1, 2])).sum().backward()
+    twin = copy.deepcopy(layer)
+    assert twin.weight.grad is None and layer.weight.grad is not None
+    assert type(twin.weight) is type(layer.weight) and twin.weight.is_leaf
+    twin(library.ones([1, 2])).sum().backward()
+    assert twin.weight.grad.tolist() == layer.weight.grad.tolist()
+
+
+def test_bytes_of_a_deep_copy_are_those_of_the_storages():
+    from minitensor import memory
+
+    a = torch.zeros(100)
+    with memory.measure() as meter:
+        kept = copy.deepcopy([a, a[:10], a[50:]])
+        assert meter.allocated == 400 and len(kept) == 3
+
+
+# ---- another dtype ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("change", [lambda m: m.double(), lambda m: m.to(torch.float64), lambda m: m.to(float)])
+def test_a_module_takes_another_dtype_with_its_gradients(change):
+    module = torch.nn.Sequential(torch.nn.Linear(2, 1), torch.nn.ReLU())
+    module.register_buffer("steps", torch.zeros(1, dtype=torch.int64))
+    module.register_buffer("mean", torch.zeros(1))
+    weight = module[0].weight
+    module(torch.ones(1, 2)).sum().backward()
+    before = weight.grad.tolist(), weight.tolist()
+    assert change(module) is module
+    assert module[0].weight is weight and weight.dtype == torch.float64 and weight.grad.dtype == torch.float64
+    assert (weight.grad.tolist(), weight.tolist()) == before
+    assert module.mean.dtype == torch.float64 and module.steps.dtype == torch.int64
+    out = module(torch.ones(1, 2, dtype=torch.float64))
+    out.sum().backward()
+    assert out.dtype == torch.float64 and weight.grad.dtype == torch.float64
+    assert module.float()[0].weight.dtype == torch.float32
+
+
+def test_a_module_refuses_a_dtype_without_fractions_and_dtypes_that_do_not_meet():
+    with pytest.raises(TypeError, match=r"only accepts floating point .* desired dtype=torch.int64"):
+        torch.nn.Linear(1, 1).to(torch.int64)
+    with pytest.raises(RuntimeError, match="same dtype, but got Float and Double"):
+        torch.nn.Linear(1, 1).double()(torch.ones(1, 1))
+
+
+def test_what_was_computed_before_has_no_way_back_to_another_dtype():
+    layer = torch.nn.Linear(2, 1)
+    loss = layer(torch.ones(1, 2)).sum()
+    layer.double()
+    with pytest.raises(RuntimeError, match=r"has been set to a\s+tensor of another shape or dtype since"):
+        loss.backward()
+    assert layer.weight.grad is None and layer.bias.grad is None
+
+
+def test_a_leaf_may_be_given_data_of_another_shape_when_it_has_no_gradient():
+    w = torch.ones(2, requires_grad=True)
+    w.data = torch.ones(3)
+    (w * 2).sum().backward()
+    assert w.grad.tolist() == [2.0, 2.0, 2.0]
+    with pytest.raises(RuntimeError, match=r"its gradient has shape \[3\]"):
+        w.data = torch.ones(4)
+
+
+# ---- a Python type as dtype ------------------------------------------------------------------------------------------
+
+
+def takes_dtype(library):
+    """Every function of ``library`` that names ``dtype`` among its parameters."""
+    for name in sorted(dir(library)):
+        each = getattr(library, name)
+        if inspect.isfunction(each) and "dtype" in inspect.signature(each).parameters:
+            yield name
+
+
+ARGUMENTS = [([2],), (2,), ([2, 2], 1), (0, 1, 2), (0, 2, [2]), (2, 2)]
+
+
+def made(function, tensor, **named):
+    for given in (*ARGUMENTS, (tensor,), (tensor, 1), (tensor, 0)):
+        try:
+            return function(*given, **named)
+        except (TypeError, ValueError, RuntimeError, AttributeError, IndexError):
+            continue
+    return None
+
+
+@pytest.mark.parametrize(
+    ("library", "name"),
+    [pytest.param(each, name, id=f"{each.__name__}.{name}") for each in (torch, paddle) for name in takes_dtype(each)],
+)
+def test_the_type_float_is_float64_as_dtype(library, name):
+    out = made(getattr(library, name), library.ones([2]), dtype=float)
+    if out is not None:
+        assert out.dtype == library.float64
+        assert made(getattr(library, name), library.ones([2]), dtype=library.float32).dtype == library.float32
+
+
+def test_most_functions_with_a_dtype_were_tried():
+    tried = [n for n in takes_dtype(torch) if made(getattr(torch, n), torch.ones(2), dtype=float) is not None]
+    assert len(tried) > 20
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16", "uint8", "int8", "int16", "half", "complex64"])
+def test_a_dtype_that_is_left_out_says_which_there_are(name):
+    with pytest.raises(AttributeError, match=r"float32, float64, int32, int64 or bool"):
+        getattr(torch, name)
+    with pytest.raises(TypeError, match="float32, (torch.)?float64, (torch.)?int32, (torch.)?int64, (torch.)?bool"):
+        torch.ones(2, dtype=name)
