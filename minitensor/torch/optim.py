@@ -11,7 +11,7 @@ from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.torch.autograd import enable_grad, no_grad
 from minitensor.torch.creation import tensor, zeros_like
 from minitensor.torch.missing import missing_in
-from minitensor.torch.nn.module import drop_gradient
+from minitensor.torch.nn.parts import drop_gradient
 from minitensor.torch.tensor import Tensor
 from minitensor.torch.warning import warn
 

@@ -74,13 +74,13 @@ def into_out(op: str, turned_into: TurnedInto, out: Any, *given: Any, **named: A
     if len(results) != len(several):
         raise TypeError(f"{op}(): argument 'out' must be tuple of {len(results)} Tensors, not of {len(several)}")
     for one, target in zip(results, several, strict=True):
-        _put(one, target)
+        _put(op, one, target)
     return (
         out if not isinstance(result, tuple) else result._make(several) if hasattr(result, "_make") else tuple(several)
     )
 
 
-def _put(result: Any, out: Any) -> None:
+def _put(op: str, result: Any, out: Any) -> None:
     have, want = result._array, out._array
     if kind_of(have.dtype) > kind_of(want.dtype):
         raise result_does_not_fit(op, out, have.dtype)

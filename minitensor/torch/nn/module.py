@@ -2,50 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
-from collections import OrderedDict, namedtuple
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from minitensor.torch.autograd import no_grad
-from minitensor.torch.converting import to, where_to
+from minitensor.torch.converting import where_to
 from minitensor.torch.dtypes import dtype_of, float32, float64
 from minitensor.torch.missing import missing
 from minitensor.torch.nn.parameter import Parameter
+from minitensor.torch.nn.parts import IncompatibleKeys, RemovableHandle, drop_gradient, move
 from minitensor.torch.tensor import Tensor
-
-_NUMBERS = itertools.count()
-
-
-class IncompatibleKeys(namedtuple("IncompatibleKeys", ("missing_keys", "unexpected_keys"))):
-    """What ``load_state_dict`` did not find, and what it did not know."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        if not self.missing_keys and not self.unexpected_keys:
-            return "<All keys matched successfully>"
-        return f"_IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
-
-    __str__ = __repr__
-
-
-class RemovableHandle:
-    """One hook of a module. Left by ``with``, or told to ``remove()``, it takes the hook away."""
-
-    def __init__(self, hooks: dict[int, Any], hook: Any) -> None:
-        self._hooks, self.id = hooks, next(_NUMBERS)
-        hooks[self.id] = hook
-
-    def remove(self) -> None:
-        """Take the hook away, if it is there."""
-        self._hooks.pop(self.id, None)
-
-    def __enter__(self) -> RemovableHandle:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.remove()
 
 
 class Module:
@@ -288,12 +255,7 @@ class Module:
                 f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
             )
         for value in (*self.parameters(), *self.buffers()):
-            gradient = value.grad if value.is_leaf else None
-            if gradient is not None:
-                value.grad = None
-            value.data = _moved(value, where, dtype)  # type: ignore[attr-defined]  # put on the class elsewhere
-            if gradient is not None:
-                value.grad = _moved(gradient, where, dtype)
+            move(value, where, dtype)
         return self
 
     def double(self) -> Module:
@@ -331,19 +293,3 @@ class Module:
             return f"{type(self).__name__}({extra})"
         lines = [*([extra] if extra else []), *inner]
         return f"{type(self).__name__}(\n  " + "\n  ".join(lines) + "\n)"
-
-
-def _moved(x: Tensor, where: Any, dtype: Any) -> Tensor:
-    """The numbers of ``x`` elsewhere, or in another dtype where they have fractions."""
-    out = x.detach() if where is None else to(x.detach(), where)
-    return to(out, dtype) if dtype is not None and x.is_floating_point() else out
-
-
-def drop_gradient(parameter: Tensor, set_to_none: bool) -> None:
-    """Drop a gradient, or fill it with zeros."""
-    if parameter.grad is None:
-        return
-    if set_to_none:
-        parameter.grad = None
-    else:
-        parameter.grad.zero_()
