@@ -1,0 +1,69 @@
+"""What modules hand out and what they do with one tensor: handles of hooks, unmatched names, moving, gradients."""
+
+from __future__ import annotations
+
+import itertools
+from collections import namedtuple
+from typing import Any
+
+from minitensor.torch.converting import to
+from minitensor.torch.tensor import Tensor
+
+_NUMBERS = itertools.count()
+
+
+class IncompatibleKeys(namedtuple("IncompatibleKeys", ("missing_keys", "unexpected_keys"))):
+    """What ``load_state_dict`` did not find, and what it did not know."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        if not self.missing_keys and not self.unexpected_keys:
+            return "<All keys matched successfully>"
+        return f"_IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
+
+    __str__ = __repr__
+
+
+class RemovableHandle:
+    """One hook of a module. Left by ``with``, or told to ``remove()``, it takes the hook away."""
+
+    def __init__(self, hooks: dict[int, Any], hook: Any) -> None:
+        self._hooks, self.id = hooks, next(_NUMBERS)
+        hooks[self.id] = hook
+
+    def remove(self) -> None:
+        """Take the hook away, if it is there."""
+        self._hooks.pop(self.id, None)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.remove()
+
+
+def move(x: Tensor, where: Any, dtype: Any) -> None:
+    """Let ``x`` and its gradient lie elsewhere, or have another dtype if they have fractions. ``x`` stays."""
+    gradient = x.grad if x.is_leaf else None
+    if gradient is not None:
+        x.grad = None
+    x.data = _moved(x, where, dtype)  # type: ignore[attr-defined]  # put on the class elsewhere
+    if gradient is not None:
+        x.grad = _moved(gradient, where, dtype)
+
+
+def _moved(x: Tensor, where: Any, dtype: Any) -> Tensor:
+    """The numbers of ``x`` elsewhere, or in another dtype where they have fractions."""
+    out = x.detach() if where is None else to(x.detach(), where)
+    return to(out, dtype) if dtype is not None and x.is_floating_point() else out
+
+
+def drop_gradient(parameter: Tensor, set_to_none: bool) -> None:
+    """Drop a gradient, or fill it with zeros."""
+    if parameter.grad is None:
+        return
+    if set_to_none:
+        parameter.grad = None
+    else:
+        parameter.grad.zero_()
