@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 import importlib.metadata
 import importlib.util
+import itertools
 import json
 import platform
 import shutil
@@ -79,7 +80,7 @@ def minitensor_cases() -> tuple[Library, dict[str, Callable[[], Any]]]:
     x, y = mt.rand([SIDE, SIDE]), mt.rand([SIDE, SIDE])
     features, matrix = mt.rand(FEATURES), mt.rand(MATRIX)
     batch, wanted = mt.rand([BATCH, WIDTHS[0]]), mt.rand([BATCH, WIDTHS[-1]])
-    weights = [mt.rand([a, b]) * (1 / a) for a, b in zip(WIDTHS, WIDTHS[1:], strict=False)]
+    weights = [mt.rand([a, b]) * (1 / a) for a, b in itertools.pairwise(WIDTHS)]
     for weight in weights:
         weight.stop_gradient = False
 
@@ -117,7 +118,7 @@ def cupy_cases() -> tuple[Library, dict[str, Callable[[], Any]]]:
     random = cupy.random.default_rng(0)
     x, y, features, matrix = (random.random(s, cupy.float32) for s in ([SIDE] * 2, [SIDE] * 2, FEATURES, MATRIX))
     batch, wanted = (random.random([BATCH, n], cupy.float32) for n in (WIDTHS[0], WIDTHS[-1]))
-    shapes = list(zip(WIDTHS, WIDTHS[1:], strict=False))
+    shapes = list(itertools.pairwise(WIDTHS))
     weights = [random.random(shape, cupy.float32) * cupy.float32(1 / shape[0]) for shape in shapes]
 
     def step() -> None:
@@ -157,7 +158,7 @@ def torch_cases() -> tuple[Library, dict[str, Callable[[], Any]]]:
     torch.set_default_device("cuda")
     x, y, features, matrix = torch.rand(SIDE, SIDE), torch.rand(SIDE, SIDE), torch.rand(FEATURES), torch.rand(MATRIX)
     batch, wanted = torch.rand(BATCH, WIDTHS[0]), torch.rand(BATCH, WIDTHS[-1])
-    weights = [(torch.rand(a, b) / a).requires_grad_() for a, b in zip(WIDTHS, WIDTHS[1:], strict=False)]
+    weights = [(torch.rand(a, b) / a).requires_grad_() for a, b in itertools.pairwise(WIDTHS)]
 
     def step() -> None:
         out = batch

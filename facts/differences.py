@@ -39,7 +39,7 @@ class Difference:
 
     def covers(self, framework: str, operation: str, seen: str) -> bool:
         """Whether it is this difference that was seen."""
-        named = operation in self.operations or self.operations == EVERY and operation not in self.but
+        named = operation in self.operations or (self.operations == EVERY and operation not in self.but)
         return framework in self.frameworks and seen in self.seen and named
 
 

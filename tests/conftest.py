@@ -72,7 +72,7 @@ class OneOperation:
     def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
         inside = any(folder in (collection_path, *collection_path.parents) for folder in self.folders)
         left_out = collection_path.name == "test_benchmarks.py"  # what it imports takes a second
-        return None if inside and not left_out or collection_path.is_dir() else True
+        return None if (inside and not left_out) or collection_path.is_dir() else True
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pycollect_makeitem(self, name: str, obj: object) -> list[pytest.Item] | None:

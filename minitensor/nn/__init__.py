@@ -36,7 +36,7 @@ _DEFINED = {
 }
 _MODULES = {name: module for module, names in _DEFINED.items() for name in names}
 
-__all__ = ["functional", "initializer", *sorted(_MODULES)]  # noqa: PLE0604
+__all__ = ["functional", "initializer", *sorted(_MODULES)]
 
 
 def __getattr__(name: str) -> object:

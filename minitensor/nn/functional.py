@@ -17,7 +17,7 @@ _DEFINED = {
     "mse_loss": "losses",
 }
 
-__all__ = sorted([*names_in("F"), *_DEFINED])  # noqa: PLE0605
+__all__ = sorted([*names_in("F"), *_DEFINED])
 
 
 def __getattr__(name: str) -> Callable[..., Any]:

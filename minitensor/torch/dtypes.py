@@ -105,7 +105,7 @@ class iinfo:
         self.bits, self.dtype, self.max, self.min = limits.bits, given.name, int(limits.max), int(limits.min)
 
 
-class Size(tuple):  # noqa: SLOT001
+class Size(tuple):
     """A shape: a tuple that prints as ``torch.Size([2, 3])``."""
 
     def __repr__(self) -> str:

@@ -228,10 +228,8 @@ def facts(prefix: str, recorded: dict[str, Any], seen: dict[str, Any]):
     """Triples of a name, what was recorded and what is seen."""
     recorded, seen = ({SAME.get(what, what): value for what, value in each.items()} for each in (recorded, seen))
     for what in DECIDING:
-        if (
-            (what in recorded) != (what in seen)
-            or isinstance(recorded.get(what), bool)
-            and recorded[what] != seen[what]
+        if (what in recorded) != (what in seen) or (
+            isinstance(recorded.get(what), bool) and recorded[what] != seen[what]
         ):
             yield prefix + what, recorded.get(what, "none"), seen.get(what, "none")
             if what != "backward_error":  # it comes last: what was seen before is still to be compared

@@ -60,7 +60,7 @@ def test_every_kind_of_refusal_is_met():
 @pytest.mark.parametrize("plan", PAIRS)
 def test_the_policy_in_force_at_the_write_decides(plan):
     """Saved under one policy, written under another: each program fares as if the other had always been in force."""
-    reads, writes = plan.split(":")
+    _reads, writes = plan.split(":")
     always, found = judged(writes, SAMPLE), judged(plan, SAMPLE)
     assert (always.verdicts, always.refusals) == (found.verdicts, found.refusals)
 

@@ -238,7 +238,7 @@ def test_libraries_that_compute_different_numbers_are_not_compared(answers):
 
 
 def test_a_process_that_dies_tells_its_last_line():
-    with pytest.raises(Failed, match="ModuleNotFoundError: No module named 'benchmarks.rows.nothing'"):
+    with pytest.raises(Failed, match=r"ModuleNotFoundError: No module named 'benchmarks.rows.nothing'"):
         running.once("nothing", HERE[0])
 
 

@@ -156,7 +156,7 @@ def test_like_takes_shape_and_dtype_of_another():
     for made in (mt.rand_like(x), mt.randn_like(x)):
         assert made.shape == [3, 2] and made.dtype == "float64"
     assert mt.zeros_like(x, "int32").dtype == "int32"
-    with pytest.raises(TypeError, match="zeros_like.*list"):
+    with pytest.raises(TypeError, match=r"zeros_like.*list"):
         mt.zeros_like([1, 2])
 
 

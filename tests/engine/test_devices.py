@@ -230,7 +230,7 @@ def test_to_takes_a_device_a_dtype_or_a_tensor():
 @pytest.mark.parametrize("where", ["gpu:1", "tpu", "", 3, 1.5, ["cpu"], {}, object])
 def test_to_and_cuda_name_what_is_no_device(where: object):
     x = tensor("cpu")
-    with pytest.raises((ValueError, TypeError), match="device|dtype|element type"):
+    with pytest.raises((ValueError, TypeError), match=r"device|dtype|element type"):
         x.to(where)
     if not isinstance(where, float):
         with pytest.raises(ValueError, match="cuda: there is no device"):
@@ -485,5 +485,5 @@ def test_the_counters_of_a_gpu_are_asked_by_name_place_or_number():
     assert cuda.max_memory_allocated(SIM) == 1024 and cuda.max_memory_reserved(SIM) == cuda.memory_reserved(SIM) > 0
     cuda.synchronize(0)
     for wrong in ("cpu", "gpu:7", 3, True, object()):
-        with pytest.raises(ValueError, match="device.cuda"):
+        with pytest.raises(ValueError, match=r"device.cuda"):
             cuda.memory_allocated(wrong)

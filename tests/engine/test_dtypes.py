@@ -238,7 +238,7 @@ def test_an_unknown_dtype_is_named_with_those_there_are(wrong: object):
         lambda: mt.full([1], 1, wrong),
         lambda: mt.arange(3, dtype=wrong),
     ):
-        with pytest.raises(TypeError, match="is not supported.*float32, float64, int32, int64, bool"):
+        with pytest.raises(TypeError, match=r"is not supported.*float32, float64, int32, int64, bool"):
             call()
 
 

@@ -172,7 +172,7 @@ def test_a_write_beside_what_was_saved_moves_the_version_only(policy, word):
 def test_a_saver_that_has_died_is_nobody():
     def program():
         x = leaf() * 1
-        x * x  # noqa: B018
+        x * x
         x.add_(1.0)
 
     assert words(program) == ["free"]

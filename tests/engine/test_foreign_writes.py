@@ -241,7 +241,7 @@ def test_what_torch_writes_is_found():
     with mt.check_foreign_writes():
         y = w * x
         theirs.add_(1)
-        with pytest.raises(RuntimeError, match="was 1.0 and is 2.0; 2 more"):
+        with pytest.raises(RuntimeError, match=r"was 1.0 and is 2.0; 2 more"):
             y.sum().backward()
 
 
@@ -281,7 +281,7 @@ def test_each_of_two_operations_is_held_to_what_it_read():
         second = w * x
         second.sum().backward()
         assert w.grad.tolist() == [7, 2, 3]
-        with pytest.raises(RuntimeError, match="was 1.0 and is 7.0"):
+        with pytest.raises(RuntimeError, match=r"was 1.0 and is 7.0"):
             first.sum().backward()
 
 
@@ -346,7 +346,7 @@ def test_it_covers_what_was_saved_before_as_it_was_when_the_check_began():
     y = w * x
     with mt.check_foreign_writes():
         array[0] = 5.0
-        with pytest.raises(RuntimeError, match="was 1.0 and is 5.0"):
+        with pytest.raises(RuntimeError, match=r"was 1.0 and is 5.0"):
             y.sum().backward()
 
 
@@ -360,7 +360,7 @@ def test_what_was_noted_stays_noted_and_what_comes_later_is_not():
     assert type(x._storage.savers) is list
     array[0] = 5.0
     later.sum().backward()
-    with pytest.raises(RuntimeError, match="was 1.0 and is 5.0"):
+    with pytest.raises(RuntimeError, match=r"was 1.0 and is 5.0"):
         y.sum().backward()
 
 

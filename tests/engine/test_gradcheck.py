@@ -207,7 +207,7 @@ def test_a_function_that_changes_its_input_is_an_error():
         return y
 
     assert "changed input 0 itself" in shown(writes, leaf(X))
-    with pytest.raises(ValueError, match="(?s)Leaf Var.*Nothing was written"):
+    with pytest.raises(ValueError, match=r"(?s)Leaf Var.*Nothing was written"):
         gradcheck(lambda x: x.sin_(), leaf(X))
 
 

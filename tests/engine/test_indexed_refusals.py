@@ -336,7 +336,7 @@ def test_under_the_policy_of_2_5_what_needs_its_own_input_is_refused(name: str):
     with mt.set_inplace_policy("2.5"):
         x = leaf(GRID) * 1
         moment = Moment(x=x)
-        with pytest.raises(ValueError, match="2.5"):
+        with pytest.raises(ValueError, match=r"2.5"):
             if name == "renorm":
                 x.renorm_(2.0, 0, 1.0)
             else:

@@ -622,7 +622,7 @@ def test_policy_2_5_refuses_a_write_into_the_input_that_backward_needs(order):
 
     w = leaf([1.0])
     x = w * 1
-    with mt.set_inplace_policy("2.5"), pytest.raises(ValueError, match="2.5.*Nothing was written"):
+    with mt.set_inplace_policy("2.5"), pytest.raises(ValueError, match=r"2.5.*Nothing was written"):
         layer(forward).apply(x)
     assert x.tolist() == [1] and x.inplace_version == 0 and x.grad_fn.name == "multiply"
 
@@ -669,7 +669,7 @@ def expect_untouched(x: mt.Tensor, values: list[float]) -> None:
 def test_a_leaf_and_a_view_of_one_are_refused_before_anything_is_written():
     w = leaf([1.0, 2.0])
     for x in (w, w[0:1]):
-        with pytest.raises(ValueError, match="(?s)Leaf Var.*SinInPlace"):
+        with pytest.raises(ValueError, match=r"(?s)Leaf Var.*SinInPlace"):
             SinInPlace.apply(x)
     expect_untouched(w, [1, 2])
     assert w.is_leaf
@@ -681,7 +681,7 @@ def test_announcing_after_the_write_is_refused():
         ctx.mark_dirty(x)
         return x
 
-    with pytest.raises(RuntimeError, match="(?s)mark_dirty came after `scale_`.*Announce a write before"):
+    with pytest.raises(RuntimeError, match=r"(?s)mark_dirty came after `scale_`.*Announce a write before"):
         layer(forward).apply(leaf([1.0]) * 1)
 
 
@@ -699,7 +699,7 @@ def test_announcing_after_the_write_is_refused():
 def test_an_input_written_without_a_word_is_refused_and_the_write_named(forward, policy):
     with mt.set_inplace_policy(policy):
         x = leaf([1.0, 2.0]) * 1
-        with pytest.raises(RuntimeError, match="(?s)wrote input 0 .*`(scale_|zero_)`, test_py_layer.py.*mark_dirty"):
+        with pytest.raises(RuntimeError, match=r"(?s)wrote input 0 .*`(scale_|zero_)`, test_py_layer.py.*mark_dirty"):
             layer(forward).apply(x)
         assert x.grad_fn.name == "multiply", "the history is what it was"
 

@@ -57,12 +57,12 @@ WRITES = {
 def test_nothing_else_writes_read_only_memory(write: str):
     array = read_only([[1.0, 2.0], [3.0, 4.0]])
     x = mt.from_numpy(array)
-    with pytest.raises(RuntimeError, match="whose memory is read-only.*Nothing was written"):
+    with pytest.raises(RuntimeError, match=r"whose memory is read-only.*Nothing was written"):
         WRITES[write](x)
     assert array.tolist() == [[1, 2], [3, 4]] and x.inplace_version == 0
     if write != "apply_":
         x.stop_gradient = False
-        with mt.no_grad(), pytest.raises(RuntimeError, match="whose memory is read-only.*Nothing was written"):
+        with mt.no_grad(), pytest.raises(RuntimeError, match=r"whose memory is read-only.*Nothing was written"):
             WRITES[write](x)
     assert array.tolist() == [[1, 2], [3, 4]]
 
@@ -72,7 +72,7 @@ def test_no_optimizer_writes_read_only_memory(make):
     w = mt.from_numpy(read_only([1.0, 2.0]))
     w.stop_gradient = False
     (w * w).sum().backward()
-    with pytest.raises(RuntimeError, match="whose memory is read-only.*Nothing was written"):
+    with pytest.raises(RuntimeError, match=r"whose memory is read-only.*Nothing was written"):
         make(learning_rate=0.1, parameters=[w]).step()
     assert w.tolist() == [1, 2] and w.grad.tolist() == [2, 4]
 

@@ -101,7 +101,7 @@ def test_a_leaf_is_cast_under_no_grad_only_and_its_gradient_goes_with_it():
     view = w[0:1]
     (w * 2).sum().backward()
     before = Moment(w=w)
-    with pytest.raises(ValueError, match="(?s)Leaf Var.*cast_"):
+    with pytest.raises(ValueError, match=r"(?s)Leaf Var.*cast_"):
         w.cast_("float32")
     before.expect_unchanged()
     with mt.no_grad():

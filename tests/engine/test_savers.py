@@ -125,7 +125,7 @@ def test_bytes_preserved_for_a_saver_that_goes_stale_by_version_are_let_go(no_co
     with mt.no_grad():
         x[3] = 7.0  # under "2.6", beside the bytes that were saved
     assert allocated() == base
-    with pytest.raises(RuntimeError, match="modified by an inplace|only the version"):
+    with pytest.raises(RuntimeError, match=r"modified by an inplace|only the version"):
         mt.grad(result, w)
 
 

@@ -8,6 +8,7 @@ plain numpy does the same. After every step every living array and tensor must s
 from __future__ import annotations
 
 import gc
+import itertools
 import os
 from collections.abc import Callable
 
@@ -209,7 +210,7 @@ def test_many_shared_memories_are_told_apart(base: int):
             del numbers
         if i % 100 == 0:
             ends = [(each.begin, each.end) for each in _by_address]
-            assert all(a[1] <= b[0] for a, b in zip(ends, ends[1:], strict=False)) and len(ends) == len(held)
+            assert all(a[1] <= b[0] for a, b in itertools.pairwise(ends)) and len(ends) == len(held)
             for number in held:
                 expect_one_storage(number, *held[number])
     held.clear()

@@ -33,7 +33,7 @@ def line() -> int:
 
 
 def test_the_error_names_both_lines_both_versions_and_two_ways_out():
-    w, a = three()
+    _w, a = three()
     y = a * a
     saved = line() - 1
     a.add_(1.0)
@@ -49,7 +49,7 @@ def test_the_error_names_both_lines_both_versions_and_two_ways_out():
 
 
 def test_of_several_writes_the_first_is_named_and_the_present_version_told():
-    w, a = three()
+    _w, a = three()
     a.scale_(2.0)
     y = a.sin()
     a.add_(1.0)
@@ -65,7 +65,7 @@ def test_of_several_writes_the_first_is_named_and_the_present_version_told():
 
 
 def test_a_saved_output_is_called_an_output():
-    w, a = three()
+    _w, a = three()
     y = a.exp()
     y.add_(1.0)
     with pytest.raises(RuntimeError, match=r"exp saved its output at version 0") as raised:
@@ -89,7 +89,7 @@ def test_a_saved_output_is_called_an_output():
     ids=lambda v: v if isinstance(v, str) else "",
 )
 def test_every_kind_of_write_is_named(write, name: str):
-    w, a = three()
+    _w, a = three()
     y = a * a
     write(a)
     with pytest.raises(RuntimeError, match=rf"overwritten: by {name}, which made version 1 \(test_stale.py, line"):
@@ -101,7 +101,7 @@ def test_a_write_inside_a_function_is_told_by_its_own_line():
         x.add_(1.0)
         return line() - 1
 
-    w, a = three()
+    _w, a = three()
     y = a * a
     number = inner(a)
     with pytest.raises(RuntimeError, match=rf"line {number}: x.add_\(1.0\)"):
@@ -330,10 +330,10 @@ def test_advanced_indexing_is_freed_and_says_so():
 @pytest.mark.parametrize("policy", ["2.6", "copy_on_write"])
 def test_an_interrupted_write_is_a_write(policy, monkeypatch):
     """Nobody knows what it has written: what was saved before is not used any more."""
-    w, a = three()
+    _w, a = three()
     y = a * a
     a.exp_()  # compiled
-    w, a = three()
+    _w, a = three()
     y = a * a
     forward = FUNCTIONS.namespaces["exp_"]["forward"]
 
@@ -363,7 +363,7 @@ def test_an_interrupted_assignment_is_a_write(policy, monkeypatch):
 
     monkeypatch.setattr(indexing, "overwrite", interrupted)
     for write in (assign, lambda a: a.set_value(mt.zeros(a.shape, a.dtype))):
-        w, a = three()
+        _w, a = three()
         y = a * a
         with mt.set_inplace_policy(policy):
             with pytest.raises(KeyboardInterrupt):

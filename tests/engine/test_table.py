@@ -13,7 +13,7 @@ from minitensor.torch.spelling import SPELLINGS, spell
 @pytest.mark.parametrize("name, aliases", [("sin", ()), ("sub", ()), ("a_new_one", ("exp",))])
 def test_a_name_that_is_there_already_is_refused(name: str, aliases: tuple[str, ...]):
     before = dict(ROWS)
-    with pytest.raises(ValueError, match="called (sin|sub|exp) already"):
+    with pytest.raises(ValueError, match=r"called (sin|sub|exp) already"):
         op(name, np.sin, "x", "Twice.", aliases=aliases)
     assert before == ROWS
 

@@ -26,7 +26,7 @@ def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:
     wanted = os.environ.get("MUTATION_DEVICES")
     if not wanted:
         return
-    parameters = [getattr(item, "callspec", None) and item.callspec.params or {} for item in items]
+    parameters = [(getattr(item, "callspec", None) and item.callspec.params) or {} for item in items]
     on_gpu = [parameter.get("device", "cpu") != "cpu" for parameter in parameters]
     chosen = [on == (wanted == "gpu") for on in on_gpu]
     config.hook.pytest_deselected(items=[item for item, keep in zip(items, chosen, strict=True) if not keep])

@@ -72,7 +72,7 @@ def test_the_policy_of_a_cell_is_that_of_the_cell_only(run):
 
 @pytest.mark.parametrize("line", ["--policy 3.0", "--polycy 2.5", '--policy "2.5'])
 def test_an_option_that_is_none_is_refused_before_the_cell_runs(run, shell, line):
-    passed, error, _, shown = run(f"%%explain {line}\nran = 1")
+    _passed, _error, _, shown = run(f"%%explain {line}\nran = 1")
     assert not shown and "ran" not in shell.user_ns
 
 

@@ -73,7 +73,7 @@ def test_an_option_of_which_nothing_is_said_is_refused_by_name():
 
 
 def test_a_stage_without_a_line_is_refused():
-    with pytest.raises(ValueError, match="the line is missing.*'A stage'"):
+    with pytest.raises(ValueError, match=r"the line is missing.*'A stage'"):
         predict("q", PAIR, answer="a", stage="A stage")
 
 

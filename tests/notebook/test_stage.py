@@ -36,7 +36,7 @@ def test_a_cell_runs_in_the_notebooks_names_and_is_shown(cell, shell):
 
 
 def test_the_last_expression_is_displayed_as_usual_and_prints_belong_to_their_step(cell, shell):
-    result, shown, out = cell("%%stage\nprint('hello')\nx = mt.ones([2])\nx + 1")
+    _result, shown, out = cell("%%stage\nprint('hello')\nx = mt.ones([2])\nx + 1")
     assert "Out[" in out and "2." in out and "hello" not in out
     assert [step.get("out") for step in shown.data["variants"][0]["steps"]] == ["hello\n", None, None]
     assert says(shown)[-1].endswith("The notebook keeps it as its output, `_`.")

@@ -63,7 +63,7 @@ def test_running_the_cells_leaves_modes_and_device_alone():
 
 def test_a_changed_cell_is_not_taken_for_the_recorded_one(records, monkeypatch):
     monkeypatch.setitem(ROWS[0].cells, "torch", "torch.tensor([3.0])")
-    with pytest.raises(ValueError, match="'Making tensors: from numbers' of PyTorch .* record it again"):
+    with pytest.raises(ValueError, match=r"'Making tensors: from numbers' of PyTorch .* record it again"):
         tables.recorded(ROOT / "facts")
 
 

@@ -73,7 +73,7 @@ def test_a_state_that_does_not_fit_loads_nothing(wrong):
     net = Net()
     before = {name: x.tolist() for name, x in net.state_dict().items()}
     state = {name: x.numpy() + 1 for name, x in net.state_dict().items()}
-    with pytest.raises((ValueError, TypeError), match="'first.weight' has shape"):
+    with pytest.raises((ValueError, TypeError), match=r"'first.weight' has shape"):
         net.set_state_dict({**state, "first.weight": wrong})
     assert {name: x.tolist() for name, x in net.state_dict().items()} == before
 
@@ -90,7 +90,7 @@ def test_attributes_go_where_they_belong():
     del net.rest
     with pytest.raises(AttributeError, match="'Net' object has no attribute 'rest'"):
         net.rest  # noqa: B018
-    with pytest.raises(TypeError, match="Net.scale is a registered Parameter"):
+    with pytest.raises(TypeError, match=r"Net.scale is a registered Parameter"):
         net.scale = 3.0
     with pytest.raises(TypeError, match="must be a Parameter"):
         net.add_parameter("other", paddle.ones([1]))
@@ -221,5 +221,5 @@ def test_what_a_layer_can_not_be():
             make()
     with pytest.raises(TypeError, match="weight_attr or bias_attr is"):
         nn.Linear(1, 1, weight_attr=3)
-    with pytest.raises(TypeError, match="an integer is needed, not 2.5"):
+    with pytest.raises(TypeError, match=r"an integer is needed, not 2.5"):
         nn.Linear(2.5, 1)

@@ -184,7 +184,7 @@ def test_a_parameter_whose_elements_share_memory_is_refused_before_anything_is_w
     w, shared = leaf([1.0]), paddle.ones([2]).as_strided([3], [0])
     shared.stop_gradient = False
     w.grad, shared.grad = paddle.ones([1]), paddle.ones([3])
-    with pytest.raises(RuntimeError, match="SGD.step"):
+    with pytest.raises(RuntimeError, match=r"SGD.step"):
         paddle.optimizer.SGD(0.1, [w, shared]).step()
     assert w.item() == 1.0 and w.inplace_version == 0
 

@@ -70,5 +70,5 @@ def test_a_generator_goes_on_from_its_state():
 
 @pytest.mark.parametrize(("seed", "error"), [("a", TypeError), (1.5, TypeError), (2**64, RuntimeError)])
 def test_a_seed_is_an_integer_of_64_bits(seed, error):
-    with pytest.raises(error, match="seed|Overflow"):
+    with pytest.raises(error, match=r"seed|Overflow"):
         torch.manual_seed(seed)

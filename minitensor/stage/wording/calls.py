@@ -92,4 +92,4 @@ def say_resumed(done: Done, ops: list[Any]) -> str:
 
 def _is_call(fact: Made | Viewed) -> bool:
     """Whether it is the result of a layer written by hand."""
-    return fact.node is not None and (fact.node.inner or isinstance(fact, Viewed) and not fact.same_group)
+    return fact.node is not None and (fact.node.inner or (isinstance(fact, Viewed) and not fact.same_group))

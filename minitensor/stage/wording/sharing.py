@@ -47,7 +47,7 @@ def unnoticed(fact: Unversioned) -> list[tuple[str, ...]]:
     """Who saved the cells that were written: backward uses the new numbers, or finds out."""
     if not fact.used:
         return []
-    who, one = named_savers(save.node for save in fact.used)
+    who, _one = named_savers(save.node for save in fact.used)
     them, ones = ("it", "one") if fact.cover.count == 1 else ("them", "ones")
     if fact.checked:
         return [

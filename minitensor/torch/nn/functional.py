@@ -275,7 +275,7 @@ def cross_entropy(
     return _reduced(FUNCTIONS["neg"](_sum(products, dim)), reduction, "Div")
 
 
-__all__ = sorted([  # noqa: PLE0605
+__all__ = sorted([
     *("cross_entropy", "dropout", "l1_loss", "linear", "log_softmax", "mse_loss", "nll_loss", "one_hot", "silu"),
     *("smooth_l1_loss", "softmax", "softmin", "softplus", *_ROWS),
 ])  # fmt: skip

@@ -6,6 +6,7 @@ rules are written out from what is published of the two frameworks' allocators, 
 
 from __future__ import annotations
 
+import itertools
 import random
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -193,7 +194,7 @@ class Model:
 def expect_sound(allocator: CachingAllocator) -> None:
     """Blocks tile their segments, nothing overlaps, free neighbours are merged, counters are the sums."""
     segments = allocator.segments()
-    for before, after in zip(segments, segments[1:], strict=False):
+    for before, after in itertools.pairwise(segments):
         assert before.address + before.size <= after.address, "segments overlap or are out of order"
     for segment in segments:
         expect_tiled(segment)

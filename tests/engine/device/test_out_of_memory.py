@@ -62,7 +62,7 @@ def test_the_error_has_the_figures_that_pytorch_prints():
 
 def test_the_error_tells_of_a_segment_larger_than_the_request():
     allocator = CachingAllocator(16 * MIB, "torch")
-    with pytest.raises(OutOfMemoryError, match="Tried to allocate 20.00 MiB") as caught:
+    with pytest.raises(OutOfMemoryError, match=r"Tried to allocate 20.00 MiB") as caught:
         allocator.allocate(5 * MIB)
     assert "The request was for 5.00 MiB; the allocator's rules take a segment of 20.00 MiB for it." in str(
         caught.value

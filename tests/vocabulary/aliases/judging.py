@@ -164,7 +164,7 @@ def unexplained(
 
 
 def kind_of(what: str, theirs: Any, ours: Any, lines: list[Line], recorded: Result, seen: Result) -> str | None:
-    part, _, name = what.partition(" ")
+    part, _, _name = what.partition(" ")
     wanted, got = recorded.get("error"), seen.get("error")
     if part == "error":
         if theirs and ours and theirs[:2] == ours[:2] and {theirs[2], ours[2]} in REASONS:
