@@ -157,5 +157,5 @@ def test_most_functions_with_a_dtype_were_tried():
 def test_a_dtype_that_is_left_out_says_which_there_are(name):
     with pytest.raises(AttributeError, match=r"float32, float64, int32, int64 or bool"):
         getattr(torch, name)
-    with pytest.raises(TypeError, match="float32, (torch.)?float64, (torch.)?int32, (torch.)?int64, (torch.)?bool"):
+    with pytest.raises(TypeError, match=r"float32, (torch.)?float64, (torch.)?int32, (torch.)?int64, (torch.)?bool"):
         torch.ones(2, dtype=name)

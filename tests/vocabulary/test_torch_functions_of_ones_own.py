@@ -288,7 +288,7 @@ def test_a_checkpoint_refuses_where_what_it_reads_was_written(which):
     y = checkpoint(lambda t: (t * w).sin() * outside, argument, use_reentrant=True).sum()
     with torch.no_grad():
         {"argument": argument, "weight": w, "outside": outside}[which].mul_(2)
-    with pytest.raises(RuntimeError, match="written between forward and backward|modified by an inplace"):
+    with pytest.raises(RuntimeError, match=r"written between forward and backward|modified by an inplace"):
         y.backward()
     assert x.grad is None and w.grad is None
 
