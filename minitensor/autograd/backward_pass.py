@@ -213,6 +213,8 @@ class OnArrays:
             if hook.function is None:
                 continue  # removed
             answer = answer_of(hook, copied(g))
+            if watch.listener is not None:
+                watch.listener("hooked", node, g, answer)
             if answer is None:
                 continue
             self.let_go(g)

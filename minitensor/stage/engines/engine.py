@@ -31,6 +31,8 @@ kind          arguments
 ``refused``   error, reason, ...: about to be raised, nothing was written; ``reason`` is a word of ``wording/refusals``
 ``stale``     error, reason, ...: backward is about to raise it, for something saved is not as it was
 ``start``     node, gradient: backward begins at it
+``hooked``    node, gradient, answer: a hook of the program was given the gradient of its value, and answered a tensor or
+              None
 ``enter``     node, gradient: its rules are about to run
 ``visit``     node, gradient, sent: they have run; ``sent`` pairs each parent with what it is sent
 ``left``      node: what it saved has been let go, unless it is retained

@@ -39,6 +39,21 @@ def entered(ledger: Ledger, node: Node, gradient: np.ndarray) -> NodeEntry | Non
     return value
 
 
+def hooked(ledger: Ledger, node: Node, gradient: np.ndarray, answer: Tensor | None) -> None:
+    """A hook has seen the gradient of the value of ``node``, and may have answered another."""
+    value = ledger.values.get(ledger.engine.key(node))
+    label = ""
+    if value is not None:
+        label = code(value.of.name) if value.of is not None and value.of.name else _named(ledger, value.state)
+    text, storage = "", None
+    if answer is not None:
+        text = cells.gradient_text(ledger.engine.array(answer))
+        storage = ledger.meet(answer).storage.root
+        if value is not None and _stands_for_its_state(ledger.engine.role(node), value):
+            _tell(ledger, value.state, text)
+    ledger.facts.append(facts.Hooked(label, cells.gradient_text(gradient), text, storage))
+
+
 def visited(ledger: Ledger, node: Node, gradient: np.ndarray, sent: list[tuple[Node, np.ndarray]]) -> None:
     """The rules of ``node``, which is no leaf, have run; ``sent`` is on its way."""
     passed = next((fact for fact in reversed(ledger.facts) if type(fact) is facts.Passed), None)

@@ -98,6 +98,8 @@ class Recorder(Following):
             ledger.facts.append(facts.Refused(arguments[1]))
         elif kind == "flight":
             self.flight += arguments[0]
+        elif kind == "hooked":
+            backsteps.hooked(ledger, *arguments)
         elif kind in ("start", "enter", "visit", "left", "leaf"):
             self._backward(kind, *arguments)
 

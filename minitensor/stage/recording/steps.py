@@ -136,7 +136,7 @@ class Steps(Running):
             return
         of_gpu = self.ledger.meters.reading()
         reserved = self._on_gpu[-1]["reserved"] if self._on_gpu else self.reserved_before
-        phase = "backward" if any(type(fact) is facts.Passed for fact in happened) else step.phase
+        phase = "backward" if any(type(fact) in (facts.Passed, facts.Hooked) for fact in happened) else step.phase
         done = Done(
             statement=step.statement,
             line=line,

@@ -6,7 +6,7 @@ from typing import Any
 
 from minitensor.stage.recording.done import Done
 from minitensor.stage.recording.entries import NodeEntry, StorageEntry
-from minitensor.stage.recording.facts import Allocated, Collected, Named, Passed, Sent, Started, StorageFreed
+from minitensor.stage.recording.facts import Allocated, Collected, Hooked, Named, Passed, Sent, Started, StorageFreed
 from minitensor.stage.wording.words import (
     RESHAPING,
     RESHAPING_IN_PLACE,
@@ -28,7 +28,23 @@ def say_backward(done: Done) -> str:
     if started:
         at = started[0].label or "a tensor that was there before"
         return f"{code('backward')} starts at {at} with the gradient {started[0].gradient}."
+    hooked = [_hooked(fact) for fact in done.all(Hooked)]
+    if hooked:
+        then = (_collected(done, collected), _collected_briefly(collected)) if collected else ()
+        return fitting(hooked[0], *hooked[1:], then)
     return _collected(done, collected) if collected else ""
+
+
+def _hooked(fact: Hooked) -> str:
+    """A hook of the program has seen a gradient."""
+    on = f" on {fact.of}" if fact.of else ""
+    first = f"A hook{on} is given a copy of the gradient {fact.given}"
+    if fact.storage is None:
+        return f"{first} and answers nothing: {code('backward')} goes on with it."
+    return (
+        f"{first} and answers {fact.answer}, in storage {fact.storage.id}: {code('backward')} goes on with these "
+        f"numbers."
+    )
 
 
 def _passed(done: Done, fact: Passed) -> str:
@@ -155,6 +171,11 @@ def _view(fact: Passed) -> str:
     which = node_text(node) if fact.op != "read" else f"{view}, a view of {sent.label},"
     put = f"{which} puts the gradient {fact.gradient} where {view} looks and 0 elsewhere"
     return first_fitting(f"{put}: {_to(sent)}.", f"{put}, for {sent.label or 'an earlier value'}.")
+
+
+def _collected_briefly(collected: list[Collected]) -> str:
+    told = [f"{code(f'{fact.leaf}.grad')} is {fact.gradient}" for fact in collected if fact.leaf]
+    return f"{code('backward')} is done: {both(told[:2])}." if told else f"{code('backward')} is done."
 
 
 def _collected(done: Done, collected: list[Collected]) -> str:
