@@ -167,6 +167,11 @@ class CudaGpu:
         """``allocated``, ``max_allocated``, ``reserved``, ``max_reserved``, in bytes."""
         return self._counters
 
+    def counted(self, array: Any) -> int:
+        """How many bytes the counters count for the memory that ``array`` lies in: the pool rounds up to 512."""
+        owner = array if array.base is None else array.base
+        return -(-owner.nbytes // 512) * 512
+
     def empty_cache(self) -> None:
         """Give back what the pool holds and nobody uses."""
         self.pool.free_all_blocks()

@@ -363,6 +363,11 @@ class SimulatedGpu:
         """What the allocator counts: ``allocated``, ``max_allocated``, ``reserved``, ``max_reserved``, in bytes."""
         return self.allocator
 
+    def counted(self, array: DeviceArray) -> int:
+        """How many bytes the counters count for the memory that ``array`` lies in: those of its block."""
+        owner = array if array.base is None else array.base
+        return owner._block.size if owner._block is not None else 0
+
     def empty_cache(self) -> None:
         """Give back what is reserved and not in use."""
         self.allocator.empty_cache()

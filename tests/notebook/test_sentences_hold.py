@@ -170,3 +170,47 @@ def test_a_deep_recursion_takes_work_in_proportion_to_its_depth(body: str) -> No
 
     first, second, third = (lines(depth) for depth in (20, 60, 100))
     assert third - second <= 1.05 * (second - first)
+
+
+# ---------- bytes ----------
+
+
+@pytest.fixture
+def notebook_on_a_gpu():
+    """A simulated GPU on which the notebook holds tensors that no stage shows."""
+    mt.set_device("gpu:sim", capacity="64 MiB")
+    yield [mt.ones([100_000])]
+    mt.set_device("cpu")
+
+
+def meter(program: str, **names) -> list[tuple[int, int, int]]:
+    return [(step["line"], step["allocated"], step["peak"]) for step in steps(program, {"__name__": "m", **names})]
+
+
+def test_a_stage_on_a_gpu_counts_what_it_shows(notebook_on_a_gpu) -> None:
+    told = meter("x = mt.ones([10])\ny = x + 1\ndel x", rest=notebook_on_a_gpu)
+    assert told == [(1, 512, 512), (2, 1024, 1024), (3, 512, 1024)]
+
+
+def test_a_stage_on_a_gpu_counts_what_was_there_and_is_shown_and_not_what_else_goes(notebook_on_a_gpu) -> None:
+    old, unseen = mt.ones([1000]), [mt.ones([2000])]
+    names = {"old": old, "f": unseen.clear}
+    del old
+    told = meter("x = old\nf()\ny = x + 1\ndel old, x", **names)
+    assert told[0] == (1, 4096, 4096)
+    assert told[-2] == (3, 8192, 8192)
+
+
+def test_a_name_that_held_a_gpu_tensor_adds_nothing_to_the_computers_memory(notebook_on_a_gpu) -> None:
+    x = mt.ones([1000])
+    mt.set_device("cpu")
+    program = "x = mt.ones([10])\ny = mt.ones([5])"
+    assert meter(program, x=x) == meter(program) == [(1, 40, 40), (2, 60, 60)]
+
+
+def test_what_is_freed_on_a_gpu_is_told_as_its_meter_counts_it(notebook_on_a_gpu) -> None:
+    on_gpu, on_host = said("x = mt.ones([10])\ndel x"), None
+    mt.set_device("cpu")
+    on_host = said("x = mt.ones([10])\ndel x")
+    assert "512 bytes fewer are allocated" in on_gpu[-1][1]
+    assert "40 bytes fewer are allocated" in on_host[-1][1]

@@ -20,7 +20,8 @@ in which they happen. Every name of an operation is the user's word for it (``ad
 kind          arguments
 ============  ==========================================================================================================
 ``alloc``     storage: it came to be; only where the engine can tell. One never told of is met with its first tensor
-``free``      storage: on its way out, its memory no longer counted. Only its key and :meth:`Engine.freed` are asked
+``free``      storage: on its way out, its memory no longer counted. Only :meth:`Engine.key`, ``freed`` and ``freed_there``
+              are asked
 ``make``      tensor, operation, inputs: a normal operation made it on a new storage (or on borrowed memory)
 ``view``      tensor, operation, inputs: a view of the first input, on the same storage
 ``write``     tensor, operation, inputs, where: its memory was overwritten through it, and the version has risen.
@@ -91,7 +92,7 @@ class Block(NamedTuple):
         length: in cells.
         itemsize: bytes of a cell.
         nbytes: of all of it.
-        counted: of these, those that a meter counts: none where another lent the memory.
+        counted: what the meter counts for it: none where another lent the memory, more where a GPU's allocator rounds.
         version: how many writes it has seen.
         gpu: the meter of the GPU that it lies on; None for the computer's own memory.
     """
@@ -226,8 +227,8 @@ class Engine(Protocol):
     def allocated(self) -> int:
         """Bytes allocated in the computer's own memory, now."""
 
-    def gpu(self) -> Meter | None:
-        """The GPU that new tensors go to, now."""
+    def gpus(self) -> list[Meter]:
+        """The meters of all GPUs there are, now."""
 
     # ----- of tensors -----
 
@@ -280,6 +281,9 @@ class Engine(Protocol):
 
     def freed(self, storage: Storage) -> int:
         """On its ``free``: bytes that the computer's own meter has just taken off."""
+
+    def freed_there(self, storage: Storage) -> tuple[Meter, int] | None:
+        """On its ``free``: of what lies on a GPU, its meter, and the bytes that this takes off."""
 
     def numbers(self, storage: Storage, cells: Iterable[int]) -> list[Any]:
         """The values of some cells, as Python's numbers."""

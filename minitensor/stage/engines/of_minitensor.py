@@ -80,9 +80,9 @@ class MinitensorEngine:
         """What the host's meter says."""
         return cpu_meter.allocated
 
-    def gpu(self) -> Any:
-        """The current device, where that is a GPU."""
-        return current.gpu
+    def gpus(self) -> list[Any]:
+        """The simulated one and the real one, once they were asked for."""
+        return [gpu for gpu in (current.simulated, current.cuda) if gpu is not None]
 
     # ----- of tensors -----
 
@@ -155,19 +155,19 @@ class MinitensorEngine:
     def block(self, storage: Storage) -> Block:
         """From its buffer."""
         buffer = storage.buffer
-        return Block(
-            buffer.size,
-            buffer.itemsize,
-            buffer.nbytes,
-            storage.nbytes,
-            _dtype_name(buffer),
-            storage.version,
-            gpu_of(buffer),
-        )
+        gpu = gpu_of(buffer)
+        counted = gpu.counted(buffer) if gpu is not None and storage.nbytes else storage.nbytes
+        dtype = _dtype_name(buffer)
+        return Block(buffer.size, buffer.itemsize, buffer.nbytes, counted, dtype, storage.version, gpu)
 
     def freed(self, storage: Storage) -> int:
         """A GPU's allocator counts its own."""
         return storage.nbytes if type(storage) is Storage else 0
+
+    def freed_there(self, storage: Storage) -> tuple[Any, int] | None:
+        """Its buffer goes after it."""
+        gpu = gpu_of(storage.buffer)
+        return None if gpu is None else (gpu, gpu.counted(storage.buffer))
 
     def numbers(self, storage: Storage, cells: Iterable[int]) -> list[Any]:
         """One by one, so that a storage of a gigabyte costs no more than one of a kilobyte."""

@@ -52,7 +52,7 @@ class Memory:
             "id": self._new_id(""),
             "length": block.length,
             "itemsize": block.itemsize,
-            "bytes": block.counted or block.nbytes,
+            "bytes": block.nbytes,
             "dtype": block.dtype,
             "values": {},
         }
@@ -82,6 +82,9 @@ class Memory:
         entry = self.storages.pop(self.engine.key(storage), None)
         if entry is None:
             self.bytes_of_others_freed += self.engine.freed(storage)
+            there = self.engine.freed_there(storage)
+            if there is not None:
+                self.meters.other_freed(*there)
             return
         entry.freed = True
         self._freed("storages", entry.id)
@@ -106,7 +109,10 @@ class Memory:
             self.before.append(self.events.pop())
             entry.step = -1
         block = self.engine.block(storage)
-        self.bytes_before += block.counted if block.gpu is None else 0
+        if block.gpu is None:
+            self.bytes_before += block.counted
+        else:
+            self.meters.was_there(block.gpu, block.counted)
         return entry
 
     def _counter(self, storage: Storage, below: StorageEntry) -> StorageEntry:

@@ -36,8 +36,8 @@ class Recorder(Following):
         self.ledger.begin()
         self.active = True
         self._hooks_before = hooks.listener
-        self.reserved_before = self.ledger.meters.reading()["reserved"]
         self.ledger.meters.begin()  # only now: what is freed from here on is heard of
+        self.reserved_before = self.ledger.meters.reading()["reserved"]
         self._ear.open()
         hooks.listener = self.hooked
 

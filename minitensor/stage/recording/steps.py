@@ -202,7 +202,7 @@ class Steps(Running):
             step["allocated"] = max(0, step["allocated"] - others)
             step["peak"] = max(0, step["peak"] - others)
             if self.ledger.meters.used:
-                step.update(on_gpu)
+                step.update(self.ledger.meters.shown(on_gpu))
             if len(step.get("out", "")) > MOST_TEXT:
                 left = len(step["out"]) - MOST_TEXT
                 step["out"] = step["out"][:MOST_TEXT] + f"\n... and {left} characters more\n"
