@@ -23,8 +23,8 @@ kind                  arguments
 ``"stale"``           error, reason, node, what, saved: a backward is about to raise it, because ``what`` the node saved
                       has been written
 ``"start"``           node, gradient array: backward begins here
-``"hooked"``          node, gradient array, answer: a hook was given the gradient that has come at ``node``; ``answer`` is
-                      the tensor whose numbers go on in its place, or None
+``"hooked"``          node, gradient array, answer: a hook was given the gradient that has come at ``node``;
+                      ``answer`` is the tensor whose numbers go on in its place, or None
 ``"enter"``           node, incoming gradient array: its rules are about to run (and may find something stale)
 ``"visit"``           node, incoming gradient array, list of (parent node, gradient array for it)
 ``"left"``            node: what it saved has been let go, unless the graph is retained

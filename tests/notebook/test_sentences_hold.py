@@ -42,6 +42,8 @@ def says(program: str, line: int, text: str) -> bool:
     return any(text in sentence for at, sentence in said(program) if at == line)
 
 
+LEAF = "x = mt.to_tensor([1., 2.], stop_gradient=False)\n"
+
 PAIRS = {
     "what a function returned, and what it made of a global name": Near(
         "S = mt.ones([2])\ndef reset():\n    global S\n    return mt.zeros([2])\nS = reset()",
@@ -119,6 +121,45 @@ PAIRS = {
         "import minitensor.torch as torch\nx = torch.ones(2)\nn = x.numpy()\nf = float(((x + 1) * 2).sum())",
         {4: "numpy writes 1 cell of storage 1, version unchanged"},
         "numpy writes",
+    ),
+    "a hook answers another gradient, or looks at it": Near(
+        LEAF + "y = x * 2\ny.register_hook(lambda g: g * 10)\n(y * 3).backward()",
+        LEAF + "y = x * 2\nh = y.register_hook(lambda g: g * 10)\nh.remove()\n(y * 3).backward()",
+        {4: "A hook on `y` is given a copy of the gradient [3, 3] and answers [30, 30], in storage 5"},
+        "hook on",
+        {5: "`multiply` (line 2) takes [3, 3]"},
+    ),
+    "a hook that answers nothing": Near(
+        "x = mt.to_tensor([1., 2.], stop_gradient=False)\nx.register_hook(lambda g: print(g))\n(x * 3).backward()",
+        "x = mt.to_tensor([1., 2.], stop_gradient=False)\nx.register_hook(lambda g: g * 2)\n(x * 3).backward()",
+        {3: "A hook on `x` is given a copy of the gradient [3, 3] and answers nothing"},
+        "answers nothing",
+        {3: "and answers [6, 6]"},
+    ),
+    "another thread writes, or this one does": Near(
+        "import threading\nx = mt.ones([2])\ndef work():\n    for i in range(3):\n        x.add_(1)\n"
+        "t = threading.Thread(target=work)\nt.start(); t.join()\nx.add_(1)",
+        "x = mt.ones([2])\ndef work():\n    for i in range(3):\n        x.add_(1)\nwork()\nx.add_(1)",
+        {7: "Another thread writes storage 1, that of `x`: version 0 to version 3.", 8: "from version 3 to version 4"},
+        "nother thread",
+        {4: "from version 2 to version 3"},
+    ),
+    "another thread makes what backward needs stale, or does not": Near(
+        "import threading\nw = mt.ones([2])\nw.stop_gradient = False\na = w * 1\ny = a * a\n"
+        "t = threading.Thread(target=a.detach().zero_)\nt.start(); t.join()",
+        "import threading\nw = mt.ones([2])\nw.stop_gradient = False\na = w * 1\ny = a + a\n"
+        "t = threading.Thread(target=a.detach().zero_)\nt.start(); t.join()",
+        {7: "`multiply` (line 5) saved version 0, and those numbers are gone"},
+        "gone",
+        {7: "Another thread writes storage 2"},
+    ),
+    "another thread makes a gradient, or this one does": Near(
+        "import threading\nw = mt.ones([2])\nw.stop_gradient = False\ny = w * 3\n"
+        "t = threading.Thread(target=y.backward)\nt.start(); t.join()",
+        "w = mt.ones([2])\nw.stop_gradient = False\ny = w * 3\ny.backward()",
+        {6: "Another thread makes storage 3, that of `w.grad`: 8 bytes."},
+        "nother thread",
+        {4: "`backward` is done: `w.grad` is [3, 3], in storage 3"},
     ),
 }
 

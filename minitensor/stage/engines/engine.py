@@ -20,8 +20,8 @@ in which they happen. Every name of an operation is the user's word for it (``ad
 kind          arguments
 ============  ==========================================================================================================
 ``alloc``     storage: it came to be; only where the engine can tell. One never told of is met with its first tensor
-``free``      storage: on its way out, its memory no longer counted. Only :meth:`Engine.key`, ``freed`` and ``freed_there``
-              are asked
+``free``      storage: on its way out, its memory no longer counted. Only its key, :meth:`Engine.freed` and
+              :meth:`Engine.freed_there` are asked
 ``make``      tensor, operation, inputs: a normal operation made it on a new storage (or on borrowed memory)
 ``view``      tensor, operation, inputs: a view of the first input, on the same storage
 ``write``     tensor, operation, inputs, where: its memory was overwritten through it, and the version has risen.
@@ -32,8 +32,8 @@ kind          arguments
 ``refused``   error, reason, ...: about to be raised, nothing was written; ``reason`` is a word of ``wording/refusals``
 ``stale``     error, reason, ...: backward is about to raise it, for something saved is not as it was
 ``start``     node, gradient: backward begins at it
-``hooked``    node, gradient, answer: a hook of the program was given the gradient of its value, and answered a tensor or
-              None
+``hooked``    node, gradient, answer: a hook of the program was given the gradient of its value, and answered a tensor
+              or None
 ``enter``     node, gradient: its rules are about to run
 ``visit``     node, gradient, sent: they have run; ``sent`` pairs each parent with what it is sent
 ``left``      node: what it saved has been let go, unless it is retained

@@ -116,6 +116,16 @@ class Unversioned:
 
 
 @dataclass(eq=False)
+class Elsewhere:
+    """Another thread, whose steps are not shown, made a storage or wrote it."""
+
+    storage: StorageEntry
+    before: int | None  # version; None where it made the storage
+    version: int  # that it made last
+    victims: list[SaveEntry]  # what became stale
+
+
+@dataclass(eq=False)
 class Refused:
     """The engine refused an operation, or a saved tensor, and raises."""
 

@@ -8,6 +8,7 @@ an error is raised. Each error is told once, in the step that raised it. Where t
 from __future__ import annotations
 
 import sys
+import threading
 from types import CodeType, FrameType
 from typing import Any
 
@@ -20,6 +21,9 @@ from minitensor.stage.recording.steps import Open, Steps
 
 class Following(Steps):
     """Steps that begin and end as the program runs on."""
+
+    #: The thread that is followed.
+    _thread: int = 0
 
     #: Id of the error last told.
     reported: int | None = None
@@ -54,7 +58,7 @@ class Following(Steps):
     def hooked(self, index: int, moment: str, value: Any) -> None:
         """A hook was reached: the statement before it in the same frame is done, or gives ``value``."""
         statement = self.statements.get(index)
-        if statement is None:
+        if statement is None or threading.get_ident() != self._thread:
             return
         try:
             if moment in ("return", "yield", "leave"):

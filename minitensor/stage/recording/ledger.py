@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from minitensor.stage.engines.engine import Engine, Node, Role, Tensor
+from minitensor.stage.engines.engine import Engine, Key, Node, Role, Storage, Tensor
 from minitensor.stage.recording import cells, facts, outside
 from minitensor.stage.recording.covers import Cover
 from minitensor.stage.recording.entries import SaveEntry, StateEntry, StorageEntry, TensorEntry
@@ -144,6 +144,30 @@ class Ledger(Lineage):
         self.facts.append(facts.Wrote(op, entry, storage, before, cover, victims, None, [], wanted))
 
     # ---------- what the outside did ----------
+
+    def made_elsewhere(self, storage: Storage) -> None:
+        """Another thread has made a storage."""
+        entry = self.alloc(storage)
+        self.facts.append(facts.Elsewhere(entry, None, entry.version, []))
+
+    def wrote_elsewhere(self, key: Key, version: int) -> None:
+        """Another thread has written the storage of this key, which was at ``version`` after that."""
+        storage = self.storages.get(key)
+        lookers = [] if storage is None else storage.lookers.values()
+        x = next((x for entry in lookers if not entry.is_array and (x := entry.ref()) is not None), None)
+        if storage is None or x is None or version <= storage.version:
+            return
+        before, storage.version = storage.version, version
+        kept = self.engine.storage(x)
+        self.events.append(self._write_event(storage, kept, Cover.all_of(storage.length)))
+        self.outside.note(kept, storage.root.known)
+        victims, _ = self._judge_saved(storage, preserves=False)
+        last = self.facts[-1] if self.facts else None
+        if type(last) is facts.Elsewhere and last.storage is storage:
+            last.version = version
+            last.victims += victims
+        else:
+            self.facts.append(facts.Elsewhere(storage, before, version, victims))
 
     def look_outside(self) -> None:
         """Tell of what numpy and others wrote into shared memory since the last step."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.stage.engines.engine import Engine, Key, Look, Storage, Tensor
+from minitensor.stage.engines.engine import Engine, Key, Look, Tensor
 from minitensor.stage.recording import facts
 from minitensor.stage.recording.entries import Group, StorageEntry, TensorEntry
 from minitensor.stage.recording.holders import SOMETHING, holder_of
@@ -202,13 +202,13 @@ class Lookers(Memory):
         self._freed("tensors", entry.id)
         self.facts.append(facts.TensorFreed(entry))
 
-    def free(self, storage: Storage) -> None:
-        """A storage is on its way out. An array of numpy that had lent it goes on without the trace."""
-        entry = self.storages.get(self.engine.key(storage))
-        for key, looker in list(entry.lookers.items()) if entry is not None else ():
-            if looker.is_array and self.arrays.pop(key, None) is not None:
-                self._let_go(key, looker)
-        super().free(storage)
+    def free_known(self, key: Key) -> None:
+        """A storage is gone. An array of numpy that had lent it goes on without the trace."""
+        entry = self.storages.get(key)
+        for number, looker in list(entry.lookers.items()) if entry is not None else ():
+            if looker.is_array and self.arrays.pop(number, None) is not None:
+                self._let_go(number, looker)
+        super().free_known(key)
 
 
 def _looker_gone(books: weakref.ref[Lookers], key: int, kind: str) -> None:

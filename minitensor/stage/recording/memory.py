@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from minitensor.stage.engines.engine import Engine, Key, Storage
+from minitensor.stage.engines.engine import Engine, Key, Meter, Storage
 from minitensor.stage.recording import cells, facts
 from minitensor.stage.recording.covers import Cover
 from minitensor.stage.recording.entries import Event, StorageEntry
@@ -79,12 +79,21 @@ class Memory:
 
     def free(self, storage: Storage) -> None:
         """A storage is on its way out."""
-        entry = self.storages.pop(self.engine.key(storage), None)
+        if self.knows(storage):
+            self.free_known(self.engine.key(storage))
+            return
+        self.other_freed(self.engine.freed(storage), self.engine.freed_there(storage))
+
+    def other_freed(self, here: int, there: tuple[Meter, int] | None) -> None:
+        """A storage that the trace does not show is gone: bytes of the computer's memory, or of a GPU's."""
+        self.bytes_of_others_freed += here
+        if there is not None:
+            self.meters.other_freed(*there)
+
+    def free_known(self, key: Key) -> None:
+        """A storage that the trace shows, of this key, is gone."""
+        entry = self.storages.pop(key, None)
         if entry is None:
-            self.bytes_of_others_freed += self.engine.freed(storage)
-            there = self.engine.freed_there(storage)
-            if there is not None:
-                self.meters.other_freed(*there)
             return
         entry.freed = True
         self._freed("storages", entry.id)

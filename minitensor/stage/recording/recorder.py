@@ -8,6 +8,8 @@ it leaves no listener behind.
 from __future__ import annotations
 
 import sys
+import threading
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -26,6 +28,9 @@ class Recorder(Following):
         super().__init__(engine, source, file, namespace, ignore, limit)
         self._ear = engine.listen(self.heard)
         self._hooks_before: Any = None
+        #: What other threads have done, to be noted by this one: kind, and what there is to be known of it.
+        self._elsewhere: deque[tuple[Any, ...]] = deque()
+        self._made_elsewhere: set[Any] = set()  # keys of storages that came and went in other threads
 
     # ---------- beginning and end ----------
 
@@ -35,6 +40,7 @@ class Recorder(Following):
         self.ledger.gone, self.ledger.line_of_call = self.gone, self.line_of_call
         self.ledger.begin()
         self.active = True
+        self._thread = threading.get_ident()
         self._hooks_before = hooks.listener
         self.ledger.meters.begin()  # only now: what is freed from here on is heard of
         self.reserved_before = self.ledger.meters.reading()["reserved"]
@@ -56,6 +62,10 @@ class Recorder(Following):
         if not self.active:
             return
         try:
+            if threading.get_ident() != self._thread:
+                self._heard_elsewhere(kind, *arguments)
+                return
+            self.catch_up()
             if kind != "flight" or self.flight:
                 # The first gradient is told of just before backward's own first step, to which it belongs.
                 self.ledger.meters.heard(self.ledger.bytes_of_others_freed)
@@ -72,11 +82,54 @@ class Recorder(Following):
 
     def gone(self, tell: Callable[[], None]) -> None:
         """The interpreter frees a tensor or a node."""
+        if threading.get_ident() != self._thread:
+            self._elsewhere.append(("gone", tell))
+            return
         try:
+            self.catch_up()
             self._locate(sys._getframe(1))
             tell()
         except Exception as failure:
             self._give_up(failure)
+
+    # ---------- other threads ----------
+
+    def _heard_elsewhere(self, kind: str, *arguments: Any) -> None:
+        """Another thread has done something. The books are this thread's own: it is only put down for them."""
+        engine = self.engine
+        self.ledger.meters.heard(self.ledger.bytes_of_others_freed)
+        if kind == "alloc":
+            (storage,) = arguments
+            self._elsewhere.append((kind, engine.key(storage), engine.weak(storage, _nothing)))
+        elif kind == "free":
+            (storage,) = arguments
+            there = engine.freed_there(storage)
+            self._elsewhere.append((kind, engine.key(storage), engine.freed(storage), there))
+        elif kind == "write":
+            storage = engine.storage(arguments[0])
+            self._elsewhere.append((kind, engine.key(storage), engine.version(arguments[0])))
+
+    def catch_up(self) -> None:
+        """Note what other threads have done."""
+        while self._elsewhere:
+            kind, *told = self._elsewhere.popleft()
+            if kind == "gone":
+                told[0]()
+            elif kind == "write":
+                self.ledger.wrote_elsewhere(*told)
+            elif kind == "alloc":
+                key, alive = told
+                storage = alive()
+                if storage is None:
+                    self._made_elsewhere.add(key)
+                elif not self.ledger.knows(storage):
+                    self.ledger.made_elsewhere(storage)
+            elif told[0] in self.ledger.storages:
+                self.ledger.free_known(told[0])
+            elif told[0] in self._made_elsewhere:
+                self._made_elsewhere.discard(told[0])
+            else:
+                self.ledger.other_freed(told[1], told[2])
 
     def _note(self, kind: str, *arguments: Any) -> None:
         ledger = self.ledger
@@ -124,3 +177,7 @@ class Recorder(Following):
             backsteps.started(ledger, node, arguments[0])
         elif kind == "enter":
             self.open.node = backsteps.entered(ledger, node, arguments[0])
+
+
+def _nothing(ref: Any) -> None:
+    """Nothing is to be done when it goes."""

@@ -82,6 +82,10 @@ class Steps(Running):
             return line
         return self._shown.get((code.co_filename, line), self.ledger.line)
 
+    def catch_up(self) -> None:
+        """Note what other threads have done."""
+        raise NotImplementedError
+
     def steps_so_far(self) -> int:
         """The number of the step that is going on."""
         return self.ledger.step
@@ -113,6 +117,7 @@ class Steps(Running):
         if step is None or not self.active:
             return
         ledger = self.ledger
+        self.catch_up()
         ledger.look()
         line = self.line_of(step.statement)
         unfinished = partly or error is not None

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from minitensor.stage.recording.entries import NodeEntry
-from minitensor.stage.recording.facts import Wrote
+from minitensor.stage.recording.facts import Elsewhere, Wrote
 from minitensor.stage.wording.words import both, bytes_text, code, node_text, storages_text
 
 MOST_NAMED = 2  # savers; of more, only their number
 
 
-def stale_text(fact: Wrote) -> tuple[str, ...]:
+def stale_text(fact: Wrote | Elsewhere) -> tuple[str, ...]:
     """What the write made stale: its bytes are lost, or only the version moved."""
     lost = [save for save in fact.victims if save.stale == "lost"]
     moved = [save for save in fact.victims if save.stale == "moved"]

@@ -12,6 +12,7 @@ from typing import Any
 from minitensor.stage.recording.done import Done
 from minitensor.stage.recording.facts import (
     Called,
+    Elsewhere,
     Made,
     Moved,
     Named,
@@ -28,7 +29,7 @@ from minitensor.stage.wording.naming import say_names
 from minitensor.stage.wording.refusals import say_error
 from minitensor.stage.wording.results import say_made, say_reshaped, say_viewed
 from minitensor.stage.wording.several import say_several
-from minitensor.stage.wording.sharing import say_moved, say_unversioned
+from minitensor.stage.wording.sharing import say_elsewhere, say_moved, say_unversioned
 from minitensor.stage.wording.words import bytes_text
 from minitensor.stage.wording.writes import say_write
 
@@ -73,12 +74,15 @@ def _forward(done: Done) -> str:
         return say_moved(done, fact)
     if isinstance(fact, Unversioned):
         return say_unversioned(done, fact)
+    if isinstance(fact, Elsewhere):
+        return say_elsewhere(done, fact)
     return say_reshaped(done, fact)
 
 
 def _main(done: Done) -> list[Any]:
     """What operations did, without views that only served a write of the same line."""
-    ops = done.all(Made, Viewed, Wrote, Reshaped, Moved, Unversioned)
+    ops = done.all(Made, Viewed, Wrote, Reshaped, Moved, Unversioned, Elsewhere)
+    ops = [fact for fact in ops if not (isinstance(fact, Elsewhere) and fact.storage.freed)]
     if any(isinstance(fact, Moved) and fact.op == "set_" for fact in ops):
         ops = [fact for fact in ops if not (isinstance(fact, Viewed) and fact.op == "as_strided" and fact.tensor.freed)]
     if any(fact.tensor.is_array for fact in done.all(Named)):  # `n = x.detach().numpy(share=True)`

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from minitensor.stage.recording.done import Done
-from minitensor.stage.recording.facts import Made, Moved, Unversioned, Viewed, Wrote
+from minitensor.stage.recording.facts import Elsewhere, Made, Moved, Unversioned, Viewed, Wrote
 from minitensor.stage.wording.naming import called, kept, moved
 from minitensor.stage.wording.savers import preserved_text, stale_text
 from minitensor.stage.wording.sharing import brief_moved, brief_unversioned, unnoticed
@@ -32,12 +32,13 @@ def say_several(done: Done, ops: list[Any]) -> str:
             parts.append(f"{count_of(len(made), 'new storage')}, {total}")
         if writes:
             parts.append(count_of(len(writes), "write"))
-        parts += [brief_unversioned(done, fact) for fact in outside[:1]]
+        parts += [brief(done, fact) for fact in ops if isinstance(fact, (Unversioned, Elsewhere))][:1]
         first = f"{runs}: {both(parts)}." if parts else f"{runs}; no byte is added."
     temporary = [fact.tensor.storage for fact in made if fact.tensor.freed]
     gone = [storage for storage in temporary if storage.freed]
     lost = _lost(made, writes)
     taken = next((text for fact in writes if (text := stale_text(fact) or preserved_text(fact))), "")
+    taken = taken or next((text for fact in ops if isinstance(fact, Elsewhere) and (text := stale_text(fact))), "")
     taken = taken or next((text for fact in outside for text in unnoticed(fact)), "")
     again = ""
     if gone:
@@ -45,7 +46,7 @@ def say_several(done: Done, ops: list[Any]) -> str:
         again = f"{numbers[0].upper()}{numbers[1:]} {'is' if len(gone) == 1 else 'are'} freed again: nothing needs it."
         again = again if len(gone) == 1 else again.replace("needs it", "needs them")
     staying = [storage for storage in temporary if not storage.freed]
-    last = None if isinstance(ops[-1], (Wrote, Unversioned)) else ops[-1].tensor
+    last = None if isinstance(ops[-1], (Wrote, Unversioned, Elsewhere)) else ops[-1].tensor
     named = last if last is not None and last.names else None
     held = kept(done, staying[0]) if staying and not (named is not None and named.storage is staying[0]) else ""
     result = f"{called(done, named)} names the last result." if named is not None else ""
@@ -93,6 +94,10 @@ def brief(done: Done, fact: Any) -> str:
         return f"{code(fact.op)} writes {cells} of storage {fact.storage.id}, version {fact.before + 1}"
     if isinstance(fact, Moved):
         return brief_moved(done, fact)
+    if isinstance(fact, Elsewhere):
+        if fact.before is None:
+            return f"another thread makes storage {fact.storage.id}, {bytes_text(fact.storage.nbytes)}"
+        return f"another thread writes storage {fact.storage.id}, version {fact.version}"
     if isinstance(fact, Unversioned):
         return brief_unversioned(done, fact)
     return f"{code(fact.op)} changes the shape of {called(done, fact.tensor)}"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from minitensor.stage.recording.done import Done
 from minitensor.stage.recording.entries import StorageEntry
-from minitensor.stage.recording.facts import Made, Moved, Unversioned
+from minitensor.stage.recording.facts import Elsewhere, Made, Moved, Unversioned
 from minitensor.stage.wording.naming import called, kept
-from minitensor.stage.wording.savers import named_savers
+from minitensor.stage.wording.savers import named_savers, stale_text
 from minitensor.stage.wording.words import bytes_text, code, count_of, fitting
 from minitensor.stage.wording.writes import cells_text, who_sees
 
@@ -41,6 +41,20 @@ def say_unversioned(done: Done, fact: Unversioned) -> str:
             f"storage {storage.id} stays at version {storage.version}."
         )
     return fitting(first, *unnoticed(fact), who_sees(done, storage, fact.cover, fact.tensor))
+
+
+def say_elsewhere(done: Done, fact: Elsewhere) -> str:
+    """Another thread has made a storage, or written one."""
+    name = next((entry.names[0] for entry in fact.storage.lookers.values() if entry.names), "")
+    whose = f", that of {code(name)}" if name else ""
+    what = f"writes storage {fact.storage.id}{whose}: version {fact.before} to version {fact.version}."
+    if fact.before is None:
+        what = f"makes storage {fact.storage.id}{whose}: {bytes_text(fact.storage.nbytes)}."
+    return fitting(
+        f"Another thread {what}",
+        stale_text(fact),
+        ("Its steps are not shown: a stage follows the thread that begins.", "Its steps are not shown."),
+    )
 
 
 def unnoticed(fact: Unversioned) -> list[tuple[str, ...]]:
