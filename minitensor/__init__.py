@@ -14,7 +14,15 @@ Read it in this order, about 2,350 lines:
     7. saving/writing.py            270   a write: who saved these bytes, write, raise the version, tell them
     8. autograd/backward_pass.py    340   the way back through the nodes
 
-and then ``print(minitensor.source("add_"))``, the function that comes of it.
+and then ``print(minitensor.source("add_"))``, the function that comes of it. To follow one write by itself:
+
+    x.add_(y)              source("add_"), made of the row "add" in table/arithmetic.py
+      who saved of it?     saving/writing.py           before_write, after_write
+      the bytes            ``forward(a, b, a)``, which is numpy's ``add`` here
+      the new value        core/history.py             record_write
+    z.backward()           autograd/backward_pass.py   propagate; the rules: source("multiply_backward")
+      is it as it was?     saving/saved.py             recovered
+      the error            core/errors.py              stale
 """
 
 import warnings

@@ -1,5 +1,9 @@
 """The text of the functions that a row of the derivative table becomes.
 
+``print(minitensor.source("add_"))`` shows one. What such a function calls by name is listed, with where it comes from,
+as ``CALLS`` in :mod:`minitensor.operations.compiling`: before a write and after it :mod:`minitensor.saving.writing`,
+for the new value ``record_write`` of :mod:`minitensor.core.history`; ``forward`` is the function of the row, on arrays.
+
 Where a comment in a template speaks of safety, the line below it is there because some rule of the row names what the
 line protects.
 """

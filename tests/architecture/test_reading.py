@@ -84,3 +84,39 @@ def test_the_path_ends_with_the_function_that_comes_of_it():
     program = 'print(minitensor.source("add_"))'
     assert program in (ROOT / "README.md").read_text() and program in minitensor.__doc__
     assert minitensor.source("add_").startswith("def add_(")
+
+
+def followed(text: str) -> set[tuple[str, str]]:
+    """The functions that one write goes through, with their files, as the README or the top of the package has them."""
+    found = set()
+    for line in text.splitlines():
+        for path in re.findall(r"\b((?:saving|core|autograd)/\w+\.py)\b(?!\]\(.*\| \d)", line):
+            if not re.search(r"^ +\d\. |\| \d+ \|", line):
+                words = re.sub(r"[\w/]+\.py|source\(.*?\)", "", line)
+                found |= {(path, name) for name in re.findall(r"\b[a-z_]+\b", words) if is_defined(path, name)}
+    return found
+
+
+def is_defined(path: str, name: str) -> bool:
+    return bool(re.search(rf"^def {name}\(", (ROOT / "minitensor" / path).read_text(), re.M))
+
+
+def test_one_write_can_be_followed_through_five_files():
+    ways = followed((ROOT / "README.md").read_text()), followed(minitensor.__doc__)
+    assert ways[0] == ways[1] and len({path for path, _ in ways[0]}) == 5
+    names = {name for _, name in ways[0]}
+    assert names == {"before_write", "after_write", "record_write", "propagate", "recovered", "stale"}
+
+
+def test_the_functions_on_that_way_are_the_ones_that_run():
+    """Seen in the frames of a program whose backward is refused, and in what its in-place operation calls."""
+    assert {"before_write", "after_write", "record_write"} <= set(re.findall(r"\w+", minitensor.source("add_")))
+    x = minitensor.to_tensor([1.0, 2.0], stop_gradient=False) * 1
+    z = x * x
+    x.add_(1.0)
+    with pytest.raises(RuntimeError) as caught:
+        z.sum().backward()
+    run = [(entry.path.name if hasattr(entry.path, "name") else "", entry.name) for entry in caught.traceback]
+    assert [each for each in run if each[1] in ("propagate", "recovered")] == [
+        ("backward_pass.py", "propagate"), ("saved.py", "recovered")
+    ]  # fmt: skip
