@@ -185,6 +185,10 @@ class History:
 
     __slots__ = ("base", "node", "version", "retaining", "_extent")
 
+    base: np.ndarray
+    node: Node | None
+    version: int
+
     def __init__(self, base: Any) -> None:
         self.base = base._array
         self.node = node = base._node
@@ -211,7 +215,7 @@ class History:
 
 def group_of(x: Any) -> History:
     """The group of tensor ``x``, which founds one if it has none."""
-    history = x._history
+    history: History | None = x._history
     if history is None:
         x._history = history = History(x)
         x._seen = 0
@@ -225,10 +229,10 @@ def reading(history: History, array: np.ndarray, op: Operation) -> Node:
 
 def current(x: Any) -> Node | None:
     """The node of the value that tensor ``x`` shows now. Only needed when ``x`` has a group."""
-    history = x._history
+    history: History = x._history
+    old: Node | None = x._node
     if x._seen == history.version:
-        return x._node
-    old = x._node
+        return old
     if history.node is None or x._array is history.base:
         node = history.node
     else:
@@ -241,8 +245,9 @@ def current(x: Any) -> Node | None:
 
 def peek(x: Any) -> Node | None:
     """The node of the value that ``x`` shows; for a view that is out of date, its group's. Nothing changes."""
-    history = x._history
-    return x._node if history is None or x._seen == history.version else history.node
+    history: History | None = x._history
+    own: Node | None = x._node
+    return own if history is None or x._seen == history.version else history.node
 
 
 def wrote(x: Any, node: Node) -> None:
@@ -369,11 +374,13 @@ def _reshaped_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
 
 
 def _read_jvp(node: Node, _: int, u: np.ndarray) -> np.ndarray:
+    region: Region
     (region,) = node.saved
     return region.show(u)
 
 
 def _write_jvp(node: Node, i: int, u: np.ndarray) -> np.ndarray:
+    region: Region
     (region,) = node.saved
     return region.split(u)[1] if i == 0 else region.spread(repeated(u, region.view.shape))
 

@@ -27,7 +27,8 @@ class Layout(NamedTuple):
     def of(self, cells: np.ndarray) -> np.ndarray:
         """The elements of the one-dimensional array ``cells`` that this layout shows."""
         size = cells.itemsize
-        return strided(cells, self.offset, self.shape, tuple([s * size for s in self.strides]))
+        shown: np.ndarray = strided(cells, self.offset, self.shape, tuple([s * size for s in self.strides]))
+        return shown
 
 
 class Region(NamedTuple):
@@ -170,7 +171,8 @@ def memory_of(array: np.ndarray) -> np.ndarray:
         return array.reshape(-1)
     rising: Any = (*(slice(None, None, -1 if s < 0 else 1) for s in array.strides), ...)
     upwards = array[rising]
-    return restrided(upwards, (span(array)[1],), (array.itemsize,))
+    memory: np.ndarray = restrided(upwards, (span(array)[1],), (array.itemsize,))
+    return memory
 
 
 def same_layout(a: np.ndarray, b: np.ndarray) -> bool:

@@ -260,14 +260,15 @@ class Tensor:
         gradient to the leaf it belongs to, and keep both in memory.
         """
         node = self._current()
+        gradient: Tensor | None = None
         if type(node) is Leaf:
-            return node.saved
-        extra = getattr(self, "_extra", None)
-        if extra is None:
-            return None
-        if node is None and extra.paused is not None:
-            return extra.paused[0].saved
-        return None if extra.box is None else extra.box.gradient
+            gradient = node.saved
+        elif (extra := getattr(self, "_extra", None)) is not None:
+            if node is None and extra.paused is not None:
+                gradient = extra.paused[0].saved
+            elif extra.box is not None:
+                gradient = extra.box.gradient
+        return gradient
 
     @grad.setter
     def grad(self, gradient: Tensor | None) -> None:
@@ -387,7 +388,7 @@ class Tensor:
     def __len__(self) -> int:
         if self._array.ndim == 0:
             raise TypeError("len() of a tensor without dimensions; its shape is []")
-        return self._array.shape[0]
+        return int(self._array.shape[0])
 
     def __iter__(self) -> Any:
         if self._array.ndim == 0:
@@ -412,7 +413,8 @@ class Tensor:
         """The one element, as a Python number."""
         if self._array.size != 1:
             raise ValueError(f"item() wants a tensor of one element; this one has shape {self.shape}")
-        return self._array.item()
+        number: float | int | bool = self._array.item()
+        return number
 
     def __float__(self) -> float:
         return float(self.item())

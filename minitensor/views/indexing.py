@@ -102,12 +102,13 @@ def _whole(entry: Any) -> int:
             f"an index is an integer, a slice, None, ..., or an array or list of integers or bools, not {entry!r}"
         ) from None
     # numpy takes no larger ones; no dimension is that long, so the answer is the same.
-    return max(-sys.maxsize, min(number, sys.maxsize))
+    return max(-sys.maxsize, min(int(number), sys.maxsize))
 
 
 def _picked(x: Tensor, pick: Any) -> np.ndarray:
     try:
-        return pick(x._array)
+        picked: np.ndarray = pick(x._array)
+        return picked
     except IndexError as error:
         raise IndexError(f"{str(error).splitlines()[0]}; the tensor has shape {x.shape}") from None
     except ValueError as error:  # a slice with step 0
@@ -144,7 +145,8 @@ def _gather_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
 def _gather_jvp(node: Node, _: int, u: np.ndarray) -> np.ndarray:
     if node.saved is FREED:
         raise freed(node)
-    return u[node.saved[0]]
+    gathered: np.ndarray = u[node.saved[0]]
+    return gathered
 
 
 GATHER = Operation("getitem", _gather_backward, ("index",), _gather_jvp)

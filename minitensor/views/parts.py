@@ -30,6 +30,7 @@ def part_backward(node: Node, g: np.ndarray) -> tuple[Part]:
 
 def part_jvp(node: Node, _: int, u: np.ndarray) -> np.ndarray:
     """The part of ``u``."""
+    show: Callable[[np.ndarray], np.ndarray]
     (show,) = node.saved
     return show(u)
 
@@ -54,7 +55,8 @@ class Pick:
         self.index = index if any(i is Ellipsis for i in index) else (*index, Ellipsis)
 
     def __call__(self, array: np.ndarray) -> np.ndarray:
-        return array[self.index]
+        picked: np.ndarray = array[self.index]
+        return picked
 
 
 def slice_(x: Tensor, axes: Any, starts: Any, ends: Any) -> Tensor:

@@ -35,7 +35,7 @@ def view_of(x: Tensor, array: np.ndarray, op: Operation, saved: tuple[Any, ...] 
 
     ``saved`` is what the operation needs to go back and jvp; None stands for the shape of ``array``.
     """
-    out = _new(Tensor)
+    out: Tensor = _new(Tensor)
     out._array = array
     out._storage = x._storage
     history = x._history
@@ -107,7 +107,7 @@ def whole(op: str, number: Any) -> int:
         TypeError: when it is not; a fraction is never cut off.
     """
     try:
-        return number.__index__()
+        return int(number.__index__())
     except (AttributeError, TypeError):
         raise TypeError(f"{op}: an integer is needed, not {number!r}") from None
 

@@ -60,8 +60,8 @@ history(
 history(
     "stale-view-reads-its-old-value",
     "A view does not notice that its group was written.",
-    "    if x._seen == history.version:\n        return x._node",
-    "    if x._node is not None:\n        return x._node",
+    "    if x._seen == history.version:\n        return old",
+    "    if old is not None:\n        return old",
     "alias_programs::test_the_gradient_is_right",
 )  # fmt: skip
 history(
