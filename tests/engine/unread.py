@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 import minitensor as mt
-from tests.engine.differences import weights
+from tests.engine.differences import on_the_host, weights
 
 Run = Callable[..., mt.Tensor]
 NOT_FINITE = (np.nan, np.inf, -np.inf)
@@ -114,16 +114,6 @@ def flat(program: Program) -> list[np.ndarray]:
             found = changes(program, lambda old: (old + STEP, old - STEP))
         program.reads.flat = [~table for table in found]
     return program.reads.flat
-
-
-@contextmanager
-def on_the_host() -> Iterator[None]:
-    device = mt.get_device()
-    mt.set_device("cpu")
-    try:
-        yield
-    finally:
-        mt.set_device(device)
 
 
 @dataclass

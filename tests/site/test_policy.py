@@ -1,4 +1,4 @@
-"""What the server allows a page: its own files, nothing of any other host. `test_pages` asks whether each keeps to it."""
+"""What the server allows a page: its own files, nothing of another host. `test_pages` asks whether each keeps to it."""
 
 from __future__ import annotations
 
