@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 
+from tests.conftest import PATIENCE
 from tests.site.visit import REPORT_REFUSED, Visit
 from tools import build, serve
 
@@ -80,6 +81,7 @@ def visits(browser: Browser, idle: dict[bool, list[Page]]) -> Iterator[Callable[
 
 def new_tab(browser: Browser, scripts: bool) -> Page:
     context = browser.new_context(java_script_enabled=scripts, service_workers="block")
+    context.set_default_timeout(PATIENCE)
     context.add_init_script(f"({REPORT_REFUSED})()")
     return context.new_page()
 
