@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from minitensor.core.regions import Extent, Part, Region, covers, extent_of, region_of, same_layout
-from minitensor.core.storage import Place, Storage, caller
+from minitensor.core.storage import Place, Storage, caller, calling_frame
 from minitensor.device.arrays import like
 
 #: A saved array, the storage it lies in, and the version at which it was saved: an integer, or what
@@ -150,7 +150,11 @@ def new_node(
     node.saved = saved
     node.shape = shape
     node.hooks = None
-    node.code, node.instruction = place or caller()
+    if place is None:
+        frame = calling_frame()
+        node.code, node.instruction = frame.f_code, frame.f_lasti
+    else:
+        node.code, node.instruction = place
     return node
 
 
