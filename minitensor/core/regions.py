@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy import add, ndarray
 
 from minitensor.device.arrays import add_at, address_of, host_array, like, owner_of, restrided, strided
 
@@ -159,7 +160,7 @@ class Part:
         cells = self.region.within(total)
         if cells is None:
             return False
-        np.add(cells, self.g, cells)
+        add(cells, self.g, cells)
         return True
 
 
@@ -246,7 +247,7 @@ def take_back(array: np.ndarray) -> None:
 
 def writeable(array: np.ndarray) -> bool:
     """Whether an array may be written: on a GPU, where no two of its elements share memory and it is not lent."""
-    if type(array) is np.ndarray:
+    if type(array) is ndarray:
         return array.flags.writeable
     return not overlaps_itself(array) and not (_lent and id(owner_of(array)) in _lent)
 
@@ -255,7 +256,7 @@ def read_only(array: np.ndarray) -> bool:
     """Whether the memory of an array may not be written at all: it is shared with somebody who says so."""
     owner: Any = array
     while owner is not None:
-        if type(owner) is np.ndarray:
+        if type(owner) is ndarray:
             array = owner
         owner = getattr(owner, "base", None)
     return not writeable(array)

@@ -41,8 +41,8 @@ regions(
 regions(
     "part-added-twice",
     "The gradient of a part is added to the sum, and once more.",
-    "        np.add(cells, self.g, cells)\n        return True",
-    "        np.add(cells, self.g, cells)\n        return False",
+    "        add(cells, self.g, cells)\n        return True",
+    "        add(cells, self.g, cells)\n        return False",
     "part_gradients",
 )  # fmt: skip
 regions(
