@@ -398,7 +398,7 @@ def _write_jvp(node: Node, i: int, u: np.ndarray) -> np.ndarray:
     (region,) = node.saved
     if i == 0:
         return region.split(u)[1]
-    shape = region.view.shape if type(region) is Region else region(np.empty(node.shape, np.bool_)).shape
+    shape = region(np.empty(node.shape, np.bool_)).shape if isinstance(region, Pick) else region.view.shape
     return region.spread(repeated(u, shape), node.shape)
 
 
