@@ -280,11 +280,11 @@ def _check_fits(op: str, x: Tensor, target: np.ndarray, y: Tensor) -> None:
     except ValueError:
         fits = False
     if not fits:
-        error = ValueError(
+        text = (
             f"{op}: a value of shape {y.shape} does not fit into the {list(target.shape)} that the index picks "
             f"from a tensor of shape {x.shape}"
         )
-        raise unsuitable(op, x, error)
+        raise unsuitable(op, x, ValueError(text))
 
 
 def set_value(x: Tensor, value: Any) -> None:
