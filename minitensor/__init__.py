@@ -54,7 +54,7 @@ from minitensor.operations.compiling import source
 from minitensor.randomness import seed
 from minitensor.sharing.borrowing import from_numpy
 from minitensor.sharing.dlpack import from_dlpack
-from minitensor.views import indexing, joining, parts, replacing, reshaping
+from minitensor.views import indexing, joining, parts, replacing, reshaping, scanning
 from minitensor.vocabulary import asking, left_out, ordering
 
 __version__ = "0.1.0"
@@ -65,6 +65,7 @@ warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"minitensor\b
 globals().update(
     {
         **replacing.FUNCTIONS,
+        **scanning.FUNCTIONS,
         **reshaping.FUNCTIONS,
         **parts.FUNCTIONS,
         **joining.FUNCTIONS,

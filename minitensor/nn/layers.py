@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 from minitensor.core.tensor import Tensor
-from minitensor.creation.making import ones, zeros
 from minitensor.nn.convolution import conv2d, pair
 from minitensor.nn.cross_entropy import cross_entropy
 from minitensor.nn.initializer import Constant, Normal
@@ -102,8 +101,11 @@ class _BatchNorm(Layer):
         _count(type(self).__name__, "num_features", num_features)
         self.weight = self.create_parameter([num_features], weight_attr, default_initializer=Constant(1.0))
         self.bias = self.create_parameter([num_features], bias_attr, is_bias=True)
-        self.register_buffer("_mean", zeros([num_features]))
-        self.register_buffer("_variance", ones([num_features]))
+        # Paddle has the running values among the parameters, too: no gradient comes to them.
+        for name, value in (("_mean", 0.0), ("_variance", 1.0)):
+            running = self.create_parameter([num_features], default_initializer=Constant(value))
+            running.stop_gradient = True
+            setattr(self, name, running)
 
     def forward(self, x: Tensor) -> Tensor:
         if isinstance(x, Tensor) and x.ndim != self.dimensions:
