@@ -103,7 +103,7 @@ class _BatchNorm(Layer):
         self.bias = self.create_parameter([num_features], bias_attr, is_bias=True)
         # Paddle has the running values among the parameters, too: no gradient comes to them.
         for name, value in (("_mean", 0.0), ("_variance", 1.0)):
-            running = self.create_parameter([num_features], default_initializer=Constant(value))
+            running: Any = self.create_parameter([num_features], default_initializer=Constant(value))
             running.stop_gradient = True
             setattr(self, name, running)
 

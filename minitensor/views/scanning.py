@@ -1,4 +1,4 @@
-"""``cumsum_`` and ``cumprod_`` as Paddle has them: without an axis the tensor becomes flat, and a dtype becomes its own.
+"""``cumsum_`` and ``cumprod_`` as Paddle has them: without an axis the tensor becomes flat; a dtype becomes its own.
 
 A tensor that takes another dtype leaves its storage, as by ``cast_``: views keep the old one.
 """
@@ -22,7 +22,7 @@ def _scan(op: str, x: Tensor, axis: Any, dtype: Any) -> Tensor:
         cast_(x, dtype)
     if axis is None and x.ndim != 1:
         RESHAPING["flatten_"](x)
-    return OPERATIONS[op](x, 0 if axis is None else axis)  # type: ignore[no-any-return]  # compiled
+    return OPERATIONS[op](x, 0 if axis is None else axis)
 
 
 def cumsum_(x: Tensor, axis: Any = None, dtype: Any = None, name: str | None = None) -> Tensor:
