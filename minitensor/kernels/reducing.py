@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.device.arrays import as_array
 from minitensor.dtypes import FLOATS
 
 Array = np.ndarray
@@ -64,7 +65,7 @@ def mean(a: Array, axis: Any, keepdim: bool) -> Array:
     over = axes(a.shape, axis)
     if a.dtype not in FLOATS:
         if a.dtype.kind == "b":
-            return a.any(axis=over, keepdims=keepdim)
+            return as_array(a.any(axis=over, keepdims=keepdim))
         summed = a.sum(axis=over, keepdims=keepdim, dtype=np.int64)
         count = math.prod([a.shape[i] for i in over])
         return (np.sign(summed) * (np.abs(summed) // count)).astype(a.dtype)

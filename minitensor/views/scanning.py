@@ -22,7 +22,8 @@ def _scan(op: str, x: Tensor, axis: Any, dtype: Any) -> Tensor:
         cast_(x, dtype)
     if axis is None and x.ndim != 1:
         RESHAPING["flatten_"](x)
-    return OPERATIONS[op](x, 0 if axis is None else axis)
+    OPERATIONS[op](x, 0 if axis is None else axis)
+    return x
 
 
 def cumsum_(x: Tensor, axis: Any = None, dtype: Any = None, name: str | None = None) -> Tensor:
