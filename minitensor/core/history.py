@@ -394,7 +394,7 @@ def _read_jvp(node: Node, _: int, u: np.ndarray) -> np.ndarray:
 
 
 def _write_jvp(node: Node, i: int, u: np.ndarray) -> np.ndarray:
-    region: Region
+    region: Region | Pick
     (region,) = node.saved
     if i == 0:
         return region.split(u)[1]
