@@ -11,30 +11,22 @@ from minitensor.vocabulary.missing import missing
 
 #: Where each name is defined.
 _DEFINED = {
+    "activations": (
+        *("Dropout", "ELU", "GELU", "Hardtanh", "LeakyReLU", "LogSoftmax", "ReLU", "ReLU6", "Sigmoid", "Silu"),
+        *("Softmax", "Tanh", "ThresholdedReLU"),
+    ),
+    "attention": ("Embedding", "MultiHeadAttention"),
     "containers": ("LayerList", "Sequential"),
     "layer": ("Layer",),
-    "layers": (
-        "BatchNorm1D",
-        "BatchNorm2D",
-        "Conv2D",
-        "CrossEntropyLoss",
-        "ELU",
-        "Flatten",
-        "Hardtanh",
-        "L1Loss",
-        "LeakyReLU",
-        "Linear",
-        "MSELoss",
-        "ReLU",
-        "ReLU6",
-        "Sigmoid",
-        "Softmax",
-        "Tanh",
-        "ThresholdedReLU",
-    ),
+    "layers": ("Conv2D", "Flatten", "Linear"),
+    "losses": ("BCEWithLogitsLoss", "CrossEntropyLoss", "KLDivLoss", "L1Loss", "MSELoss", "NLLLoss"),
+    "normalizing": ("BatchNorm1D", "BatchNorm2D", "GroupNorm", "InstanceNorm2D", "LayerNorm"),
     "parameter": ("ParamAttr", "Parameter"),
+    "pooling": ("AdaptiveAvgPool2D", "AvgPool2D", "MaxPool2D"),
+    "recurrent": ("LSTM", "LSTMCell", "SimpleRNNCell"),
 }
-_MODULES = {name: module for module, names in _DEFINED.items() for name in names}
+_MODULES = {name: f"{__name__}.{module}" for module, names in _DEFINED.items() for name in names}
+_MODULES |= dict.fromkeys(("ClipGradByGlobalNorm", "ClipGradByNorm", "ClipGradByValue"), "minitensor.optimizer.clip")
 
 __all__ = ["functional", "initializer", *sorted(_MODULES)]
 
@@ -44,7 +36,7 @@ def __getattr__(name: str) -> object:
         return importlib.import_module("minitensor.nn.initializer")
     if name not in _MODULES:
         raise missing(__name__, name, __all__)
-    found = globals()[name] = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+    found = globals()[name] = getattr(importlib.import_module(_MODULES[name]), name)
     return found
 
 

@@ -9,23 +9,27 @@ from minitensor.vocabulary.missing import missing
 
 #: Functions that are no rows of the table, and where each is defined.
 _DEFINED = {
-    "batch_norm": "normalization",
-    "conv2d": "convolution",
-    "cross_entropy": "cross_entropy",
-    "l1_loss": "losses",
-    "linear": "linear",
-    "mse_loss": "losses",
+    "minitensor.networks.activations": ("dropout", "gelu", "log_softmax", "silu"),
+    "minitensor.networks.attention": ("embedding",),
+    "minitensor.networks.convolution": ("conv2d",),
+    "minitensor.networks.cross_entropy": ("cross_entropy",),
+    "minitensor.networks.linear": ("linear",),
+    "minitensor.networks.losses": ("binary_cross_entropy_with_logits", "kl_div", "l1_loss", "mse_loss", "nll_loss"),
+    "minitensor.networks.normalization": ("batch_norm", "group_norm", "instance_norm", "layer_norm"),
+    "minitensor.networks.pooling": ("adaptive_avg_pool2d", "avg_pool2d", "max_pool2d"),
+    "minitensor.nn.attention": ("scaled_dot_product_attention",),
 }
+_MODULES = {name: module for module, names in _DEFINED.items() for name in names}
 
-__all__ = sorted([*names_in("F"), *_DEFINED])
+__all__ = sorted([*names_in("F"), *_MODULES])
 
 
 def __getattr__(name: str) -> Callable[..., Any]:
     """A function, compiled or loaded when it is first looked up."""
     if name not in __all__:
         raise missing(__name__, name, __all__)
-    if name in _DEFINED:
-        found = getattr(importlib.import_module(f"minitensor.nn.{_DEFINED[name]}"), name)
+    if name in _MODULES:
+        found = getattr(importlib.import_module(_MODULES[name]), name)
     else:
         found = FUNCTIONS[name]
     globals()[name] = found

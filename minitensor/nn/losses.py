@@ -1,39 +1,95 @@
-"""Distances between a prediction and what it should be, as losses."""
+"""Losses as layers, under Paddle's names."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from minitensor.core.tensor import Tensor
-from minitensor.nn.cross_entropy import REDUCTIONS
-from minitensor.nn.recording import floats_of
-from minitensor.operations import FUNCTIONS
+from minitensor.networks import losses
+from minitensor.networks.cross_entropy import cross_entropy
+from minitensor.nn.layer import Layer
 
 
-def _reduced(op: str, distance: str, input: Tensor, label: Tensor, reduction: Any) -> Tensor:
-    """``distance`` of the difference, reduced."""
-    if reduction not in REDUCTIONS:
-        raise ValueError(f"{op}: reduction is 'mean', 'sum' or 'none', not {reduction!r}")
-    input, label = floats_of(op, input=input, label=label)  # type: ignore[assignment]  # as many as were given
-    if input.shape != label.shape:
-        raise ValueError(f"{op}: input and label have one shape; theirs are {input.shape} and {label.shape}")
-    losses = FUNCTIONS[distance](FUNCTIONS["subtract"](input, label))
-    return losses if reduction == "none" else FUNCTIONS[reduction](losses)
+class CrossEntropyLoss(Layer):
+    """See :func:`~minitensor.nn.functional.cross_entropy`."""
+
+    def __init__(
+        self, *, ignore_index: int = -100, reduction: str = "mean", soft_label: bool = False, axis: int = -1
+    ) -> None:
+        super().__init__()
+        self.settings: dict[str, Any] = {
+            "ignore_index": ignore_index,
+            "reduction": reduction,
+            "soft_label": soft_label,
+            "axis": axis,
+        }
+
+    def forward(self, input: Tensor, label: Tensor) -> Tensor:
+        return cross_entropy(input, label, **self.settings)
 
 
-def mse_loss(input: Tensor, label: Tensor, reduction: str = "mean", name: str | None = None) -> Tensor:
-    """The squares of ``input - label``, their mean or their sum.
+class MSELoss(Layer):
+    """See :func:`~minitensor.nn.functional.mse_loss`."""
 
-    Raises:
-        ValueError: when the shapes differ: a loss that was broadcast is a mistake that is hard to find.
-    """
-    return _reduced("mse_loss", "square", input, label, reduction)
+    def __init__(self, reduction: str = "mean") -> None:
+        super().__init__()
+        self.reduction = reduction
+
+    def forward(self, input: Tensor, label: Tensor) -> Tensor:
+        return losses.mse_loss(input, label, self.reduction)
 
 
-def l1_loss(input: Tensor, label: Tensor, reduction: str = "mean", name: str | None = None) -> Tensor:
-    """The absolute values of ``input - label``, their mean or their sum.
+class L1Loss(Layer):
+    """See :func:`~minitensor.nn.functional.l1_loss`."""
 
-    Raises:
-        ValueError: when the shapes differ.
-    """
-    return _reduced("l1_loss", "abs", input, label, reduction)
+    def __init__(self, reduction: str = "mean", name: str | None = None) -> None:
+        super().__init__()
+        self.reduction = reduction
+
+    def forward(self, input: Tensor, label: Tensor) -> Tensor:
+        return losses.l1_loss(input, label, self.reduction)
+
+
+class BCEWithLogitsLoss(Layer):
+    """See :func:`~minitensor.nn.functional.binary_cross_entropy_with_logits`."""
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        reduction: str = "mean",
+        pos_weight: Tensor | None = None,
+        name: str | None = None,
+    ) -> None:
+        super().__init__()
+        self.weight, self.reduction, self.pos_weight = weight, reduction, pos_weight
+
+    def forward(self, logit: Tensor, label: Tensor) -> Tensor:
+        return losses.binary_cross_entropy_with_logits(logit, label, self.weight, self.reduction, self.pos_weight)
+
+
+class NLLLoss(Layer):
+    """See :func:`~minitensor.nn.functional.nll_loss`."""
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        ignore_index: int = -100,
+        reduction: str = "mean",
+        name: str | None = None,
+    ) -> None:
+        super().__init__()
+        self.weight, self.ignore_index, self.reduction = weight, ignore_index, reduction
+
+    def forward(self, input: Tensor, label: Tensor) -> Tensor:
+        return losses.nll_loss(input, label, self.weight, self.ignore_index, self.reduction)
+
+
+class KLDivLoss(Layer):
+    """See :func:`~minitensor.nn.functional.kl_div`."""
+
+    def __init__(self, reduction: str = "mean", log_target: bool = False) -> None:
+        super().__init__()
+        self.reduction, self.log_target = reduction, log_target
+
+    def forward(self, input: Tensor, label: Tensor) -> Tensor:
+        return losses.kl_div(input, label, self.reduction, self.log_target)

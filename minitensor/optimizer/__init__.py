@@ -3,8 +3,10 @@
 May import: the ground files, ``device``, ``core``, ``kernels``, ``saving``.
 """
 
+from minitensor.optimizer import lr
 from minitensor.optimizer.adam import Adam, AdamW
 from minitensor.optimizer.optimizer import Optimizer
+from minitensor.optimizer.rmsprop import RMSProp
 from minitensor.optimizer.sgd import SGD, Momentum
 
-__all__ = ["SGD", "Adam", "AdamW", "Momentum", "Optimizer"]
+__all__ = ["SGD", "Adam", "AdamW", "Momentum", "Optimizer", "RMSProp", "lr"]

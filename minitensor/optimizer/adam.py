@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from minitensor.core.tensor import Tensor
+from minitensor.optimizer.clip import Clip
+from minitensor.optimizer.lr import LRScheduler
 from minitensor.optimizer.optimizer import Array, Optimizer, penalized
 
 
@@ -26,14 +28,15 @@ class Adam(Optimizer):
 
     def __init__(
         self,
-        learning_rate: float = 0.001,
+        learning_rate: float | LRScheduler = 0.001,
         beta1: float = 0.9,
         beta2: float = 0.999,
         epsilon: float = 1e-08,
         parameters: Iterable[Tensor] | None = None,
         weight_decay: float | None = None,
+        grad_clip: Clip | None = None,
     ) -> None:
-        super().__init__(learning_rate, parameters, weight_decay)
+        super().__init__(learning_rate, parameters, weight_decay, grad_clip)
         self._betas = self._number("beta1", beta1, below=1), self._number("beta2", beta2, below=1)
         self._epsilon = self._number("epsilon", epsilon)
 
@@ -67,14 +70,15 @@ class AdamW(Adam):
 
     def __init__(
         self,
-        learning_rate: float = 0.001,
+        learning_rate: float | LRScheduler = 0.001,
         beta1: float = 0.9,
         beta2: float = 0.999,
         epsilon: float = 1e-08,
         parameters: Iterable[Tensor] | None = None,
         weight_decay: float = 0.01,
+        grad_clip: Clip | None = None,
     ) -> None:
-        super().__init__(learning_rate, beta1, beta2, epsilon, parameters, weight_decay)
+        super().__init__(learning_rate, beta1, beta2, epsilon, parameters, weight_decay, grad_clip)
 
     def _prepared(self, gradient: Array, parameter: Array, decay: Any, shrunk: Any, room: Array) -> Array:
         np.multiply(parameter, shrunk, parameter)

@@ -19,6 +19,8 @@ from minitensor.core.tensor import Tensor
 from minitensor.device.arrays import gpu_of
 from minitensor.device.interrupts import uninterrupted
 from minitensor.events import watch
+from minitensor.optimizer.clip import Clip
+from minitensor.optimizer.lr import LRScheduler
 from minitensor.saving.writing import write
 
 Array = Any
@@ -32,10 +34,11 @@ class Optimizer:
     """Updates parameters from their gradients.
 
     Args:
-        learning_rate: a number from 0 on; ``set_lr`` changes it.
+        learning_rate: a number from 0 on, which ``set_lr`` changes; or a scheduler of ``optimizer.lr``.
         parameters: the tensors to update, as ``layer.parameters()`` lists them. One without a gradient, or with
             ``stop_gradient=True``, is passed over.
         weight_decay: this times the parameter is added to its gradient first (an L2 penalty); None for 0.
+        grad_clip: makes gradients that are too large smaller for the step: see ``nn.ClipGradByNorm`` and its like.
 
     Raises:
         TypeError, ValueError: for anything else.
@@ -48,13 +51,18 @@ class Optimizer:
 
     def __init__(
         self,
-        learning_rate: float = 0.001,
+        learning_rate: float | LRScheduler = 0.001,
         parameters: Iterable[Tensor] | None = None,
         weight_decay: float | None = None,
+        grad_clip: Clip | None = None,
     ) -> None:
         self._name = type(self).__name__
         self._op = f"{self._name}.step"
-        self._rate = self._number("learning_rate", learning_rate)
+        self._schedule = learning_rate if isinstance(learning_rate, LRScheduler) else None
+        self._rate = self._number("learning_rate", learning_rate if self._schedule is None else self._schedule())
+        if grad_clip is not None and not isinstance(grad_clip, Clip):
+            raise TypeError(f"{self._name}: grad_clip is nn.ClipGradByNorm or one of its like, not {grad_clip!r}")
+        self._clip = grad_clip
         self._decay = 0.0 if weight_decay is None else self._number("weight_decay", weight_decay)
         self._parameters = self._checked(parameters)
         self._kept: list[list[Tensor]] = [[] for _ in self._parameters]
@@ -106,7 +114,9 @@ class Optimizer:
             ready.append((position, parameter, gradient, key, piece))
             if key not in longest or piece > longest[key][0]:
                 longest[key] = piece, array
+        self._rate = self.get_lr()
         # All memory that this takes is there before the first write.
+        slopes = self._slopes(ready)
         for position, parameter, *_ in ready:
             if not self._kept[position] and self.slots:
                 self._kept[position] = [Tensor._made(np.zeros_like(parameter._array, order="C")) for _ in self.slots]
@@ -117,9 +127,8 @@ class Optimizer:
         numbers: dict[Any, list[Any]] = {}
         frame = calling_frame()
         with uninterrupted(), np.errstate(all="ignore"):  # a parameter and its averages are written together
-            for position, parameter, gradient, key, piece in ready:
+            for (position, parameter, gradient, key, piece), slope in zip(ready, slopes, strict=True):
                 array, storage, kept = parameter._array, parameter._storage, self._kept[position]
-                slope = gradient._array.copy() if gradient._storage is storage else gradient._array
                 self._steps[position] = step = self._steps[position] + 1
                 if (step, key) not in numbers:
                     numbers[step, key] = [_number_for(array, number) for number in self._numbers(step)]
@@ -131,6 +140,16 @@ class Optimizer:
                 write(storage, array, self._op, frame, update, numbers[step, key], arrays, rooms[key], piece)
                 if watch.listener is not None:
                     watch.listener("write", parameter, self._op, (parameter, gradient), None)
+
+    def _slopes(self, ready: list[Any]) -> list[Array]:
+        """What the step uses of each gradient: clipped where it is to be, and never the parameter's own memory."""
+        slopes = [gradient._array for _, _, gradient, *_ in ready]
+        if self._clip is not None:
+            slopes = self._clip(slopes)
+        return [
+            slope.copy() if gradient._storage is parameter._storage else slope
+            for slope, (_, parameter, gradient, *_) in zip(slopes, ready, strict=True)
+        ]
 
     def _update(self, numbers: list[Any], arrays: list[Array], room: list[Array], piece: int) -> None:
         """Update one parameter, so many elements at a time."""
@@ -162,11 +181,17 @@ class Optimizer:
     clear_gradients = clear_grad
 
     def get_lr(self) -> float:
-        """The learning rate."""
-        return self._rate
+        """The learning rate of the next step."""
+        return self._rate if self._schedule is None else self._schedule()
 
     def set_lr(self, value: float) -> None:
-        """Change the learning rate, from the next step on."""
+        """Change the learning rate, from the next step on.
+
+        Raises:
+            RuntimeError: where a scheduler says it.
+        """
+        if self._schedule is not None:
+            raise RuntimeError(f"{self._name}.set_lr: the rate is said by {type(self._schedule).__name__}")
         self._rate = self._number("learning_rate", value)
 
     def state_dict(self) -> dict[str, Any]:

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from minitensor.core.tensor import Tensor
+from minitensor.optimizer.clip import Clip
+from minitensor.optimizer.lr import LRScheduler
 from minitensor.optimizer.optimizer import Array, Optimizer, penalized
 
 
@@ -36,13 +38,14 @@ class Momentum(Optimizer):
 
     def __init__(
         self,
-        learning_rate: float = 0.001,
+        learning_rate: float | LRScheduler = 0.001,
         momentum: float = 0.9,
         parameters: Iterable[Tensor] | None = None,
         use_nesterov: bool = False,
         weight_decay: float | None = None,
+        grad_clip: Clip | None = None,
     ) -> None:
-        super().__init__(learning_rate, parameters, weight_decay)
+        super().__init__(learning_rate, parameters, weight_decay, grad_clip)
         self._momentum, self._nesterov = self._number("momentum", momentum), bool(use_nesterov)
         self.rooms = 2 if self._nesterov else 1
 

@@ -22,6 +22,8 @@ WRITES = ("its input written", "its result written", "both written")
 
 #: Where PyTorch refuses and the engine answers: it saves less, or something that nobody can write.
 ANSWERED_HERE = {
+    "gelu": {"its input written", "both written"},
+    "layer_norm": {"its input written", "both written"},
     "log_softmax": {"its result written", "both written"},
     "logsumexp": {"its input written", "its result written", "both written"},
     "softplus": {"its input written", "both written"},

@@ -102,7 +102,7 @@ def test_conv2d_is_the_sum_of_its_windows():
 
 
 def test_conv2d_in_blocks_is_conv2d_at_once(monkeypatch):
-    from minitensor.nn import convolution
+    from minitensor.networks import convolution
 
     def gradients():
         x, w = leaf(5, 2, 6, 6), leaf(3, 2, 3, 3, seed=1)

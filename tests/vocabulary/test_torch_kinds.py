@@ -136,7 +136,7 @@ def test_a_missing_name_names_the_nearest(owner, name, nearest):
 @pytest.mark.parametrize(
     ("owner", "name", "kin"),
     [
-        (torch.nn, "HingeEmbeddingLoss", "CrossEntropyLoss, L1Loss, MSELoss"),
+        (torch.nn, "HingeEmbeddingLoss", "CrossEntropyLoss, KLDivLoss, L1Loss, MSELoss"),
         (torch.nn.functional, "poisson_nll_loss", "l1_loss, mse_loss"),
         (torch, "poisson_like", "empty_like, full_like"),
     ],

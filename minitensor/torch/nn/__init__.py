@@ -1,30 +1,57 @@
 """``torch.nn``: modules, losses and the functions that they are made of."""
 
 from minitensor.torch.missing import missing_in
-from minitensor.torch.nn import functional, init
+from minitensor.torch.nn import functional, init, utils
+from minitensor.torch.nn.images import (
+    AdaptiveAvgPool2d,
+    AvgPool2d,
+    BatchNorm1d,
+    BatchNorm2d,
+    Conv2d,
+    GroupNorm,
+    InstanceNorm2d,
+    LayerNorm,
+    MaxPool2d,
+)
 from minitensor.torch.nn.layers import (
     ELU,
+    GELU,
     Dropout,
     Flatten,
+    Hardtanh,
     Identity,
     LeakyReLU,
     Linear,
+    LogSoftmax,
     ModuleList,
     ReLU,
     ReLU6,
     Sequential,
     Sigmoid,
+    SiLU,
     Softmax,
     Tanh,
 )
-from minitensor.torch.nn.losses import CrossEntropyLoss, L1Loss, MSELoss, NLLLoss, SmoothL1Loss
+from minitensor.torch.nn.losses import (
+    BCEWithLogitsLoss,
+    CrossEntropyLoss,
+    KLDivLoss,
+    L1Loss,
+    MSELoss,
+    NLLLoss,
+    SmoothL1Loss,
+)
 from minitensor.torch.nn.module import Module
 from minitensor.torch.nn.parameter import Parameter
+from minitensor.torch.nn.sequences import LSTM, RNN, Embedding, LSTMCell, MultiheadAttention, RNNCell
 
 __all__ = [
-    *("ELU", "CrossEntropyLoss", "Dropout", "Flatten", "Identity", "L1Loss", "LeakyReLU", "Linear", "MSELoss"),
-    *("Module", "ModuleList", "NLLLoss", "Parameter", "ReLU", "ReLU6", "Sequential", "Sigmoid", "SmoothL1Loss"),
-    *("Softmax", "Tanh", "functional", "init"),
+    *("ELU", "GELU", "LSTM", "RNN", "AdaptiveAvgPool2d", "AvgPool2d", "BCEWithLogitsLoss", "BatchNorm1d"),
+    *("BatchNorm2d", "Conv2d", "CrossEntropyLoss", "Dropout", "Embedding", "Flatten", "GroupNorm", "Hardtanh"),
+    *("Identity", "InstanceNorm2d", "KLDivLoss", "L1Loss", "LSTMCell", "LayerNorm", "LeakyReLU", "Linear"),
+    *("LogSoftmax", "MSELoss", "MaxPool2d", "Module", "ModuleList", "MultiheadAttention", "NLLLoss", "Parameter"),
+    *("RNNCell", "ReLU", "ReLU6", "Sequential", "SiLU", "Sigmoid", "SmoothL1Loss", "Softmax", "Tanh"),
+    *("functional", "init", "utils"),
 ]
 
 __getattr__ = missing_in("torch.nn", lambda: __all__)

@@ -157,6 +157,70 @@ class Softmax(Module):
         return f"dim={self.dim}"
 
 
+class Hardtanh(Module):
+    """The input between ``min_val`` and ``max_val``."""
+
+    def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
+        super().__init__()
+        self.min_val, self.max_val, self.inplace = min_val, max_val, inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The result."""
+        return F.hardtanh(input, self.min_val, self.max_val, inplace=self.inplace)
+
+    def extra_repr(self) -> str:
+        """The bounds, and whether it writes."""
+        return f"min_val={self.min_val}, max_val={self.max_val}" + (", inplace=True" if self.inplace else "")
+
+
+class SiLU(Module):
+    """``x * sigmoid(x)``."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The result."""
+        return F.silu(input, inplace=self.inplace)
+
+    def extra_repr(self) -> str:
+        """Whether it writes."""
+        return "inplace=True" if self.inplace else ""
+
+
+class GELU(Module):
+    """See ``functional.gelu``."""
+
+    def __init__(self, approximate: str = "none") -> None:
+        super().__init__()
+        self.approximate = approximate
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The result."""
+        return F.gelu(input, self.approximate)
+
+    def extra_repr(self) -> str:
+        """How it is computed."""
+        return f"approximate={self.approximate!r}"
+
+
+class LogSoftmax(Module):
+    """The logarithm of softmax along ``dim``."""
+
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The result."""
+        return F.log_softmax(input, self.dim)
+
+    def extra_repr(self) -> str:
+        """The dimension."""
+        return f"dim={self.dim}"
+
+
 class Dropout(Module):
     """In training, 0 with probability ``p``."""
 

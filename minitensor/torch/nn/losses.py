@@ -37,6 +37,42 @@ class SmoothL1Loss(_Loss):
         return F.smooth_l1_loss(input, target, self.reduction)
 
 
+class BCEWithLogitsLoss(_Loss):
+    """See ``functional.binary_cross_entropy_with_logits``."""
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: None = None,
+        reduce: None = None,
+        reduction: str = "mean",
+        pos_weight: Tensor | None = None,
+    ) -> None:
+        super().__init__(reduction)
+        self.register_buffer("weight", weight)
+        self.register_buffer("pos_weight", pos_weight)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The loss."""
+        return F.binary_cross_entropy_with_logits(
+            input, target, self.weight, reduction=self.reduction, pos_weight=self.pos_weight
+        )
+
+
+class KLDivLoss(_Loss):
+    """See ``functional.kl_div``."""
+
+    def __init__(
+        self, size_average: None = None, reduce: None = None, reduction: str = "mean", log_target: bool = False
+    ) -> None:
+        super().__init__(reduction)
+        self.log_target = log_target
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The loss."""
+        return F.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
+
+
 class NLLLoss(_Loss):
     """Minus the log-probability of each target class; classes may have a ``weight``, one may be ignored."""
 

@@ -4,7 +4,7 @@ from functools import partial
 
 from ..mutation import mutation
 
-cross_entropy = partial(mutation, "nn/cross_entropy.py")
+cross_entropy = partial(mutation, "networks/cross_entropy.py")
 optimizer = partial(mutation, "optimizer/optimizer.py")
 LARGE = "large_arrays"
 FUNCTIONS = "tests/vocabulary/test_paddle_functions.py"

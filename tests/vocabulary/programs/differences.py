@@ -7,7 +7,6 @@ who mends one takes it out of the list.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -21,18 +20,8 @@ def named_here(vocabulary: str, program: str, answer: Answer) -> Answer:
     answer = dict(answer)
     for part in ("out", "error"):
         if part in answer:
-            text = answer[part].replace("minitensor.torch", "torch").replace("minitensor", vocabulary)
-            answer[part] = text
-    if "cannot import name" in answer.get("error", ""):
-        answer["error"] = re.sub(r" \(\S+\)$", "", answer["error"])
+            answer[part] = answer[part].replace("minitensor", vocabulary)
     return answer
-
-
-def without_the_flag_of_gradients(vocabulary: str, program: str, answer: Answer) -> Answer:
-    """The answer of a program that is about gradients, without what a tensor says of wanting one itself."""
-    if vocabulary != "paddle" or not re.search(r"grad\b|hook|backward", program):
-        return answer
-    return {**answer, "out": re.sub(r"stop_gradient=(True|False)", "stop_gradient=...", answer.get("out", ""))}
 
 
 def without_what_errors_add(vocabulary: str, program: str, answer: Answer) -> Answer:
@@ -54,13 +43,6 @@ KINDS: list[tuple[str, str, Callable[[str, str, Answer], Answer]]] = [
         "an error begins in the framework's words and goes on: what was given, what would be right. Compared are the "
         "lines that are no sentence of their own",
         without_what_errors_add,
-    ),
-    (
-        "a gradient wants none",
-        "what backward() leaves in x.grad, and what it hands to a hook, wants no gradient itself. In Paddle it prints "
-        "stop_gradient=False although nothing was recorded for it: then `x.grad.zero_()` is refused, and "
-        "`x -= lr * x.grad` ties every step to the one before",
-        without_the_flag_of_gradients,
     ),
 ]
 
@@ -89,6 +71,8 @@ def remaining(vocabulary: str, program: str, recorded: Answer, here: Answer) -> 
 #: Programs that do another thing here on purpose, and why.
 DELIBERATE: dict[str, dict[str, str]] = {
     "torch": {
+        "batch_norm_layer": "a sum that is 0 but for rounding: PyTorch prints -6e-08",
+        "layer_norm": "gradients of 2e-05 differ in the last digits: float32 rounds another order of sums differently",
         "device_agnostic": "where no CUDA device is, a simulated one answers, so `cuda.is_available()` is true",
         "log_softmax_overwritten": "log_softmax saves no output here, so the write on it loses nothing",
         "overlapping_write": "what a write reads of its own memory is read before, so overlaps are right",
@@ -108,38 +92,46 @@ DELIBERATE: dict[str, dict[str, str]] = {
 #: Programs that differ because something is missing or wrong, and what.
 NOT_YET: dict[str, dict[str, str]] = {
     "torch": {
-        "batch_norm_layer": "nn.BatchNorm1d",
-        "clip_gradients": "nn.utils.clip_grad_norm_",
         "dataset_and_loader": "utils.data",
         "dtypes": "dtype=float is float64; half",
-        "embedding_and_gru": "nn.Embedding, nn.GRU",
+        "embedding_and_gru": "nn.GRU",
         "gan_step": "nn.BCELoss",
         "gan_step_wrong_order": "which output the overwritten weight is: PyTorch saw a transposed view of it",
         "gradient_penalty": "what a gradient of 0 reaches has the gradient 0, not none",
         "half_precision": "float16, bfloat16, uint8",
-        "layer_norm": "nn.LayerNorm",
-        "polynomial_fit": "optim.RMSprop",
-        "scheduler": "optim.lr_scheduler",
-        "small_convolution": "nn.Conv2d",
         "sort_and_topk": "unique shows a grad_fn, though it has no gradient",
         "state_dict_in_memory": "save, load",
     },
     "paddle": {
+        "a_layer_of_ones_own": "a gradient prints stop_gradient=False",
+        "attention_by_hand": "a gradient prints stop_gradient=False",
         "backward_hook": "Tensor._register_backward_hook",
+        "backward_of_a_vector": "a gradient prints stop_gradient=False",
+        "backward_twice_retained": "a gradient prints stop_gradient=False",
         "batch_norm_layer": "BatchNorm lists its running mean and variance among its parameters",
-        "clip_gradients": "nn.ClipGradByGlobalNorm",
+        "cumulative_in_place": "cumsum_ without an axis",
         "dataset_and_loader": "io.Dataset, io.DataLoader",
-        "dropout_and_eval": "nn.Dropout",
+        "exp_output_overwritten": "a gradient prints stop_gradient=False",
         "gan_step": "nn.BCELoss",
-        "layer_norm": "nn.LayerNorm",
-        "learning_rate_scheduler": "optimizer.lr",
+        "gradient_with_grad_outputs": "a gradient prints stop_gradient=False",
+        "gradients_accumulate": "a gradient prints stop_gradient=False",
+        "hooks_on_tensors": "a gradient prints stop_gradient=False",
+        "layer_norm": "a gradient prints stop_gradient=False",
+        "loop_appends_losses": "a gradient prints stop_gradient=False",
         "losses": "functional.smooth_l1_loss, binary_cross_entropy",
+        "mask_in_place": "a gradient prints stop_gradient=False",
         "minimize": "Optimizer.minimize",
         "one_hot_and_lookup": "functional.one_hot",
+        "printing": "a gradient prints stop_gradient=False",
+        "relu_in_place": "a gradient prints stop_gradient=False",
+        "retain_grads": "a gradient prints stop_gradient=False",
         "save_and_load": "save, load",
-        "small_convolution": "nn.MaxPool2D",
+        "simple_gradient": "a gradient prints stop_gradient=False",
+        "small_convolution": "a gradient prints stop_gradient=False",
         "softmax_and_cross_entropy": "functional.softmax_with_cross_entropy",
         "sort_and_topk": "unique; positions print stop_gradient=False",
         "statistics": "median",
+        "straight_through": "a gradient prints stop_gradient=False",
+        "whole_numbers": "the mean of whole numbers is whole",
     },
 }

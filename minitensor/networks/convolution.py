@@ -21,7 +21,7 @@ import numpy as np
 from minitensor.core.history import Node
 from minitensor.core.tensor import Tensor
 from minitensor.device.arrays import restrided
-from minitensor.nn.recording import arguments_of, floats_of, ones_that_want, operation, recorded
+from minitensor.networks.recording import arguments_of, floats_of, ones_that_want, operation, recorded
 from minitensor.operations import FUNCTIONS
 from minitensor.views.viewing import whole
 
@@ -275,7 +275,7 @@ def _check(x: Tensor, weight: Tensor, bias: Tensor | None, windows: Windows) -> 
             f"conv2d: weight of shape {weight.shape} in {groups} groups is for images of {weight.shape[1] * groups} "
             f"channels; x has shape {x.shape}"
         )
-    if bias is not None and bias.shape != [kernels]:
+    if bias is not None and list(bias.shape) != [kernels]:
         raise ValueError(f"conv2d: bias has shape {bias.shape}; with {kernels} kernels it is [{kernels}]")
     if min(windows.out) < 1:
         raise ValueError(

@@ -1,117 +1,13 @@
-"""``torch.optim``: optimizers that write the parameters in place. A step counts as one write of each."""
+"""The optimizers: each step is one write of each parameter, in place."""
 
 from __future__ import annotations
 
-import copy
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
-from minitensor.core.tensor import Tensor as BaseTensor
-from minitensor.torch.autograd import enable_grad, no_grad
 from minitensor.torch.creation import tensor, zeros_like
-from minitensor.torch.missing import missing_in
-from minitensor.torch.nn.parts import drop_gradient
-from minitensor.torch.tensor import Tensor
-from minitensor.torch.warning import warn
-
-__all__ = ["SGD", "Adam", "AdamW", "Optimizer"]
-
-
-class Optimizer:
-    """Groups of parameters with their settings, and what is remembered of each parameter.
-
-    Raises:
-        TypeError, ValueError: when the parameters are none, or no leaves.
-    """
-
-    def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
-        if isinstance(params, BaseTensor):
-            raise TypeError(
-                "params argument given to the optimizer should be an iterable of Tensors or dicts, but got torch.Tensor"
-            )
-        self.defaults = defaults
-        self.state: dict[Tensor, dict[str, Any]] = {}
-        self.param_groups: list[dict[str, Any]] = []
-        given = list(params)
-        if not given:
-            raise ValueError("optimizer got an empty parameter list")
-        for group in given if isinstance(given[0], dict) else [{"params": given}]:
-            self.add_param_group(group)
-
-    def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """One group of parameters more, with settings of its own."""
-        params = param_group["params"]
-        params = [params] if isinstance(params, BaseTensor) else list(params)
-        for x in params:
-            if not isinstance(x, BaseTensor):
-                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(x).__name__}")
-            if not x.is_leaf:
-                raise ValueError("can't optimize a non-leaf Tensor")
-        if len({id(x) for x in params}) < len(params):
-            warn(
-                "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; "
-                "see github.com/pytorch/pytorch/issues/40967 for more information"
-            )
-        known = {id(x) for group in self.param_groups for x in group["params"]}
-        if any(id(x) in known for x in params):
-            raise ValueError("some parameters appear in more than one parameter group")
-        self.param_groups.append({**self.defaults, **param_group, "params": params})
-
-    def zero_grad(self, set_to_none: bool = True) -> None:
-        """Drop the gradients, or fill them with zeros (``set_to_none=False``)."""
-        for group in self.param_groups:
-            for x in group["params"]:
-                drop_gradient(x, set_to_none)
-
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Write every parameter that has a gradient. ``closure`` computes the loss first, and is returned."""
-        loss = None
-        if closure is not None:
-            with enable_grad():
-                loss = closure()
-        with no_grad():
-            for group in self.param_groups:
-                for x in group["params"]:
-                    if x.grad is not None:
-                        self._update(x, x.grad, group, self.state.setdefault(x, {}))
-        return loss
-
-    def _update(self, x: Any, gradient: Any, group: dict[str, Any], state: dict[str, Any]) -> None:
-        raise NotImplementedError
-
-    def state_dict(self) -> dict[str, Any]:
-        """What is remembered, with the parameters numbered, and the settings."""
-        every = [x for group in self.param_groups for x in group["params"]]
-        numbers = {id(x): i for i, x in enumerate(every)}
-        groups = [{**group, "params": [numbers[id(x)] for x in group["params"]]} for group in self.param_groups]
-        return {"state": {numbers[id(x)]: dict(s) for x, s in self.state.items()}, "param_groups": groups}
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over settings and what is remembered, in copies; the parameters stay this optimizer's own.
-
-        Raises:
-            ValueError: when the groups are others, or not as long.
-        """
-        groups = state_dict["param_groups"]
-        if len(groups) != len(self.param_groups):
-            raise ValueError("loaded state dict has a different number of parameter groups")
-        if any(len(a["params"]) != len(b["params"]) for a, b in zip(groups, self.param_groups, strict=True)):
-            raise ValueError("loaded state dict contains a parameter group that doesn't match the size of optimizer's "
-                             "group")  # fmt: skip
-        every = [x for group in self.param_groups for x in group["params"]]
-        numbers = [number for group in groups for number in group["params"]]
-        by_number = dict(zip(numbers, every, strict=True))
-        self.state = {by_number[number]: copy.deepcopy(kept) for number, kept in state_dict["state"].items()}
-        for own, group in zip(self.param_groups, groups, strict=True):
-            own.update({name: copy.deepcopy(value) for name, value in group.items() if name != "params"})
-
-    def __repr__(self) -> str:
-        lines = []
-        for i, group in enumerate(self.param_groups):
-            lines.append(f"Parameter Group {i}")
-            lines += [f"    {name}: {group[name]}" for name in sorted(group) if name != "params"]
-        return f"{type(self).__name__} (\n" + "\n".join(lines) + "\n)"
+from minitensor.torch.optim.optimizer import Optimizer
 
 
 def _not_differentiable(wanted: bool) -> bool:
@@ -269,4 +165,57 @@ class AdamW(Adam):
         super().__init__(params, lr, betas, eps, weight_decay, amsgrad, **named)
 
 
-__getattr__ = missing_in("torch.optim", lambda: __all__)
+class RMSprop(Optimizer):
+    """Steps over the root of a running mean of the gradient's square (Hinton 2012), with momentum if asked for."""
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float = 1e-2,
+        alpha: float = 0.99,
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum: float = 0,
+        centered: bool = False,
+        *,
+        maximize: bool = False,
+    ) -> None:
+        for name, value in (
+            *(("learning rate", lr), ("epsilon value", eps), ("momentum value", momentum)),
+            *(("weight_decay value", weight_decay), ("alpha value", alpha)),
+        ):
+            _check(name, value)
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "momentum": momentum,
+                "alpha": alpha,
+                "eps": eps,
+                "centered": bool(centered),
+                "weight_decay": weight_decay,
+                "maximize": maximize,
+            },
+        )
+
+    def _update(self, x: Any, gradient: Any, group: dict[str, Any], state: dict[str, Any]) -> None:
+        if not state:
+            state.update(step=tensor(0.0, device="cpu"), square_avg=zeros_like(x))
+            if group["momentum"]:
+                state["momentum_buffer"] = zeros_like(x)
+            if group["centered"]:
+                state["grad_avg"] = zeros_like(x)
+        state["step"] += 1
+        if group["maximize"]:
+            gradient = -gradient
+        if group["weight_decay"]:
+            gradient = gradient.add(x, alpha=group["weight_decay"])
+        rest = 1 - group["alpha"]
+        square = state["square_avg"].mul_(group["alpha"]).add_(gradient * gradient, alpha=rest)
+        if group["centered"]:
+            mean = state["grad_avg"].lerp_(gradient, rest)
+            square = square - mean * mean
+        change = gradient / square.sqrt().add_(group["eps"])
+        if group["momentum"]:
+            change = state["momentum_buffer"].mul_(group["momentum"]).add_(change)
+        x.add_(change, alpha=-group["lr"])

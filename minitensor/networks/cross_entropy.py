@@ -18,7 +18,7 @@ from minitensor.core.tensor import Tensor
 from minitensor.device.arrays import gpu_of, like
 from minitensor.kernels.activations import blocks
 from minitensor.kernels.reducing import largest, total
-from minitensor.nn.recording import arguments_of, computed, floats_of, operation, recorded
+from minitensor.networks.recording import arguments_of, computed, floats_of, operation, recorded
 from minitensor.operations import FUNCTIONS
 from minitensor.views.viewing import as_axis, need_tensor, whole
 

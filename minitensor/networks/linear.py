@@ -9,7 +9,7 @@ import numpy as np
 
 from minitensor.core.history import Node
 from minitensor.core.tensor import Tensor
-from minitensor.nn.recording import computed, floats_of, ones_that_want, operation, recorded
+from minitensor.networks.recording import computed, floats_of, ones_that_want, operation, recorded
 from minitensor.operations import FUNCTIONS
 
 

@@ -1,0 +1,116 @@
+"""What PyTorch's layers and losses compute, and their gradients, on numbers drawn by numpy: writes `layers.json`.
+
+    python facts/layers.py        where PyTorch is installed
+
+Each case is a program in PyTorch's names. Its inputs are drawn by `numpy.random.default_rng(case number)` in the shapes
+that are told, as float64, so that whoever compares can draw them again. `weights` names the case's parameters by their
+path; they are drawn, too, in the order of `named_parameters`.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+#: Name, the layer or function of `x` and further inputs, and the inputs: a shape of floats, or a list of integers.
+CASES = [
+    ("conv2d", "nn.Conv2d(2, 4, 3, stride=2, padding=1)", [(2, 2, 7, 6)]),
+    ("conv2d in groups", "nn.Conv2d(4, 4, (3, 2), groups=2, dilation=(1, 2), bias=False)", [(1, 4, 6, 7)]),
+    ("batch norm of rows", "nn.BatchNorm1d(3)", [(5, 3)]),
+    ("batch norm of images", "nn.BatchNorm2d(3)", [(2, 3, 4, 5)]),
+    ("batch norm, eval", "nn.BatchNorm2d(3).eval()", [(2, 3, 4, 5)]),
+    ("layer norm", "nn.LayerNorm((4, 5))", [(3, 4, 5)]),
+    ("layer norm of the last", "nn.LayerNorm(5, elementwise_affine=False)", [(3, 4, 5)]),
+    ("group norm", "nn.GroupNorm(2, 6)", [(2, 6, 3, 4)]),
+    ("instance norm", "nn.InstanceNorm2d(3, affine=True)", [(2, 3, 4, 5)]),
+    ("max pooling", "nn.MaxPool2d(2)", [(2, 3, 6, 7)]),
+    ("max pooling, overlapping", "nn.MaxPool2d(3, stride=2, padding=1)", [(2, 3, 6, 7)]),
+    ("average pooling", "nn.AvgPool2d(2)", [(2, 3, 6, 6)]),
+    ("average pooling with padding", "nn.AvgPool2d(3, stride=2, padding=1)", [(2, 3, 6, 7)]),
+    ("average pooling without padding", "nn.AvgPool2d(3, 2, 1, count_include_pad=False)", [(2, 3, 6, 7)]),
+    ("adaptive pooling", "nn.AdaptiveAvgPool2d((2, 3))", [(2, 3, 5, 7)]),
+    ("gelu", "nn.GELU()", [(3, 4)]),
+    ("gelu by tanh", "nn.GELU(approximate='tanh')", [(3, 4)]),
+    ("silu", "nn.SiLU()", [(3, 4)]),
+    ("log softmax", "nn.LogSoftmax(dim=1)", [(3, 4)]),
+    ("hardtanh", "nn.Hardtanh(-0.5, 0.5)", [(3, 4)]),
+    ("embedding", "nn.Embedding(6, 3, padding_idx=1)", [[[0, 1, 5], [5, 2, 5]]]),
+    ("rnn cell", "nn.RNNCell(3, 4)", [(2, 3), (2, 4)]),
+    ("rnn", "nn.RNN(3, 4, batch_first=True)", [(2, 5, 3)]),
+    ("lstm cell", "nn.LSTMCell(3, 4)", [(2, 3)]),
+    ("lstm", "nn.LSTM(3, 4)", [(5, 2, 3)]),
+    ("attention", "lambda q, k, v: F.scaled_dot_product_attention(q, k, v)", [(2, 3, 4), (2, 5, 4), (2, 5, 6)]),
+    ("causal attention", "lambda q: F.scaled_dot_product_attention(q, q, q, is_causal=True)", [(2, 2, 4, 3)]),
+    ("multi-head attention", "nn.MultiheadAttention(6, 2, batch_first=True)", [(2, 4, 6), (2, 5, 6), (2, 5, 6)]),
+    ("binary cross entropy", "lambda x: nn.BCEWithLogitsLoss()(x, (x > 0.3).to(x.dtype))", [(3, 4)]),
+    (
+        "binary cross entropy of large logits",
+        "lambda x: F.binary_cross_entropy_with_logits(x * 800, (x > 0.3).to(x.dtype), reduction='sum')",
+        [(3, 4)],
+    ),
+    ("nll", "lambda x, t: nn.NLLLoss()(F.log_softmax(x, 1), t)", [(4, 3), [0, 2, 1, 2]]),
+    ("kl", "lambda x, y: nn.KLDivLoss(reduction='batchmean')(F.log_softmax(x, 1), F.softmax(y, 1))", [(4, 3), (4, 3)]),
+    ("kl of logarithms", "lambda x, y: F.kl_div(x, y, reduction='sum', log_target=True)", [(4, 3), (4, 3)]),
+]
+
+
+def drawn(number: int, shapes: list) -> list:
+    """The inputs of a case: floats of the shapes, integers as they are told."""
+    rng = np.random.default_rng(number)
+    return [rng.standard_normal(shape) if isinstance(shape, tuple) else np.array(shape) for shape in shapes]
+
+
+def answer(torch, number: int) -> dict:
+    """What a vocabulary answers: results, and the gradients of their sum of squares."""
+    _, source, shapes = CASES[number]
+    nn = torch.nn
+    layer = eval(source, {"nn": nn, "F": nn.functional, "torch": torch})
+    rng = np.random.default_rng(1000 + number)
+    parameters = {}
+    if isinstance(layer, nn.Module):
+        layer = layer.double()
+        parameters = dict(layer.named_parameters())
+        with torch.no_grad():
+            for parameter in parameters.values():
+                parameter.copy_(torch.from_numpy(rng.standard_normal(tuple(parameter.shape))))
+    inputs = [torch.from_numpy(each) for each in drawn(number, shapes)]
+    for each in inputs:
+        each.requires_grad_(each.is_floating_point())
+    given = [*inputs]
+    out = layer(*given, need_weights=False) if "Multihead" in source else layer(*given)
+    results = flat(out)
+    sum((each * each).sum() for each in results).backward()
+    return {
+        "results": [each.detach().numpy().tolist() for each in results],
+        "gradients": [each.grad.numpy().tolist() for each in inputs if each.requires_grad],
+        "of parameters": {name: each.grad.numpy().tolist() for name, each in parameters.items()},
+        "buffers": {name: each.numpy().tolist() for name, each in layer.named_buffers()} if parameters else {},
+    }
+
+
+def flat(out) -> list:
+    """All tensors of a result, in order."""
+    if isinstance(out, tuple):
+        return [each for part in out for each in flat(part)]
+    return [] if out is None else [out]
+
+
+def main() -> None:
+    import torch
+
+    record = {
+        "library": "torch",
+        "version": torch.__version__.partition("+")[0],
+        "command": "python facts/layers.py",
+        "answers": {CASES[number][0]: answer(torch, number) for number in range(len(CASES))},
+    }
+    file = Path(__file__).with_suffix(".json")
+    rounded = json.loads(json.dumps(record), parse_float=lambda text: float(f"{float(text):.12g}"))
+    file.write_text(json.dumps(rounded, separators=(",", ":")) + "\n", encoding="utf-8")
+    print(f"{file.name}: {len(CASES)} cases of torch {record['version']}")
+
+
+if __name__ == "__main__":
+    main()

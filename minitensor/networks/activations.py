@@ -1,0 +1,59 @@
+"""Activations that are a few operations of the table."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from minitensor.core.tensor import Tensor
+from minitensor.creation.drawing import bernoulli
+from minitensor.creation.making import full_like
+from minitensor.networks.recording import floats_of
+from minitensor.operations import FUNCTIONS
+
+
+def silu(x: Tensor, name: str | None = None) -> Tensor:
+    """``x * sigmoid(x)`` (Elfwing, Uchibe and Doya 2017)."""
+    (x,) = floats_of("silu", x=x)  # type: ignore[assignment]  # as many as were given
+    return FUNCTIONS["multiply"](x, FUNCTIONS["sigmoid"](x))
+
+
+def gelu(x: Tensor, approximate: bool = False, name: str | None = None) -> Tensor:
+    """``x`` times the probability that a standard normal number is below ``x`` (Hendrycks and Gimpel 2016).
+
+    Args:
+        approximate: by tanh, as in the paper, instead of the error function.
+    """
+    (x,) = floats_of("gelu", x=x)  # type: ignore[assignment]  # as many as were given
+    a: Any = x
+    if approximate:
+        inner = FUNCTIONS["tanh"]((a + a * a * a * 0.044715) * math.sqrt(2 / math.pi))
+    else:
+        inner = FUNCTIONS["erf"](a * math.sqrt(0.5))
+    return a * 0.5 * (inner + 1.0)
+
+
+def log_softmax(x: Tensor, axis: int = -1, name: str | None = None) -> Tensor:
+    """The logarithm of softmax along ``axis``, without overflow on the way."""
+    (x,) = floats_of("log_softmax", x=x)  # type: ignore[assignment]  # as many as were given
+    shifted: Any = FUNCTIONS["subtract"](x, FUNCTIONS["max"](x.detach(), axis, True))
+    return shifted - FUNCTIONS["log"](FUNCTIONS["sum"](FUNCTIONS["exp"](shifted), axis, True))
+
+
+def dropout(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False, name: str | None = None) -> Tensor:
+    """In training, 0 with probability ``p``, and what is left divided by ``1 - p``; otherwise ``x`` itself.
+
+    Args:
+        inplace: overwrite ``x`` and return it.
+
+    Raises:
+        ValueError: when ``p`` is no probability.
+    """
+    if not isinstance(p, (int, float)) or not 0.0 <= p <= 1.0:
+        raise ValueError(f"dropout: p is a probability from 0 to 1, not {p!r}")
+    (x,) = floats_of("dropout", x=x)  # type: ignore[assignment]  # as many as were given
+    if not training or p == 0:
+        return x
+    kept: Any = bernoulli(full_like(x.detach(), 1.0 - p))
+    mask = FUNCTIONS["scale_"](kept, 1.0 / (1.0 - p)) if p < 1 else kept
+    return FUNCTIONS["multiply_" if inplace else "multiply"](x, mask)

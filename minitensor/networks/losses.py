@@ -1,0 +1,146 @@
+"""Distances between a prediction and what it should be, as losses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minitensor.core.tensor import Tensor
+from minitensor.device.arrays import host_array, like
+from minitensor.networks.cross_entropy import REDUCTIONS
+from minitensor.networks.recording import floats_of
+from minitensor.operations import FUNCTIONS
+
+
+def _reduced(op: str, distance: str, input: Tensor, label: Tensor, reduction: Any) -> Tensor:
+    """``distance`` of the difference, reduced."""
+    if reduction not in REDUCTIONS:
+        raise ValueError(f"{op}: reduction is 'mean', 'sum' or 'none', not {reduction!r}")
+    input, label = floats_of(op, input=input, label=label)  # type: ignore[assignment]  # as many as were given
+    if input.shape != label.shape:
+        raise ValueError(f"{op}: input and label have one shape; theirs are {input.shape} and {label.shape}")
+    losses = FUNCTIONS[distance](FUNCTIONS["subtract"](input, label))
+    return losses if reduction == "none" else FUNCTIONS[reduction](losses)
+
+
+def mse_loss(input: Tensor, label: Tensor, reduction: str = "mean", name: str | None = None) -> Tensor:
+    """The squares of ``input - label``, their mean or their sum.
+
+    Raises:
+        ValueError: when the shapes differ: a loss that was broadcast is a mistake that is hard to find.
+    """
+    return _reduced("mse_loss", "square", input, label, reduction)
+
+
+def l1_loss(input: Tensor, label: Tensor, reduction: str = "mean", name: str | None = None) -> Tensor:
+    """The absolute values of ``input - label``, their mean or their sum.
+
+    Raises:
+        ValueError: when the shapes differ.
+    """
+    return _reduced("l1_loss", "abs", input, label, reduction)
+
+
+def binary_cross_entropy_with_logits(
+    logit: Tensor,
+    label: Tensor,
+    weight: Tensor | None = None,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Minus the log-probability of ``label`` (0 or 1, or between), where ``sigmoid(logit)`` is the probability of 1.
+
+    Computed as ``max(x, 0) - x * y + log(1 + exp(-|x|))``, which no logit overflows.
+
+    Args:
+        weight: each loss is multiplied by it.
+        pos_weight: how much more a positive label counts.
+
+    Raises:
+        ValueError: when the shapes differ, or the reduction is none of the three.
+    """
+    op = "binary_cross_entropy_with_logits"
+    logit, label, weight, pos_weight = floats_of(op, logit=logit, label=label, weight=weight, pos_weight=pos_weight)  # type: ignore[assignment]  # as many as were given
+    if logit.shape != label.shape:
+        raise ValueError(f"{op}: logit and label have one shape; theirs are {logit.shape} and {label.shape}")
+    x: Any = logit
+    soft = FUNCTIONS["log1p"](FUNCTIONS["exp"](-FUNCTIONS["abs"](x)))  # log(1 + exp(-|x|))
+    below = soft + FUNCTIONS["relu"](-x)  # minus log(sigmoid(x))
+    positive: Any = label if pos_weight is None else label * pos_weight
+    losses = (below + x) * (1.0 - label) + below * positive
+    return _mean_or(op, losses if weight is None else losses * weight, reduction)
+
+
+def nll_loss(
+    input: Tensor,
+    label: Tensor,
+    weight: Tensor | None = None,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+    name: str | None = None,
+) -> Tensor:
+    """Minus the log-probability of each row's class.
+
+    Args:
+        input: log-probabilities, of shape [rows, classes].
+        label: the class of each row (integers), of shape [rows].
+        weight: how much each class counts; the mean is over these.
+        ignore_index: rows of this class do not count.
+
+    Raises:
+        ValueError, IndexError, TypeError: when shapes do not fit, or a label is no class.
+    """
+    input, weight = floats_of("nll_loss", input=input, weight=weight)  # type: ignore[assignment]  # as many as were given
+    if input.ndim != 2 or label.shape != input.shape[:1]:
+        raise ValueError(f"nll_loss: input is [rows, classes] and label [rows]; their shapes are {input.shape} and "
+                         f"{label.shape}")  # fmt: skip
+    if label._array.dtype.kind != "i":
+        raise TypeError(f"nll_loss: labels are classes (int32 or int64), not {label.dtype.name}")
+    named = host_array(label._array)
+    counts = named != ignore_index
+    wrong = named[counts & ((named < 0) | (named >= input.shape[1]))]
+    if wrong.size:
+        raise IndexError(f"nll_loss: label {int(wrong[0])} is no class; they go from 0 to {input.shape[1] - 1}")
+    classes = FUNCTIONS["where"](Tensor._made(like(counts, input._array)), label, FUNCTIONS["multiply"](label, 0))
+    share: Any = Tensor._made(like(counts.astype(input._array.dtype), input._array))
+    if weight is not None:
+        share = share * FUNCTIONS["index_select"](weight, classes, 0)
+    right = FUNCTIONS["take_along_axis"](input, classes.unsqueeze(1), 1).squeeze(1)
+    losses = -right * share
+    if reduction == "mean":
+        return FUNCTIONS["sum"](losses) / FUNCTIONS["sum"](share)
+    return _mean_or("nll_loss", losses, reduction)
+
+
+def kl_div(
+    input: Tensor, label: Tensor, reduction: str = "mean", log_target: bool = False, name: str | None = None
+) -> Tensor:
+    """``label * (log(label) - input)``: how far probabilities ``label`` are from log-probabilities ``input``.
+
+    Args:
+        reduction: also ``"batchmean"``: the sum over the number of rows, which is what the formula means.
+        log_target: ``label``, too, holds logarithms.
+
+    Raises:
+        ValueError: when the shapes differ, or the reduction is none of the four.
+    """
+    input, label = floats_of("kl_div", input=input, label=label)  # type: ignore[assignment]  # as many as were given
+    if input.shape != label.shape:
+        raise ValueError(f"kl_div: input and label have one shape; theirs are {input.shape} and {label.shape}")
+    x: Any = input
+    y: Any = label
+    if log_target:
+        losses = FUNCTIONS["exp"](y) * (y - x)
+    else:
+        positive = y > 0
+        one = FUNCTIONS["multiply"](y, 0.0) + 1.0
+        losses = FUNCTIONS["where"](positive, y * (FUNCTIONS["log"](FUNCTIONS["where"](positive, y, one)) - x), y * 0.0)
+    if reduction == "batchmean":
+        return FUNCTIONS["sum"](losses) / input.shape[0]
+    return _mean_or("kl_div", losses, reduction)
+
+
+def _mean_or(op: str, losses: Any, reduction: Any) -> Tensor:
+    if reduction not in REDUCTIONS:
+        raise ValueError(f"{op}: reduction is 'mean', 'sum' or 'none', not {reduction!r}")
+    return losses if reduction == "none" else FUNCTIONS[reduction](losses)

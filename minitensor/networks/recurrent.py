@@ -1,0 +1,47 @@
+"""One step of recurrent networks, and a run over a sequence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from minitensor.networks.linear import linear
+from minitensor.operations import FUNCTIONS
+from minitensor.views.joining import stack
+
+#: The parameters of a cell: weights of the input and of the state, in the layout of ``linear``, and two biases.
+Weights = tuple[Any, Any, Any, Any]
+
+
+def rnn_step(x: Any, state: Any, weights: Weights, activation: str = "tanh") -> Any:
+    """``activation(x @ w + b + state @ u + c)``: the new state (Elman 1990). All are [rows, ...]."""
+    w, u, b, c = weights
+    return FUNCTIONS[activation](linear(x, w, b) + linear(state, u, c))
+
+
+def lstm_step(x: Any, state: tuple[Any, Any], weights: Weights) -> tuple[Any, Any]:
+    """The new output and cell of a long short-term memory (Hochreiter and Schmidhuber 1997).
+
+    The four gates stand side by side in the weights, in the order of Paddle and PyTorch: input, forget, candidate,
+    output.
+    """
+    output, cell = state
+    w, u, b, c = weights
+    gates = linear(x, w, b) + linear(output, u, c)
+    size = cell.shape[-1]
+    sigmoid, tanh = FUNCTIONS["sigmoid"], FUNCTIONS["tanh"]
+    take_in, forget, candidate, give_out = (gates[:, i * size : (i + 1) * size] for i in range(4))
+    cell = sigmoid(forget) * cell + sigmoid(take_in) * tanh(candidate)
+    return sigmoid(give_out) * tanh(cell), cell
+
+
+def run(step: Callable[[Any, Any], Any], sequence: Any, state: Any) -> tuple[Any, Any]:
+    """``step`` over ``sequence`` [rows, time, ...]: all outputs [rows, time, ...], and the last state.
+
+    The output of a step is its state, or the first part of it.
+    """
+    outputs = []
+    for t in range(sequence.shape[1]):
+        state = step(sequence[:, t], state)
+        outputs.append(state[0] if isinstance(state, tuple) else state)
+    return stack(outputs, 1), state

@@ -1,0 +1,106 @@
+"""Layers of transformers, under Paddle's names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minitensor.core.tensor import Tensor
+from minitensor.networks import attention
+from minitensor.nn.initializer import Normal
+from minitensor.nn.layer import Layer
+from minitensor.nn.layers import Linear, count
+
+
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    training: bool = True,
+    name: str | None = None,
+) -> Tensor:
+    """Attention of [batch, time, heads, length], the layout of Paddle; the result has it, too.
+
+    Args:
+        attn_mask: truth values that say which keys a query may see, or floats that are added to the scores; it meets
+            [batch, heads, queries, keys].
+
+    Raises:
+        ValueError: when shapes do not fit.
+    """
+    query, key, value = (x.transpose([0, 2, 1, 3]) for x in (query, key, value))
+    return attention.attend(query, key, value, attn_mask, dropout_p, is_causal, training).transpose([0, 2, 1, 3])
+
+
+class Embedding(Layer):
+    """A row of ``weight`` for each index: see :func:`~minitensor.nn.functional.embedding`."""
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        padding_idx: int | None = None,
+        sparse: bool = False,
+        weight_attr: Any = None,
+        name: str | None = None,
+    ) -> None:
+        super().__init__()
+        shape = [
+            count("Embedding", "num_embeddings", num_embeddings),
+            count("Embedding", "embedding_dim", embedding_dim),
+        ]
+        self.padding_idx = padding_idx
+        self.weight = self.create_parameter(shape, weight_attr, default_initializer=Normal(0.0, 1.0))
+        if padding_idx is not None and self.weight is not None:
+            start = self.weight.numpy()
+            start[padding_idx] = 0.0
+            self.weight.set_value(start)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return attention.embedding(x, self._parameter("weight"), self.padding_idx)
+
+    def extra_repr(self) -> str:
+        return ", ".join(str(length) for length in self._parameter("weight").shape)
+
+
+class MultiHeadAttention(Layer):
+    """Attention in ``num_heads`` parts of the vectors (Vaswani et al. 2017); all are [batch, time, embed_dim]."""
+
+    def __init__(
+        self,
+        embed_dim: int,
+        num_heads: int,
+        dropout: float = 0.0,
+        kdim: int | None = None,
+        vdim: int | None = None,
+        need_weights: bool = False,
+        weight_attr: Any = None,
+        bias_attr: Any = None,
+    ) -> None:
+        super().__init__()
+        if need_weights:
+            raise ValueError("MultiHeadAttention: need_weights=True is not here; the weights are not kept")
+        if embed_dim % count("MultiHeadAttention", "num_heads", num_heads):
+            raise ValueError(f"MultiHeadAttention: embed_dim {embed_dim} is no multiple of num_heads {num_heads}")
+        self.embed_dim, self.num_heads, self.dropout = embed_dim, num_heads, dropout
+        self.q_proj = Linear(embed_dim, embed_dim, weight_attr, bias_attr)
+        self.k_proj = Linear(kdim or embed_dim, embed_dim, weight_attr, bias_attr)
+        self.v_proj = Linear(vdim or embed_dim, embed_dim, weight_attr, bias_attr)
+        self.out_proj = Linear(embed_dim, embed_dim, weight_attr, bias_attr)
+
+    def forward(
+        self, query: Tensor, key: Tensor | None = None, value: Tensor | None = None, attn_mask: Tensor | None = None
+    ) -> Tensor:
+        key = query if key is None else key
+        value = key if value is None else value
+        q, k, v = (
+            layer(x).reshape([*x.shape[:2], self.num_heads, -1])
+            for layer, x in ((self.q_proj, query), (self.k_proj, key), (self.v_proj, value))
+        )
+        seen = scaled_dot_product_attention(q, k, v, attn_mask, self.dropout, training=self.training)
+        return self.out_proj(seen.reshape([*query.shape[:2], self.embed_dim]))
+
+    def extra_repr(self) -> str:
+        return f"embed_dim={self.embed_dim}, num_heads={self.num_heads}"

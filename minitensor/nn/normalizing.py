@@ -1,0 +1,134 @@
+"""Layers that normalize, with a scale and a shift that are trained, under Paddle's names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minitensor.core.tensor import Tensor
+from minitensor.creation.making import ones, zeros
+from minitensor.networks.normalization import batch_norm, group_norm, instance_norm, layer_norm
+from minitensor.nn.initializer import Constant
+from minitensor.nn.layer import Layer
+from minitensor.nn.layers import count
+
+
+class _BatchNorm(Layer):
+    """In training each channel gets the mean and variance of the batch away; ``eval()`` uses the running ones."""
+
+    dimensions: int
+
+    def __init__(
+        self,
+        num_features: int,
+        momentum: float = 0.9,
+        epsilon: float = 1e-5,
+        weight_attr: Any = None,
+        bias_attr: Any = None,
+    ) -> None:
+        super().__init__()
+        self.num_features, self.momentum, self.epsilon = num_features, momentum, epsilon
+        count(type(self).__name__, "num_features", num_features)
+        self.weight = self.create_parameter([num_features], weight_attr, default_initializer=Constant(1.0))
+        self.bias = self.create_parameter([num_features], bias_attr, is_bias=True)
+        self.register_buffer("_mean", zeros([num_features]))
+        self.register_buffer("_variance", ones([num_features]))
+
+    def forward(self, x: Tensor) -> Tensor:
+        if isinstance(x, Tensor) and x.ndim != self.dimensions:
+            raise ValueError(f"{type(self).__name__}: x has {self.dimensions} dimensions; its shape is {x.shape}")
+        return batch_norm(
+            x,
+            self._mean,
+            self._variance,
+            self.weight,
+            self.bias,
+            training=self.training,
+            momentum=self.momentum,
+            epsilon=self.epsilon,
+        )
+
+    def extra_repr(self) -> str:
+        return f"num_features={self.num_features}, momentum={self.momentum}, epsilon={self.epsilon}"
+
+
+class BatchNorm1D(_BatchNorm):
+    """Batch normalization of [rows, channels]."""
+
+    dimensions = 2
+
+
+class BatchNorm2D(_BatchNorm):
+    """Batch normalization of [images, channels, height, width]."""
+
+    dimensions = 4
+
+
+class LayerNorm(Layer):
+    """See :func:`~minitensor.nn.functional.layer_norm`."""
+
+    def __init__(
+        self, normalized_shape: Any, epsilon: float = 1e-5, weight_attr: Any = None, bias_attr: Any = None
+    ) -> None:
+        super().__init__()
+        self.shape = [normalized_shape] if isinstance(normalized_shape, int) else list(normalized_shape)
+        self.epsilon = epsilon
+        self.weight = self.create_parameter(self.shape, weight_attr, default_initializer=Constant(1.0))
+        self.bias = self.create_parameter(self.shape, bias_attr, is_bias=True)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return layer_norm(x, self.shape, self.weight, self.bias, self.epsilon)
+
+    def extra_repr(self) -> str:
+        return f"normalized_shape={self.shape}, epsilon={self.epsilon}"
+
+
+class GroupNorm(Layer):
+    """See :func:`~minitensor.nn.functional.group_norm`."""
+
+    def __init__(
+        self,
+        num_groups: int,
+        num_channels: int,
+        epsilon: float = 1e-5,
+        weight_attr: Any = None,
+        bias_attr: Any = None,
+    ) -> None:
+        super().__init__()
+        if count("GroupNorm", "num_channels", num_channels) % count("GroupNorm", "num_groups", num_groups):
+            raise ValueError(f"GroupNorm: {num_channels} channels do not make {num_groups} groups")
+        self.num_groups, self.num_channels, self.epsilon = num_groups, num_channels, epsilon
+        self.weight = self.create_parameter([num_channels], weight_attr, default_initializer=Constant(1.0))
+        self.bias = self.create_parameter([num_channels], bias_attr, is_bias=True)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return group_norm(x, self.num_groups, self.epsilon, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        return f"num_groups={self.num_groups}, num_channels={self.num_channels}, epsilon={self.epsilon}"
+
+
+class InstanceNorm2D(Layer):
+    """See :func:`~minitensor.nn.functional.instance_norm`; x is [images, channels, height, width]."""
+
+    def __init__(
+        self,
+        num_features: int,
+        epsilon: float = 1e-5,
+        momentum: float = 0.9,
+        weight_attr: Any = None,
+        bias_attr: Any = None,
+    ) -> None:
+        super().__init__()
+        self.num_features, self.epsilon = count("InstanceNorm2D", "num_features", num_features), epsilon
+        self.scale = self.create_parameter([num_features], weight_attr, default_initializer=Constant(1.0))
+        self.bias = self.create_parameter([num_features], bias_attr, is_bias=True)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if isinstance(x, Tensor) and (x.ndim != 4 or x.shape[1] != self.num_features):
+            raise ValueError(
+                f"InstanceNorm2D: x is [images, {self.num_features}, height, width]; its shape is {x.shape}"
+            )
+        return instance_norm(x, weight=self.scale, bias=self.bias, eps=self.epsilon)
+
+    def extra_repr(self) -> str:
+        return f"num_features={self.num_features}, epsilon={self.epsilon}"

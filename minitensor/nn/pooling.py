@@ -1,0 +1,58 @@
+"""Pooling as layers, under Paddle's names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minitensor.core.tensor import Tensor
+from minitensor.networks.pooling import adaptive_avg_pool2d, avg_pool2d, max_pool2d
+from minitensor.nn.layer import Layer
+
+
+class MaxPool2D(Layer):
+    """See :func:`~minitensor.nn.functional.max_pool2d`."""
+
+    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0, name: str | None = None) -> None:
+        super().__init__()
+        self.kernel_size, self.stride, self.padding = kernel_size, stride, padding
+
+    def forward(self, x: Tensor) -> Tensor:
+        return max_pool2d(x, self.kernel_size, self.stride, self.padding)
+
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class AvgPool2D(Layer):
+    """See :func:`~minitensor.nn.functional.avg_pool2d`."""
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        exclusive: bool = True,
+        name: str | None = None,
+    ) -> None:
+        super().__init__()
+        self.kernel_size, self.stride, self.padding, self.exclusive = kernel_size, stride, padding, exclusive
+
+    def forward(self, x: Tensor) -> Tensor:
+        return avg_pool2d(x, self.kernel_size, self.stride, self.padding, self.exclusive)
+
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class AdaptiveAvgPool2D(Layer):
+    """See :func:`~minitensor.nn.functional.adaptive_avg_pool2d`."""
+
+    def __init__(self, output_size: Any, name: str | None = None) -> None:
+        super().__init__()
+        self.output_size = output_size
+
+    def forward(self, x: Tensor) -> Tensor:
+        return adaptive_avg_pool2d(x, self.output_size)
+
+    def extra_repr(self) -> str:
+        return f"output_size={self.output_size}"

@@ -1,0 +1,98 @@
+"""Recurrent layers, under Paddle's names: one layer, one direction."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from minitensor.core.tensor import Tensor
+from minitensor.creation.making import zeros
+from minitensor.networks import recurrent
+from minitensor.nn.initializer import Uniform
+from minitensor.nn.layer import Layer
+from minitensor.nn.layers import count
+
+
+class _Cell(Layer):
+    """The weights of one step, with ``gates`` blocks side by side; they begin evenly within 1/sqrt(hidden_size)."""
+
+    gates = 1
+
+    def __init__(self, input_size: int, hidden_size: int) -> None:
+        super().__init__()
+        self.input_size = count(type(self).__name__, "input_size", input_size)
+        self.hidden_size = count(type(self).__name__, "hidden_size", hidden_size)
+        most = 1 / math.sqrt(hidden_size)
+        wide = self.gates * hidden_size
+        for name, shape in (
+            ("weight_ih", [wide, input_size]),
+            ("weight_hh", [wide, hidden_size]),
+            ("bias_ih", [wide]),
+            ("bias_hh", [wide]),
+        ):
+            made = self.create_parameter(
+                shape, is_bias=name.startswith("bias"), default_initializer=Uniform(-most, most)
+            )
+            setattr(self, name, made)
+
+    def _weights(self) -> recurrent.Weights:
+        return (
+            self._parameter("weight_ih").transpose([1, 0]),
+            self._parameter("weight_hh").transpose([1, 0]),
+            self._parameter("bias_ih"),
+            self._parameter("bias_hh"),
+        )
+
+    def _start(self, x: Tensor) -> Tensor:
+        return zeros([x.shape[0], self.hidden_size])
+
+    def extra_repr(self) -> str:
+        return f"{self.input_size}, {self.hidden_size}"
+
+
+class SimpleRNNCell(_Cell):
+    """One step: ``tanh(x @ weight_ih.T + bias_ih + state @ weight_hh.T + bias_hh)``, as output and as state."""
+
+    def __init__(self, input_size: int, hidden_size: int, activation: str = "tanh") -> None:
+        if activation not in ("tanh", "relu"):
+            raise ValueError(f"SimpleRNNCell: activation is 'tanh' or 'relu', not {activation!r}")
+        super().__init__(input_size, hidden_size)
+        self.activation = activation
+
+    def forward(self, inputs: Tensor, states: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        state = self._start(inputs) if states is None else states
+        state = recurrent.rnn_step(inputs, state, self._weights(), self.activation)
+        return state, state
+
+
+class LSTMCell(_Cell):
+    """One step of a long short-term memory: the output, and (output, cell) as states."""
+
+    gates = 4
+
+    def forward(
+        self, inputs: Tensor, states: tuple[Tensor, Tensor] | None = None
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        state = (self._start(inputs), self._start(inputs)) if states is None else states
+        output, cell = recurrent.lstm_step(inputs, state, self._weights())
+        return output, (output, cell)
+
+
+class LSTM(Layer):
+    """An LSTMCell over [batch, time, input_size]: all outputs, and the last states [1, batch, hidden_size]."""
+
+    def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, direction: str = "forward") -> None:
+        super().__init__()
+        if (num_layers, direction) != (1, "forward"):
+            raise ValueError("LSTM: one layer, forward; put several behind each other for more")
+        self.cell = LSTMCell(input_size, hidden_size)
+
+    def forward(
+        self, inputs: Tensor, initial_states: tuple[Tensor, Tensor] | None = None
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        start: Any = (self.cell._start(inputs), self.cell._start(inputs))
+        if initial_states is not None:
+            start = tuple(state.squeeze(0) for state in initial_states)
+        weights = self.cell._weights()
+        outputs, last = recurrent.run(lambda x, state: recurrent.lstm_step(x, state, weights), inputs, start)
+        return outputs, tuple(state.unsqueeze(0) for state in last)

@@ -1,0 +1,243 @@
+"""Modules for images: convolution, normalization and pooling."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from minitensor.networks.convolution import pair
+from minitensor.torch.creation import empty, ones, tensor, zeros
+from minitensor.torch.dtypes import int64
+from minitensor.torch.nn import functional as F
+from minitensor.torch.nn import init
+from minitensor.torch.nn.module import Module
+from minitensor.torch.nn.parameter import Parameter
+from minitensor.torch.tensor import Tensor
+
+
+class Conv2d(Module):
+    """Convolution of images: see ``functional.conv2d``."""
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        if padding_mode != "zeros":
+            raise ValueError(f"Conv2d: padding_mode is 'zeros' here, not {padding_mode!r}")
+        if in_channels % groups:
+            raise ValueError("in_channels must be divisible by groups")
+        if out_channels % groups:
+            raise ValueError("out_channels must be divisible by groups")
+        self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
+        self.kernel_size = pair("Conv2d", "kernel_size", kernel_size, 1)
+        self.stride, self.padding, self.dilation = (
+            pair("Conv2d", name, given, least)
+            for name, given, least in (("stride", stride, 1), ("padding", padding, 0), ("dilation", dilation, 1))
+        )
+        shape = (out_channels, in_channels // groups, *self.kernel_size)
+        self.weight = Parameter(empty(shape, device=device, dtype=dtype))
+        self.bias = Parameter(empty(out_channels, device=device, dtype=dtype)) if bias else None
+        if not bias:
+            self.register_parameter("bias", None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the parameters anew."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.bias is not None:
+            bound = 1 / math.sqrt(math.prod(self.weight.shape[1:]))
+            init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The convolved images."""
+        return F.conv2d(input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
+
+    def extra_repr(self) -> str:
+        """The sizes, and what is not as usual."""
+        told = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
+        told += f", padding={self.padding}" if self.padding != (0, 0) else ""
+        told += f", dilation={self.dilation}" if self.dilation != (1, 1) else ""
+        told += f", groups={self.groups}" if self.groups != 1 else ""
+        return told + (", bias=False" if self.bias is None else "")
+
+
+class _BatchNorm(Module):
+    """In training each channel gets the batch's mean and variance away; ``eval()`` uses the running ones."""
+
+    dimensions: tuple[int, ...]
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-05,
+        momentum: float = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+    ) -> None:
+        super().__init__()
+        self.num_features, self.eps, self.momentum = num_features, eps, momentum
+        self.affine, self.track_running_stats = affine, track_running_stats
+        for name, made in (("weight", ones), ("bias", zeros)):
+            self.register_parameter(name, Parameter(made(num_features)) if affine else None)
+        for name, made in (("running_mean", zeros), ("running_var", ones)):
+            self.register_buffer(name, made(num_features) if track_running_stats else None)
+        self.register_buffer("num_batches_tracked", tensor(0, dtype=int64) if track_running_stats else None)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The normalized batch."""
+        if input.dim() not in self.dimensions:
+            expected = " or ".join(f"{count}D" for count in self.dimensions)
+            raise ValueError(f"expected {expected} input (got {input.dim()}D input)")
+        if self.training and self.num_batches_tracked is not None:
+            self.num_batches_tracked.add_(1)
+        by_batch = self.training or self.running_mean is None
+        return F.batch_norm(
+            input, self.running_mean, self.running_var, self.weight, self.bias, by_batch, self.momentum, self.eps
+        )
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+            f"track_running_stats={self.track_running_stats}"
+        )
+
+
+class BatchNorm1d(_BatchNorm):
+    """Batch normalization of [rows, channels] or [rows, channels, length]."""
+
+    dimensions = (2, 3)
+
+
+class BatchNorm2d(_BatchNorm):
+    """Batch normalization of [images, channels, height, width]."""
+
+    dimensions = (4,)
+
+
+class LayerNorm(Module):
+    """See ``functional.layer_norm``."""
+
+    def __init__(
+        self, normalized_shape: Any, eps: float = 1e-05, elementwise_affine: bool = True, bias: bool = True
+    ) -> None:
+        super().__init__()
+        lengths = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.normalized_shape, self.eps, self.elementwise_affine = lengths, eps, elementwise_affine
+        self.register_parameter("weight", Parameter(ones(lengths)) if elementwise_affine else None)
+        self.register_parameter("bias", Parameter(zeros(lengths)) if elementwise_affine and bias else None)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The normalized examples."""
+        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+
+
+class GroupNorm(Module):
+    """See ``functional.group_norm``."""
+
+    def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-05, affine: bool = True) -> None:
+        super().__init__()
+        if num_channels % num_groups:
+            raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
+        self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
+        self.register_parameter("weight", Parameter(ones(num_channels)) if affine else None)
+        self.register_parameter("bias", Parameter(zeros(num_channels)) if affine else None)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The normalized images."""
+        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
+
+
+class InstanceNorm2d(Module):
+    """See ``functional.instance_norm``; without a scale and a shift unless ``affine=True``."""
+
+    def __init__(self, num_features: int, eps: float = 1e-05, momentum: float = 0.1, affine: bool = False) -> None:
+        super().__init__()
+        self.num_features, self.eps, self.momentum, self.affine = num_features, eps, momentum, affine
+        self.register_parameter("weight", Parameter(ones(num_features)) if affine else None)
+        self.register_parameter("bias", Parameter(zeros(num_features)) if affine else None)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The normalized images."""
+        return F.instance_norm(input, weight=self.weight, bias=self.bias, eps=self.eps)
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+            f"track_running_stats=False"
+        )
+
+
+class MaxPool2d(Module):
+    """See ``functional.max_pool2d``."""
+
+    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
+        super().__init__()
+        self.kernel_size, self.stride, self.padding = kernel_size, kernel_size if stride is None else stride, padding
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The largest of each window."""
+        return F.max_pool2d(input, self.kernel_size, self.stride, self.padding)
+
+    def extra_repr(self) -> str:
+        """The sizes."""
+        return (
+            f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, dilation=1, ceil_mode=False"
+        )
+
+
+class AvgPool2d(Module):
+    """See ``functional.avg_pool2d``."""
+
+    def __init__(
+        self, kernel_size: Any, stride: Any = None, padding: Any = 0, *, count_include_pad: bool = True
+    ) -> None:
+        super().__init__()
+        self.kernel_size, self.stride, self.padding = kernel_size, kernel_size if stride is None else stride, padding
+        self.count_include_pad = count_include_pad
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The mean of each window."""
+        return F.avg_pool2d(
+            input, self.kernel_size, self.stride, self.padding, count_include_pad=self.count_include_pad
+        )
+
+    def extra_repr(self) -> str:
+        """The sizes."""
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class AdaptiveAvgPool2d(Module):
+    """See ``functional.adaptive_avg_pool2d``."""
+
+    def __init__(self, output_size: Any) -> None:
+        super().__init__()
+        self.output_size = output_size
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The means of the parts."""
+        return F.adaptive_avg_pool2d(input, self.output_size)
+
+    def extra_repr(self) -> str:
+        """The size of the result."""
+        return f"output_size={self.output_size}"

@@ -1,0 +1,182 @@
+"""What layers compute, as functions: those of ``networks``, for the tensors of this vocabulary."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minitensor.networks import activations, attention, convolution, normalization, pooling
+from minitensor.torch.naming import called, need_tensor
+from minitensor.torch.tensor import Tensor, as_kind
+
+
+def conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Slide each kernel of ``weight`` over each image of ``input`` and sum the products.
+
+    Args:
+        input: images, of shape [images, channels, height, width].
+        weight: kernels, of shape [kernels, channels / groups, height, width].
+        bias: one number for each kernel.
+        stride, padding, dilation: one integer, or two for height and width.
+        groups: so many parts of the channels have kernels of their own.
+
+    Raises:
+        ValueError: when shapes do not fit, or no window fits into an image.
+    """
+    out = convolution.conv2d(input, weight, bias, stride, padding, dilation, groups)
+    return called(as_kind(out), "ConvolutionBackward0")
+
+
+def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0) -> Tensor:
+    """The largest number of each window; by default the stride is the kernel.
+
+    Raises:
+        ValueError: when no window fits, or the padding is more than half of the kernel.
+    """
+    return called(as_kind(pooling.max_pool2d(input, kernel_size, stride, padding)), "MaxPool2DWithIndicesBackward0")
+
+
+def avg_pool2d(
+    input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, *, count_include_pad: bool = True
+) -> Tensor:
+    """The mean of each window; the padding counts unless ``count_include_pad=False``.
+
+    Raises:
+        ValueError: when no window fits, or the padding is more than half of the kernel.
+    """
+    out = pooling.avg_pool2d(input, kernel_size, stride, padding, not count_include_pad)
+    return called(as_kind(out), "AvgPool2DBackward0")
+
+
+def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
+    """The means of ``output_size`` parts of each image, as equal as they can be."""
+    return called(as_kind(pooling.adaptive_avg_pool2d(input, output_size)), "AdaptiveAvgPool2DBackward0")
+
+
+def gelu(input: Tensor, approximate: str = "none") -> Tensor:
+    """``input`` times the probability that a standard normal number is below it; ``"tanh"`` approximates that.
+
+    Raises:
+        RuntimeError: when ``approximate`` is neither ``"none"`` nor ``"tanh"``.
+    """
+    if approximate not in ("none", "tanh"):
+        raise RuntimeError("approximate argument must be either none or tanh.")
+    return called(as_kind(activations.gelu(input, approximate == "tanh")), "GeluBackward0")
+
+
+def layer_norm(
+    input: Tensor,
+    normalized_shape: Any,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-05,
+) -> Tensor:
+    """Each example with mean 0 and variance 1 over its last dimensions, of the lengths ``normalized_shape``.
+
+    Raises:
+        ValueError: when ``input`` does not end in these dimensions.
+    """
+    out = normalization.layer_norm(input, normalized_shape, weight, bias, eps)
+    return called(as_kind(out), "NativeLayerNormBackward0")
+
+
+def group_norm(
+    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05
+) -> Tensor:
+    """Each of ``num_groups`` parts of an image's channels with mean 0 and variance 1.
+
+    Raises:
+        ValueError: when the channels do not make so many groups.
+    """
+    out = normalization.group_norm(input, num_groups, eps, weight, bias)
+    return called(as_kind(out), "NativeGroupNormBackward0")
+
+
+def instance_norm(
+    input: Tensor,
+    running_mean: None = None,
+    running_var: None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-05,
+) -> Tensor:
+    """Each channel of each image with mean 0 and variance 1. Running statistics are not kept.
+
+    Raises:
+        ValueError: when ``input`` has no dimension beside images and channels, or running statistics are given.
+    """
+    out = normalization.instance_norm(
+        input, running_mean, running_var, weight, bias, use_input_stats, 1 - momentum, eps
+    )
+    return called(as_kind(out), "ViewBackward0")
+
+
+def batch_norm(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-05,
+) -> Tensor:
+    """``(input - mean) / sqrt(variance + eps) * weight + bias`` for each channel.
+
+    In training mean and variance are those of the batch, and the running ones, where given, move towards them in place
+    by ``momentum`` (the variance divided by one less than the count); otherwise the running ones are used.
+
+    Raises:
+        ValueError: when the shapes do not fit, or a channel has a single value in training.
+    """
+    need_tensor("batch_norm", input)
+    if training:
+        count = input._array.size // max(input._array.shape[1], 1)
+        if count == 1:
+            raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
+        out = normalization.of_batch(input, weight, bias, eps, running_mean, running_var, momentum, count / (count - 1))
+    else:
+        if running_mean is None or running_var is None:
+            raise ValueError("Expected running_mean and running_var to be defined when training=False")
+        out = normalization.batch_norm(input, running_mean, running_var, weight, bias, epsilon=eps)
+    return called(as_kind(out), "NativeBatchNormBackward0")
+
+
+def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> Tensor:
+    """Row ``input[i]`` of ``weight`` for each index; the row ``padding_idx`` gets no gradient.
+
+    Raises:
+        TypeError, IndexError: when ``input`` holds no integers, or one that is no row.
+    """
+    need_tensor("embedding", input)
+    return called(as_kind(attention.embedding(input, weight, padding_idx)), "EmbeddingBackward0")
+
+
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+) -> Tensor:
+    """``softmax(query @ key.T / sqrt(length)) @ value`` over the last two dimensions.
+
+    Args:
+        attn_mask: truth values that say which keys a query may see, or floats that are added to the scores.
+        is_causal: query i sees the keys up to i only.
+
+    Raises:
+        ValueError: when shapes do not fit, or both a mask and ``is_causal`` are given.
+    """
+    out = attention.attend(query, key, value, attn_mask, dropout_p, is_causal)
+    return called(as_kind(out), "ScaledDotProductFlashAttentionForCpuBackward0")

@@ -1,0 +1,205 @@
+"""Losses as functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minitensor.device.arrays import host_array, like
+from minitensor.dtypes import FLOATS
+from minitensor.networks import losses as of_networks
+from minitensor.torch.compiling import FUNCTIONS
+from minitensor.torch.dtypes import SCALAR_NAMES, Size
+from minitensor.torch.naming import called, need_tensor, plain
+from minitensor.torch.statistics import log_softmax as log_softmax_along
+from minitensor.torch.tensor import Tensor, as_kind
+from minitensor.torch.warning import warn
+
+_add, _sub, _mul, _div, _sum, _mean, _where = (
+    FUNCTIONS[name] for name in ("add", "sub", "mul", "div", "sum", "mean", "where")
+)
+
+
+def _reduced(each: Tensor, reduction: str, name: str) -> Tensor:
+    if reduction == "none":
+        return called(each, f"{name}Backward0")
+    if reduction not in ("mean", "sum"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    return called((_mean if reduction == "mean" else _sum)(each), f"{name}Backward0")
+
+
+def _warn_of_sizes(input: Tensor, target: Tensor) -> None:
+    """Warn where the shapes differ: broadcast, every prediction meets every target, and the mean is another one."""
+    need_tensor("loss", input)
+    need_tensor("loss", target, 2)
+    if input._array.shape != target._array.shape:
+        warn(
+            f"Using a target size ({Size(target._array.shape)}) that is different to the input size "
+            f"({Size(input._array.shape)}). This will likely lead to incorrect results due to broadcasting. Please "
+            f"ensure they have the same size."
+        )
+
+
+def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
+    """The mean square difference. Warns where the shapes differ, as they are broadcast then."""
+    _warn_of_sizes(input, target)
+    difference = _sub(input, target)
+    return _reduced(_mul(difference, difference), reduction, "MseLoss")
+
+
+def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
+    """The mean absolute difference. Warns where the shapes differ, as they are broadcast then."""
+    _warn_of_sizes(input, target)
+    return _reduced(FUNCTIONS["abs"](_sub(input, target)), reduction, "L1Loss" if reduction == "none" else "Mean")
+
+
+def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", beta: float = 1.0) -> Tensor:
+    """Half the square of small differences, over ``beta``; of large ones the size, less half of ``beta``."""
+    _warn_of_sizes(input, target)
+    size = FUNCTIONS["abs"](_sub(input, target))
+    small = FUNCTIONS["lt"](size, beta)
+    squares = _div(_mul(_mul(size, size), 0.5), beta if beta else 1.0)
+    return _reduced(_where(small, squares, _sub(size, 0.5 * beta)), reduction, "SmoothL1Loss")
+
+
+def _classes(input: Tensor, target: Tensor) -> int:
+    """The dimension of ``input`` that holds the classes.
+
+    Raises:
+        RuntimeError, ValueError, IndexError: when ``target`` does not name a class for each example.
+    """
+    if target._array.dtype != np.int64:
+        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {SCALAR_NAMES[target._array.dtype]}")
+    shape, named = input._array.shape, target._array.shape
+    if len(shape) == 1 and named == ():
+        return 0
+    if len(shape) == 2 and len(named) > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if shape[:1] != named[:1]:
+        batches = shape[0] if shape else 1, named[0] if named else 1
+        raise ValueError(f"Expected input batch_size ({batches[0]}) to match target batch_size ({batches[1]}).")
+    if shape[2:] != named[1:]:
+        raise RuntimeError(f"input and target do not match: input is {list(shape)}, target {list(named)}")
+    return 1
+
+
+def _nll(log_p: Tensor, target: Tensor, weight: Any, ignore_index: int, reduction: str, smoothing: float) -> Tensor:
+    need_tensor("nll_loss", log_p)
+    need_tensor("nll_loss", target, 2)
+    dim = _classes(log_p, target)
+    count = log_p._array.shape[dim]
+    named = host_array(target._array)
+    kept = named != ignore_index
+    outside = named[kept & ((named < 0) | (named >= count))]
+    if outside.size:
+        raise IndexError(f"Target {outside[0]} is out of bounds.\nThere are {count} classes, from 0 to {count - 1}.")
+    here = plain(log_p, like(kept, log_p._array), "nll_loss")
+    classes = FUNCTIONS["where"](here, target, 0)
+    each = FUNCTIONS["neg"](FUNCTIONS["gather"](log_p, dim, classes.unsqueeze(dim)).squeeze(dim))
+    share: Any = here.to(log_p.dtype)
+    if weight is not None:
+        share = _mul(share, FUNCTIONS["index_select"](weight, 0, classes.reshape(-1)).reshape(classes.shape))
+        each = _mul(each, share)
+    if not kept.all():
+        each = _where(here, each, 0.0)
+    if smoothing:
+        across = [1] * log_p._array.ndim
+        across[dim] = count
+        weighted = log_p if weight is None else _mul(log_p, weight.reshape(across))
+        even = FUNCTIONS["neg"](_where(here, _sum(weighted, dim), 0.0))
+        each = _add(_mul(each, 1 - smoothing), _mul(even, smoothing / count))
+    name = "Add" if smoothing else "NllLoss"
+    if reduction != "mean" or (weight is None and kept.all()):
+        return _reduced(each, reduction, name)
+    return called(_div(_sum(each), _sum(share)), f"{name}Backward0")
+
+
+def nll_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: None = None,
+    ignore_index: int = -100,
+    reduce: None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Minus the log-probability of each target class; ``input`` has a row of log-probabilities per example.
+
+    Args:
+        weight: how much each class counts; the mean is over these.
+        ignore_index: examples of this class count nothing.
+    """
+    return _nll(input, target, weight, ignore_index, reduction, 0.0)
+
+
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: None = None,
+    ignore_index: int = -100,
+    reduce: None = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """Minus the log-probability that softmax gives each target class, or of probabilities in ``target`` their mean.
+
+    Args:
+        weight: how much each class counts; the mean is over these.
+        ignore_index: examples of this class count nothing.
+        label_smoothing: how much of each target is spread evenly over all classes, from 0 to 1.
+    """
+    need_tensor("cross_entropy", input)
+    need_tensor("cross_entropy", target, 2)
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    dim = 0 if input._array.ndim == 1 else 1
+    log_p = log_softmax_along(input, dim)
+    if target._array.shape != input._array.shape or target._array.dtype not in FLOATS:
+        return _nll(log_p, target, weight, ignore_index, reduction, label_smoothing)
+    count = input._array.shape[dim]
+    if label_smoothing:
+        target = _add(_mul(target, 1 - label_smoothing), label_smoothing / count)
+    across = [1] * input._array.ndim
+    across[dim] = count
+    products = _mul(log_p, target) if weight is None else _mul(_mul(log_p, target), weight.reshape(across))
+    return _reduced(FUNCTIONS["neg"](_sum(products, dim)), reduction, "Div")
+
+
+def binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: None = None,
+    reduce: None = None,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
+) -> Tensor:
+    """Minus the log-probability of ``target``, where ``sigmoid(input)`` is the probability of 1; nothing overflows.
+
+    Raises:
+        ValueError: when the shapes differ.
+    """
+    out = of_networks.binary_cross_entropy_with_logits(input, target, weight, reduction, pos_weight)
+    return called(as_kind(out), "BinaryCrossEntropyWithLogitsBackward0")
+
+
+def kl_div(
+    input: Tensor,
+    target: Tensor,
+    size_average: None = None,
+    reduce: None = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Tensor:
+    """``target * (log(target) - input)``; ``"batchmean"`` is what the formula means, ``"mean"`` warns of that.
+
+    Raises:
+        ValueError: when the shapes differ.
+    """
+    if reduction == "mean":
+        warn("reduction: 'mean' divides the total loss by both the batch size and the support size."
+             "'batchmean' divides only by the batch size, and aligns with the KL div math definition."
+             "'mean' will be changed to behave the same as 'batchmean' in the next major release.")  # fmt: skip
+    return called(as_kind(of_networks.kl_div(input, target, reduction, log_target)), "MeanBackward0")

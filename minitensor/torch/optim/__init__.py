@@ -1,0 +1,10 @@
+"""``torch.optim``: optimizers that write the parameters in place, and schedules of their learning rates."""
+
+from minitensor.torch.missing import missing_in
+from minitensor.torch.optim import lr_scheduler
+from minitensor.torch.optim.algorithms import SGD, Adam, AdamW, RMSprop
+from minitensor.torch.optim.optimizer import Optimizer
+
+__all__ = ["SGD", "Adam", "AdamW", "Optimizer", "RMSprop", "lr_scheduler"]
+
+__getattr__ = missing_in("torch.optim", lambda: __all__)

@@ -1,0 +1,109 @@
+"""What all optimizers of ``torch.optim`` have: groups of parameters, and what is remembered of each."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from minitensor.core.tensor import Tensor as BaseTensor
+from minitensor.torch.autograd import enable_grad, no_grad
+from minitensor.torch.nn.parts import drop_gradient
+from minitensor.torch.tensor import Tensor
+from minitensor.torch.warning import warn
+
+
+class Optimizer:
+    """Groups of parameters with their settings, and what is remembered of each parameter.
+
+    Raises:
+        TypeError, ValueError: when the parameters are none, or no leaves.
+    """
+
+    def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
+        if isinstance(params, BaseTensor):
+            raise TypeError(
+                "params argument given to the optimizer should be an iterable of Tensors or dicts, but got torch.Tensor"
+            )
+        self.defaults = defaults
+        self.state: dict[Tensor, dict[str, Any]] = {}
+        self.param_groups: list[dict[str, Any]] = []
+        given = list(params)
+        if not given:
+            raise ValueError("optimizer got an empty parameter list")
+        for group in given if isinstance(given[0], dict) else [{"params": given}]:
+            self.add_param_group(group)
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """One group of parameters more, with settings of its own."""
+        params = param_group["params"]
+        params = [params] if isinstance(params, BaseTensor) else list(params)
+        for x in params:
+            if not isinstance(x, BaseTensor):
+                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(x).__name__}")
+            if not x.is_leaf:
+                raise ValueError("can't optimize a non-leaf Tensor")
+        if len({id(x) for x in params}) < len(params):
+            warn(
+                "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; "
+                "see github.com/pytorch/pytorch/issues/40967 for more information"
+            )
+        known = {id(x) for group in self.param_groups for x in group["params"]}
+        if any(id(x) in known for x in params):
+            raise ValueError("some parameters appear in more than one parameter group")
+        self.param_groups.append({**self.defaults, **param_group, "params": params})
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Drop the gradients, or fill them with zeros (``set_to_none=False``)."""
+        for group in self.param_groups:
+            for x in group["params"]:
+                drop_gradient(x, set_to_none)
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Write every parameter that has a gradient. ``closure`` computes the loss first, and is returned."""
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        with no_grad():
+            for group in self.param_groups:
+                for x in group["params"]:
+                    if x.grad is not None:
+                        self._update(x, x.grad, group, self.state.setdefault(x, {}))
+        return loss
+
+    def _update(self, x: Any, gradient: Any, group: dict[str, Any], state: dict[str, Any]) -> None:
+        raise NotImplementedError
+
+    def state_dict(self) -> dict[str, Any]:
+        """What is remembered, with the parameters numbered, and the settings."""
+        every = [x for group in self.param_groups for x in group["params"]]
+        numbers = {id(x): i for i, x in enumerate(every)}
+        groups = [{**group, "params": [numbers[id(x)] for x in group["params"]]} for group in self.param_groups]
+        return {"state": {numbers[id(x)]: dict(s) for x, s in self.state.items()}, "param_groups": groups}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over settings and what is remembered, in copies; the parameters stay this optimizer's own.
+
+        Raises:
+            ValueError: when the groups are others, or not as long.
+        """
+        groups = state_dict["param_groups"]
+        if len(groups) != len(self.param_groups):
+            raise ValueError("loaded state dict has a different number of parameter groups")
+        if any(len(a["params"]) != len(b["params"]) for a, b in zip(groups, self.param_groups, strict=True)):
+            raise ValueError("loaded state dict contains a parameter group that doesn't match the size of optimizer's "
+                             "group")  # fmt: skip
+        every = [x for group in self.param_groups for x in group["params"]]
+        numbers = [number for group in groups for number in group["params"]]
+        by_number = dict(zip(numbers, every, strict=True))
+        self.state = {by_number[number]: copy.deepcopy(kept) for number, kept in state_dict["state"].items()}
+        for own, group in zip(self.param_groups, groups, strict=True):
+            own.update({name: copy.deepcopy(value) for name, value in group.items() if name != "params"})
+
+    def __repr__(self) -> str:
+        lines = []
+        for i, group in enumerate(self.param_groups):
+            lines.append(f"Parameter Group {i}")
+            lines += [f"    {name}: {group[name]}" for name in sorted(group) if name != "params"]
+        return f"{type(self).__name__} (\n" + "\n".join(lines) + "\n)"
