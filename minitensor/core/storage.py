@@ -155,6 +155,13 @@ def calling_frame() -> FrameType:
     return frame
 
 
+def outside_engine(frame: FrameType) -> FrameType:
+    """``frame``, or where a layer, a loss or an optimizer of this package runs, who called that. Not to be kept."""
+    while of_engine[frame.f_globals.get("__package__")] and frame.f_back is not None:
+        frame = frame.f_back
+    return frame
+
+
 def caller() -> tuple[CodeType, int]:
     """The place that :func:`calling_frame` is at."""
     frame = calling_frame()

@@ -67,6 +67,8 @@ NORMAL_RECORD = """\
             node.shape = r.shape
             node.hooks = None
             frame = getframe(1)
+            if of_engine[frame.f_globals.get("__package__")]:
+                frame = outside_engine(frame)
             node.code = frame.f_code
             node.instruction = frame.f_lasti
 {remember}

@@ -24,7 +24,7 @@ from weakref import ref
 import numpy as np
 
 from minitensor.core.regions import address
-from minitensor.core.storage import Storage, calling_frame, write_log
+from minitensor.core.storage import Storage, calling_frame, outside_engine, write_log
 from minitensor.events import watch
 from minitensor.modes import modes
 from minitensor.saving.cells import Cells, touch
@@ -214,6 +214,7 @@ def index_written(array: np.ndarray, part: Callable[[], tuple[np.ndarray, Any]])
 
 def after_write(plan: Plan, storage: Storage, op: str, frame: FrameType) -> None:
     """The write that ``frame`` asked for has happened and made a version: note its line, and tell the savers."""
+    frame = outside_engine(frame)
     version, code, instruction = storage.version, frame.f_code, frame.f_lasti
     write_log.append((ref(storage), version, op, code, instruction))
     if plan is TAKING_NOTHING:
