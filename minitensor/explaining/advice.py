@@ -24,6 +24,7 @@ class Facts:
         copied, marked, preserved: what was kept, and by whom it was asked for.
         preservable: what "copy_on_write" would have preserved of what became stale.
         lost: for each saved tensor that became stale, whether bytes of it were overwritten.
+        by: who called the operation for the line, as in :class:`~minitensor.explaining.rows.Row`.
     """
 
     op: str
@@ -35,6 +36,7 @@ class Facts:
     preserved: int = 0
     preservable: int = 0
     lost: Sequence[bool] = ()
+    by: str = ""
 
     @property
     def size_of_result(self) -> int:
@@ -52,6 +54,11 @@ class Facts:
 
 def for_write(facts: Facts) -> str:
     """Advice for a write that has happened."""
+    if facts.lost and facts.by == "an optimizer":
+        return (
+            "Run every backward that needs these numbers before this line, or compute the forward again after it. "
+            "Where a loss is not for these parameters, give it `detach()`ed results: its backward ends there then."
+        )
     if facts.lost:
         return _for_stale(facts)
     if facts.copied:
@@ -119,6 +126,12 @@ UNRECORDED = {
     "set_value": (
         "`set_value` loaded new values into the leaf, which stays one.",
         "Nothing, if this loads weights before anything is computed from them.",
+    ),
+    "init": ("A layer fills its parameters.", ""),
+    "data": (
+        "Written through `.data`, which counts versions of its own: {whose} has new values, and neither its version "
+        "nor its history tells.",
+        "Use `detach()` in place of `.data`: then a backward that still needs the old numbers raises.",
     ),
     "no_grad": (
         "Written under `no_grad`: {whose} has new values, and gradients pass as if nothing had been written.",

@@ -19,26 +19,20 @@ from minitensor.core.tensor import Tensor
 from minitensor.events import watch
 from minitensor.explaining import advice
 from minitensor.explaining.needs import Kept, Needs, kept_by, needs_of, node_of_write, wanted_by, wanted_of
+from minitensor.explaining.outside import Outside
+from minitensor.explaining.pytorchs import Pytorchs
 from minitensor.explaining.report import Report
 from minitensor.explaining.rows import Look, Row, SavedTensor
-from minitensor.explaining.sharing import Sharing
-from minitensor.explaining.sources import Site, Sources, is_engines
-from minitensor.explaining.taking import Taken, moved, preservable
+from minitensor.explaining.sharing import Sharing, memory_of
+from minitensor.explaining.sources import Site, Sources, caller_in_package, is_engines
+from minitensor.explaining.taking import Taken, moved, preservable, unnoticed, written_cells
 from minitensor.explaining.verdicts import Verdict, in_order
-from minitensor.explaining.wording import what_happened
+from minitensor.explaining.wording import REBOUND, what_happened
 from minitensor.modes import modes
 
 Listening = TypeVar("Listening", bound="Listener")
 
 MOST_ROWS = 1000  # the totals count what happens after them
-
-
-#: The operations that change what a tensor looks at, and not only how.
-REBOUND = {
-    "cast_": "It has another dtype now, on a new storage; the old storage is as it was.",
-    "resize_": "It has another number of elements now; what was saved of the old ones is as it was.",
-    "set_": "It looks at another storage now; the old storage is as it was.",
-}
 
 
 class Listener:
@@ -48,6 +42,8 @@ class Listener:
         self.report = Report()
         self._sources = Sources()
         self._sharing = Sharing()
+        self._outside = Outside()
+        self._pytorchs = Pytorchs()
         self._taken: Taken | None = None
         #: (id of a node, name of what it saved) -> the node, the row that made it stale, and how that row tells it.
         self._stale: dict[tuple[int, str], tuple[weakref.ref[Node], int, SavedTensor]] = {}
@@ -63,6 +59,7 @@ class Listener:
     def __enter__(self: Listening) -> Listening:
         self._before, watch.listener = watch.listener, self.heard
         self._active = True
+        self._outside.open()
         return self
 
     def __exit__(self, kind: Any, error: BaseException | None, traceback: TracebackType | None) -> None:
@@ -73,7 +70,9 @@ class Listener:
                 self._failed(error, traceback)
         finally:
             self._active = False
+            self._outside.close()
             self._sources, self._sharing, self._stale, self._before = Sources(), Sharing(), {}, None
+            self._pytorchs = Pytorchs()
 
     def heard(self, kind: str, *arguments: Any) -> None:
         """The engine tells what has happened."""
@@ -90,8 +89,12 @@ class Listener:
             )
 
     def _note(self, kind: str, frame: FrameType, *arguments: Any) -> None:
-        if kind == "write":
-            self._wrote(Site.of(frame), *arguments)
+        if kind in ("make", "view", "start"):
+            self._look_outside(frame)
+        if kind == "make":
+            self._pytorchs.made(frame, *arguments)
+        elif kind == "write":
+            self._wrote(Site.of(frame), caller_in_package(frame), *arguments)
         elif kind == "taken":
             self._taken = self._taken or Taken()
             self._taken.add(*arguments)
@@ -100,6 +103,7 @@ class Listener:
             self._sharing.view(view, base, self._sources.viewed(Site.of(frame), op))
         elif kind == "free":
             self._sharing.gone(*arguments)
+            self._pytorchs.gone(*arguments)
         elif kind == "meta":
             self._reshaped(Site.of(frame), *arguments)
         elif kind == "refused":
@@ -126,7 +130,25 @@ class Listener:
 
     # ---------- writes ----------
 
-    def _wrote(self, site: Site, x: Tensor, op: str, inputs: tuple[Any, ...], where: Any) -> None:
+    def _look_outside(self, frame: FrameType) -> None:
+        """A row for what numpy or another library has written, where a backward needs what was there."""
+        for storage, cells in self._outside.changed():
+            stale = unnoticed(storage, cells)
+            if not stale:
+                continue
+            row = self._row(
+                Site.of(frame),
+                "numpy",
+                None,
+                before=storage.version,
+                after=storage.version,
+                verdicts=(Verdict.UNNOTICED,),
+                stale=stale,
+                instead="Write into a copy of the array, or run backward before the write.",
+            )
+            row.happened = f"Before this line, numpy or another library wrote. {what_happened(row, '', '', False)}"
+
+    def _wrote(self, site: Site, by: str, x: Tensor, op: str, inputs: tuple[Any, ...], where: Any) -> None:
         if op == "backward" and self._taken is None:
             return  # a gradient was added to, and nobody needed what it was
         taken, self._taken = self._taken or Taken(), None
@@ -137,14 +159,20 @@ class Listener:
             needs, kept = needs_of(op, wanted_of(op, node)), kept_by(op, node, inputs)
         in_layer = not recorded and modes.layer != ""
         unrecorded, whose = ("", "") if in_layer else self._unrecorded(x, recorded)
+        below = memory_of(x)
+        self._outside.wrote(below)
+        unseen = [] if below is x._storage else unnoticed(below, written_cells(x, where))
+        if by == "a layer" and unrecorded == "leaf" and below.savers is None:
+            unrecorded = "init"
         gone = taken.stale + ([] if modes.policy == "copy_on_write" else moved(x._storage))
-        stale = [told for _, _, told in gone]
+        stale = [told for _, _, told in gone] + unseen
         preserved = taken.preserved(besides=kept.storages)
         verdicts = in_order(
             verdict
             for verdict, true in (
-                (Verdict.STALE, stale),
-                (Verdict.UNRECORDED, unrecorded),
+                (Verdict.UNNOTICED, unseen),
+                (Verdict.STALE, gone),
+                (Verdict.UNRECORDED, unrecorded and unrecorded != "init"),
                 (Verdict.COPIES, kept.copied),
                 (Verdict.MARKS, kept.marked or kept.indexed),
                 (Verdict.PRESERVES, taken.preserved_for),
@@ -160,7 +188,8 @@ class Listener:
             kept.marked,
             preserved,
             preservable(x, where, taken.cells) if stale else 0,
-            [told.lost for told in stale],
+            [told.lost for _, _, told in gone],
+            by,
         )
         row = self._row(
             site,
@@ -179,9 +208,13 @@ class Listener:
             preserved=preserved,
             preserved_for=taken.preserved_for,
             stale=stale,
+            by=by,
         )
         row.happened = what_happened(row, unrecorded, whose, in_layer)
-        instead = [advice.for_write(facts), advice.for_unrecorded(unrecorded, whose) if unrecorded else ""]
+        refused = "" if gone else self._pytorchs.refuses(x, inputs, kept.copied)
+        row.happened = " ".join(part for part in (row.happened, refused) if part)
+        is_update = unrecorded and not (unrecorded == "leaf" and stale)
+        instead = [advice.for_write(facts), advice.for_unrecorded(unrecorded, whose) if is_update else ""]
         row.instead = " ".join(part for part in instead if part)
         if row in self.report.rows[-1:]:
             for link, names, told in gone:
@@ -193,16 +226,12 @@ class Listener:
         node = peek(x)
         if not recorded and node is not None:
             if type(node) is Leaf:
-                return ("set_value" if modes.grad else "leaf"), self._called(x)
-            return "no_grad", self._called(x)
+                return ("set_value" if modes.grad else "leaf"), self._sharing.called(x)
+            return "no_grad", self._sharing.called(x)
         for other in list(self._sharing.others(x)):
             if peek(other) is not None:
-                return "detached", self._called(other)
+                return ("detached" if other._storage is x._storage else "data"), self._sharing.called(other)
         return "", ""
-
-    def _called(self, x: Tensor) -> str:
-        name = self._sharing.name_of(x)
-        return f"`{name}`" if name else f"the tensor of shape {list(x._array.shape)}"
 
     def _reshaped(self, site: Site, x: Tensor, op: str, inputs: tuple[Any, ...]) -> None:
         version = x._storage.version

@@ -14,6 +14,8 @@ from minitensor.explaining.verdicts import Verdict
 #: The name and version of what ``to_json`` gives; ``report.schema.json`` describes it.
 SCHEMA = "explain/1"
 
+FEW = 3  # rows that are read at a glance
+
 
 @dataclass
 class Report:
@@ -37,14 +39,24 @@ class Report:
         """The rows without repetitions, as a loop makes them: the first, the last, and how many are alike."""
         alike: dict[tuple[Any, ...], list[Any]] = {}
         for row in self.rows:
-            key = row.op, row.where.line, row.where.text, row.verdicts, str(row.tensor), row.happened, row.error
+            harmless = row.by and not row.stale
+            key: tuple[Any, ...] = (row.by, row.where.file, row.where.line, harmless) if harmless else _as_told(row)
             group = alike.setdefault(key, [row, row, 0])
             group[1] = row
             group[2] += 1
         return [(first, last, number) for first, last, number in alike.values()]
 
+    def dangerous(self) -> list[Row]:
+        """What to look at first, where it is easily overlooked.
+
+        That is a write that makes gradients wrong, then, of more than a few rows, one that a backward raised for.
+        """
+        asked = {row.cause for row in self.rows} if len(self.rows) > FEW else set()
+        wrong = [row for row in self.rows[1:] if row.verdict is Verdict.UNNOTICED]
+        return wrong + [row for row in self.rows if row.number in asked and row not in wrong]
+
     def __str__(self) -> str:
-        return as_text(self.folded(), self.totals, self.left_out, self.cut_short)
+        return as_text(self.folded(), self.totals, self.left_out, self.cut_short, self.dangerous())
 
     __repr__ = __str__
 
@@ -62,6 +74,11 @@ class Report:
             "cut_short": self.cut_short,
             "rows": [_row(row) for row in self.rows],
         }
+
+
+def _as_told(row: Row) -> tuple[Any, ...]:
+    """What rows have in common that a loop makes."""
+    return row.op, row.where.line, row.where.text, row.verdicts, str(row.tensor), row.happened, row.error
 
 
 def _row(row: Row) -> dict[str, Any]:

@@ -91,6 +91,7 @@ class Row:
         stale: the saved tensors that became stale.
         error: the error's text; "" when there was none.
         cause: the number of the row whose write made backward raise; None when there is none, or it is not known.
+        by: "a layer" or "an optimizer", where that called the operation for the line; else "".
     """
 
     number: int
@@ -115,6 +116,7 @@ class Row:
     stale: list[SavedTensor] = field(default_factory=list)
     error: str = ""
     cause: int | None = None
+    by: str = ""
 
     @property
     def verdict(self) -> Verdict:
@@ -136,6 +138,7 @@ class Totals:
     marked: int = 0
     indexed: int = 0
     preserved: int = 0
+    unnoticed: int = 0
     stale: int = 0
     unrecorded: int = 0
     refused: int = 0
@@ -149,6 +152,8 @@ class Totals:
         self.marked += row.marked
         self.indexed += row.indexed
         self.preserved += row.preserved
-        self.stale += len(row.stale)
+        wrong = Verdict.UNNOTICED in row.verdicts
+        self.unnoticed += wrong
+        self.stale += 0 if wrong else len(row.stale)
         self.unrecorded += Verdict.UNRECORDED in row.verdicts
         self.refused += row.verdict is Verdict.REFUSED

@@ -25,6 +25,11 @@ def is_leaf(x: Tensor) -> bool:
     return type(peek(x)) is Leaf
 
 
+def memory_of(x: Tensor) -> Storage:
+    """The storage that ``x`` lies in; of ``x.data``, which counts versions of its own, that of ``x``."""
+    return getattr(x._storage, "of", x._storage)
+
+
 class _Met:
     """A tensor that was met: a weak reference, what it is called, and what it is a view of."""
 
@@ -74,6 +79,11 @@ class Sharing:
         extra = getattr(x, "_extra", None)
         return (met.name if met is not None else "") or (extra.name if extra is not None and extra.name else "")
 
+    def called(self, x: Tensor) -> str:
+        """``x`` in a sentence."""
+        name = self.name_of(x)
+        return f"`{name}`" if name else f"the tensor of shape {list(x._array.shape)}"
+
     def base_of(self, x: Tensor) -> str:
         """What ``x`` is a view or a detached alias of, in words; "" when it is neither, as far as that is known."""
         met = self._known(x)
@@ -87,11 +97,13 @@ class Sharing:
 
     def others(self, x: Tensor) -> Iterator[Tensor]:
         """The living tensors that share bytes with ``x`` and not its history."""
-        for met in self._on.get(id(x._storage), {}).values():
+        below = memory_of(x)
+        counters = {id(x._storage): x._storage, id(below): below}
+        for met in [met for key in counters for met in self._on.get(key, {}).values()]:
             other = met.ref()
             if other is None or other is x or (x._history is not None and other._history is x._history):
                 continue
-            if other._storage is x._storage and _shares_bytes(x._array, other._array):
+            if memory_of(other) is below and _shares_bytes(x._array, other._array):
                 yield other
 
 

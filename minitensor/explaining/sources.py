@@ -29,6 +29,25 @@ def is_engines(frame: FrameType) -> bool:
     return isinstance(package, str) and package.partition(".")[0] in ("minitensor", "numpy")
 
 
+#: The packages that call operations for a line of the program, and in what they stand for.
+_CALLERS = (
+    ("minitensor.optimizer", "an optimizer"),
+    ("minitensor.torch.optim", "an optimizer"),
+    ("minitensor.nn", "a layer"),
+    ("minitensor.torch.nn", "a layer"),
+)
+
+
+def caller_in_package(frame: FrameType | None) -> str:
+    """``a layer`` or ``an optimizer``, where one of this package calls for the program; else an empty text."""
+    found = ""
+    while frame is not None and is_engines(frame):
+        module = frame.f_globals.get("__name__", "")
+        found = next((who for prefix, who in _CALLERS if module.startswith(prefix)), found)
+        frame = frame.f_back
+    return found
+
+
 class Site(NamedTuple):
     """A place in running code: which instruction, and the global names there. Not to be kept."""
 
@@ -75,7 +94,8 @@ class Sources:
             if op == "getitem":
                 return node.value if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) else None
             if isinstance(node, ast.Attribute):
-                return node.value if node.attr in _VIEW_PROPERTIES and op == "transpose" else None
+                is_it = node.attr == op == "data" or (node.attr in _VIEW_PROPERTIES and op == "transpose")
+                return node.value if is_it else None
             if isinstance(node, ast.Call) and _name_called(node) == op:
                 return _receiver(node, site.names)
             return None

@@ -98,6 +98,26 @@ def _was_right(storage: Storage, version: int) -> bool:
     return version == storage.version - 1 or (kept_to == storage.version - 1 and kept_from <= version)
 
 
+def unnoticed(storage: Storage, written: Cells) -> list[SavedTensor]:
+    """What was saved of cells that were written while the version of their storage stayed: it is held to be right."""
+    found = []
+    for link in storage.savers or ():
+        node = link()
+        if node is None or node.saved is FREED or node.op is GUARD:
+            continue
+        for k, saved in enumerate(node.saved):
+            if not (type(saved) is tuple and len(saved) == 3 and saved[1] is storage) or not is_right(saved):
+                continue
+            if getattr(saved[2], "noted", None) is None and _meet(Cells.of(saved[0]), written):
+                found.append((node, k))
+    return [told for _, _, told in _saved_tensors(found, lost=True)]
+
+
+def _meet(a: Cells, b: Cells) -> bool:
+    begin, end = max(a.begin, b.begin), min(a.end, b.end)
+    return begin < end and bool((a.marked(begin, end) & b.marked(begin, end)).any())
+
+
 def moved(storage: Storage) -> list[Stale]:
     """What became stale by the last write although none of its bytes were taken: only the version has moved."""
     found = []
@@ -113,10 +133,15 @@ def moved(storage: Storage) -> list[Stale]:
     return [(weakref.ref(node), names, told) for node, names, told in _saved_tensors(found, lost=False)]
 
 
+def written_cells(x: Tensor, where: Any) -> Cells:
+    """The part of ``x`` that a write covered."""
+    array = x._array
+    return Cells.picked(array, where) if isinstance(where, tuple) else Cells.of(array if where is None else where)
+
+
 def preservable(x: Tensor, where: Any, cells: list[Cells]) -> int:
     """Bytes that lie in the written part of ``x`` and in one of ``cells``."""
-    array = x._array
-    written = Cells.picked(array, where) if isinstance(where, tuple) else Cells.of(array if where is None else where)
+    array, written = x._array, written_cells(x, where)
     needed = np.zeros(written.extent, np.bool_)
     for each in cells:
         needed |= each.marked(written.begin, written.end)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 
 from minitensor.explaining.advice import count
 from minitensor.explaining.rows import Row, Totals
@@ -10,12 +11,18 @@ from minitensor.explaining.verdicts import Verdict
 
 WIDTH = 110
 _PLACE, _TENSOR = 38, 30  # columns at most
+MOST_FIRST = 3  # rows that are told before all others
 _INDENT = " " * 14
 
 
-def as_text(folded: list[tuple[Row, Row, int]], totals: Totals, left_out: int, cut_short: str) -> str:
+def as_text(
+    folded: list[tuple[Row, Row, int]], totals: Totals, left_out: int, cut_short: str, first: Sequence[Row] = ()
+) -> str:
     """Every row, its reasons below it: what a :class:`~minitensor.explaining.report.Report` prints."""
     parts = [textwrap.fill(summary(totals), WIDTH)]
+    for row in first[:MOST_FIRST]:
+        told = f"Look first at row {row.number}, {row.where}. {row.happened}"
+        parts += ["", textwrap.fill(told, WIDTH, break_long_words=False)]
     widths = [max(map(len, column)) for column in zip(*(_cells(row) for row, _, _ in folded), strict=True)]
     for row, last, number in folded:
         line = "  ".join(cell.ljust(width) for cell, width in zip(_cells(row), widths, strict=True))
@@ -44,6 +51,7 @@ def sums(totals: Totals) -> list[str]:
         f"{count(totals.copied)} copied" if totals.copied else "",
         f"{count(totals.marked + totals.indexed)} of marks" if totals.marked + totals.indexed else "",
         f"{count(totals.preserved)} preserved for others" if totals.preserved else "",
+        f"{totals.unnoticed:,} that no version tells and a backward needs" if totals.unnoticed else "",
         f"{totals.stale:,} saved tensor{'' if totals.stale == 1 else 's'} made stale" if totals.stale else "",
         f"{totals.unrecorded:,} unrecorded" if totals.unrecorded else "",
         f"{totals.refused:,} refused" if totals.refused else "",

@@ -13,6 +13,10 @@ class Verdict(Enum):
     operation, the one that comes first here is its verdict.
     """
 
+    UNNOTICED = (
+        "unnoticed",
+        "It overwrote what another operation saved, and no version tells: a backward that needs that is wrong.",
+    )
     REFUSED = "refused", "The operation raised an error and wrote nothing."
     RAISES = "raises", "Not a write: an error of backward, or of the program itself."
     STALE = (

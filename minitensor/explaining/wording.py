@@ -6,8 +6,17 @@ from collections.abc import Sequence
 
 from minitensor.explaining.advice import UNRECORDED, count
 from minitensor.explaining.rows import Row, SavedTensor
+from minitensor.explaining.verdicts import Verdict
 
 MOST_NAMED = 3  # savers that a sentence names
+
+
+#: The operations that change what a tensor looks at, and not only how.
+REBOUND = {
+    "cast_": "It has another dtype now, on a new storage; the old storage is as it was.",
+    "resize_": "It has another number of elements now; what was saved of the old ones is as it was.",
+    "set_": "It looks at another storage now; the old storage is as it was.",
+}
 
 
 def what_happened(row: Row, unrecorded: str, whose: str, in_layer: bool) -> str:
@@ -19,7 +28,10 @@ def what_happened(row: Row, unrecorded: str, whose: str, in_layer: bool) -> str:
         in_layer: whether it was done by the forward of a user-defined operation.
     """
     parts = []
-    if row.stale:
+    if Verdict.UNNOTICED in row.verdicts:
+        parts.append(f"Overwrote {_named(row.stale)}, and no version tells: that backward uses the new numbers.")
+        parts.append("Its gradient is wrong.")
+    elif row.stale:
         parts += _stale(row.stale)
     if unrecorded:
         parts.append(UNRECORDED[unrecorded][0].format(whose=whose))

@@ -16,6 +16,7 @@ from minitensor.stage.embed import page_assets, prose
 
 #: How a verdict is marked, besides its word: a sign, and the class that colours it.
 SIGNS = {
+    Verdict.UNNOTICED: ("×", "bad"),
     Verdict.REFUSED: ("×", "bad"),
     Verdict.RAISES: ("×", "bad"),
     Verdict.STALE: ("!", "bad"),
