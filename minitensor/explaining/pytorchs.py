@@ -9,7 +9,6 @@ import weakref
 from types import FrameType
 from typing import Any
 
-from minitensor.autograd.backward_pass import holds_something
 from minitensor.core.history import Node
 from minitensor.core.storage import Storage
 from minitensor.core.tensor import Tensor
@@ -49,7 +48,7 @@ class Pytorchs:
             within = within.f_back
         if not name:
             return
-        if holds_something(node):
+        if node.saved is not FREED and any(each is not None for each in node.saved):
             self._last[name] = weakref.ref(node)
         link, spot = self._last.get(name, weakref.ref(node)), Site.of(frame).spot
         for what in SAVES[name]:
