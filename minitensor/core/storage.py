@@ -157,7 +157,7 @@ def calling_frame() -> FrameType:
 
 def outside_engine(frame: FrameType) -> FrameType:
     """``frame``, or where a layer, a loss or an optimizer of this package runs, who called that. Not to be kept."""
-    while of_engine[frame.f_globals.get("__package__")] and frame.f_back is not None:
+    while of_engine(frame.f_globals.get("__package__")) and frame.f_back is not None:
         frame = frame.f_back
     return frame
 

@@ -66,9 +66,7 @@ NORMAL_RECORD = """\
             node.saved = {saved}
             node.shape = r.shape
             node.hooks = None
-            frame = getframe(1)
-            if of_engine[frame.f_globals.get("__package__")]:
-                frame = outside_engine(frame)
+            frame = outside_engine(getframe(1))
             node.code = frame.f_code
             node.instruction = frame.f_lasti
 {remember}
