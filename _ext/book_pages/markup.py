@@ -32,6 +32,8 @@ MENDS = (
 )
 # The still of a stage is for readers without scripts, and for nobody else to parse: it is most of a page's elements.
 # The first of a page stays, because it may be in view before the script has come.
+# A script starts each of them when the reader comes near.
+STAGE = re.compile("<memory-(?:stage|figure)(?=[ >])")
 STILL = re.compile(r'(<div class="(?:stage|figure)-fallback">.*?</div>\s*)(?=</memory-(?:stage|figure)>)', re.DOTALL)
 # Code in the book has one style, the stage's: ink, and grey for comments. The other marks are only weight.
 CODE_BLOCK = re.compile(r'(<div class="highlight"><pre[^>]*>)(.*?)(</pre>)', re.DOTALL)
@@ -55,6 +57,7 @@ def mended(body: str) -> str:
         body = fault.sub(mend, body)
     if first := STILL.search(body):
         body = body[: first.end()] + STILL.sub(r"<noscript>\1</noscript>", body[first.end() :])
+    body = STAGE.sub(r'\g<0> loading="lazy"', body)
     body = CODE_BLOCK.sub(lambda block: block[1] + COLOURED.sub(_uncoloured, block[2]) + block[3], body)
     return INLINE_CODE.sub(_unbroken, body)
 

@@ -53,7 +53,9 @@ def visits(browser: Browser) -> Iterator[Callable[..., Visit]]:
     """Opens an address in a fresh profile; notes what it asks for, and cuts off every other host."""
     contexts: list[BrowserContext] = []
 
-    def open_address(address: str, *, width: int = 1280, scheme: str = "light", scripts: bool = True) -> Visit:
+    def open_address(
+        address: str, *, width: int = 1280, scheme: str = "light", scripts: bool = True, whole: bool = True
+    ) -> Visit:
         context = browser.new_context(
             viewport={"width": width, "height": 900},
             color_scheme=scheme,
@@ -62,7 +64,7 @@ def visits(browser: Browser) -> Iterator[Callable[..., Visit]]:
             service_workers="block",
         )
         contexts.append(context)
-        seen = Visit(context.new_page(), address)
+        seen = Visit(context.new_page(), address, whole)
         seen.open()
         return seen
 

@@ -12,6 +12,11 @@ from playwright.sync_api import Page, Request, Response, Route
 
 # Stricter than axe's default, which leaves this rule out as experimental.
 AXE_RULES = {"label-content-name-mismatch": {"enabled": True}}
+# Stages and figures start when the reader comes near them; a test may ask for any of them at once.
+WAKE = """for (const one of document.querySelectorAll('[loading=lazy]')) {
+    one.wake?.();
+    for (const mark of ['loading', 'tabindex', 'role', 'aria-label']) one.removeAttribute(mark);
+}"""
 OWN_SCHEMES = ("data", "blob", "about")
 
 
@@ -19,6 +24,7 @@ OWN_SCHEMES = ("data", "blob", "about")
 class Visit:
     page: Page
     address: str
+    whole: bool = True  # every stage of the page is started, as when a reader has scrolled through
     foreign: list[str] = field(default_factory=list)  # requests to any other host: all of them blocked
     failed: list[str] = field(default_factory=list)  # answers that are errors
     complaints: list[str] = field(default_factory=list)  # console errors and uncaught exceptions
@@ -39,6 +45,8 @@ class Visit:
         self.page.goto(self.address, wait_until="networkidle")
         self.page.wait_for_load_state("load")  # a long page may be quiet before all of it is read
         self.opening = list(self.finished)
+        if self.whole:
+            self.page.evaluate(WAKE)
 
     def complain(self, text: str) -> None:
         self.complaints.append(text)

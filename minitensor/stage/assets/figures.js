@@ -1,7 +1,8 @@
 /* <memory-figure>: the timeline, the map of the allocator, the stride explorer, the what-fits explorer and the memory meter as one
    element. Its data is the JSON in its <script type="application/json"> child (or its `data` property); `schema` in it says which
-   figure it is. Its other children are what a page without JavaScript shows. A figure is a set of pure functions of its data and of
-   `at`, what is chosen; the element brings the controls, the keyboard, the sentence and the page's theme. */
+   figure it is. Its other children are what a page without JavaScript shows. With loading="lazy" it waits until the page's script calls
+   wake(). A figure is a set of pure functions of its data and of `at`, what is chosen; the element brings the controls, the keyboard,
+   the sentence and the page's theme. */
 
 const STYLE = '';                                    // figures.css, put here by element.py
 const FIGURES = { 'timeline/1': timeline, 'allocator/1': allocatorMap, 'strides/1': strides, 'fits/1': whatFits, 'meter/1': memoryMeter };
@@ -25,7 +26,9 @@ function define() {
       if (this.given) return this.begin(this.given);
       const read = () => {
         const script = this.querySelector(':scope > script[type="application/json"]');
-        if (script && !this.shadowRoot && this.isConnected) this.begin(JSON.parse(script.textContent));
+        if (!script || this.shadowRoot || this.wake || !this.isConnected) return;
+        const data = JSON.parse(script.textContent), begin = () => { this.wake = undefined; this.begin(data); };
+        if (this.getAttribute('loading') === 'lazy') this.wake = begin; else begin();
       };
       if (document.readyState === 'loading') document.addEventListener('DOMContentLoaded', read, { once: true }); else read();
     }
@@ -98,8 +101,10 @@ function define() {
     watch() {
       this.unwatch?.();
       const fitWidth = () => { const w = this.$('.frame').clientWidth; if (w && w !== this.width) { this.width = w; this.draw(); } };
-      this.unwatch = followPage(this.$('.frame'), fitWidth, () => { this.$('.numbers').open = true; this.fillWords(); });   // on paper all words are shown
+      this.unwatch = followPage(this.$('.frame'), fitWidth, () => this.reveal());
     }
+    /** On paper all words are shown. */
+    reveal() { this.$('.numbers').open = true; this.fillWords(); }
 
     show() {
       const { kind, told, at } = this, fault = at.fault;

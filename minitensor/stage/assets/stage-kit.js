@@ -10,8 +10,8 @@ const DARK = {
   red: '#ff8078', redwash: '#3a1f20', focus: '#8ab4ff', node: '#9aa4b0', tn: '#2b313a',
   a1: '#5a8dff', a2: '#f0b93a', a3: '#9fe6d0', a4: '#d069c8', t1: '#26385d', t2: '#4b4024', t3: '#2f4746', t4: '#48304c',
 };
-const SANS = 'var(--book-sans,-apple-system,BlinkMacSystemFont,"Segoe UI","Helvetica Neue",Arial,"Liberation Sans",sans-serif)';
-const MONO = 'var(--book-mono,ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace)';
+const SANS = 'var(--book-sans,-apple-system,"Segoe UI",Arial,sans-serif)';
+const MONO = 'var(--book-mono,Menlo,Consolas,"DejaVu Sans Mono",monospace)';
 
 /** The tokens for everything that matches `sel`: light; dark where the system, or the page's own switch, says so; light on paper. */
 function themeCss(sel) {

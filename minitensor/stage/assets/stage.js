@@ -1,8 +1,8 @@
 /* <memory-stage>: the memory stepper as an element. Its trace is the JSON in its <script type="application/json"> child (or its
    `trace` property); its other children are what a page without JavaScript shows, and are replaced by the stage. Attributes:
-   variant="id" and step="1" (counted from 1) say where it opens; otherwise the trace does, or a link to "#id/variant/step". A page's
-   script may call go(step), choose(variant), showLine(line, label), light(name) and unlight(). Everything lives in a shadow root: a page's style sheet and the
-   stage's do not reach each other. Ways through a long program, and passes of loops, are offered where there is need of them. */
+   variant="id" and step="1" (counted from 1) say where it opens; otherwise the trace does, or a link to "#id/variant/step". With
+   loading="lazy" it waits until the page's script calls wake(), showLine(line, label) or light(name); then that may call go(step),
+   choose(variant) and unlight() as well. Everything lives in a shadow root: a page's style sheet and the stage's do not reach each other. Ways through a long program, and passes of loops, are offered where there is need of them. */
 
 const STYLE = '';                                    // stage.css, put here by picture.py
 
@@ -16,17 +16,21 @@ function define() {
       if (this.given) return this.start(this.given);
       const read = () => {
         const script = this.querySelector(':scope > script[type="application/json"]');
-        if (script && !this.shadowRoot && this.isConnected) this.start(JSON.parse(script.textContent));
+        if (!script || this.shadowRoot || this.wake || !this.isConnected) return;
+        this.data = JSON.parse(script.textContent);
+        this.id ||= idFor(this.data.title);
+        if (this.getAttribute('loading') === 'lazy') this.wake = this.start; else this.start(this.data);
       };
       if (document.readyState === 'loading') document.addEventListener('DOMContentLoaded', read, { once: true }); else read();
     }
     disconnectedCallback() { this.unwatch?.(); }
     set trace(trace) { this.given = trace; if (this.isConnected) this.start(trace); }
 
-    start(trace) {
-      const { variants } = this.data = trace, own = key => variants.findIndex(v => v.id === this.getAttribute(key)), opens = variants.findIndex(v => v.id === trace.opens);
-      const variant = Math.max(0, this.hasAttribute('variant') ? own('variant') : opens), step = +this.getAttribute('step') || (variants[variant].key ?? 0) + 1;
-      this.at = { variant, step: 0, seen: new Set(), unfold: false, asked: undefined, rest: true };
+    start(trace = this.data) {
+      this.wake = undefined;
+      const { variants } = this.data = trace, opens = this.getAttribute('variant') ?? trace.opens;
+      const variant = Math.max(0, variants.findIndex(v => v.id === opens)), step = +this.getAttribute('step') || (variants[variant].key ?? 0) + 1;
+      this.at = { variant, step: 0, seen: new Set(), rest: true };
       this.at.step = Math.min(Math.max(1, step), this.frames.length) - 1;
       this.id ||= idFor(trace.title);
       this.setAttribute(KEYS, '');
@@ -62,11 +66,11 @@ function define() {
 
     listen(root) {
       root.addEventListener('input', e => {
-        const { type, value, dataset, tagName } = e.target;
+        const { type, value, dataset } = e.target;
         if (dataset.pass) this.goToPass(+dataset.pass, value - 1);
         else if (type === 'range') this.go(value - 1);
         if (type === 'radio') this.choose(+value);
-        if (type === 'search') this.found(this.hits.length ? `${several(this.hits.length, 'step')}` : value.trim() ? 'not found' : '');
+        if (type === 'search') this.found(this.hits.length ? several(this.hits.length, 'step') : value.trim() ? 'not found' : '');
       });
       root.addEventListener('submit', e => { e.preventDefault(); this.goToHit(); });
       root.addEventListener('click', e => {
@@ -165,11 +169,12 @@ function define() {
 
     /** Lights a name of the program: its row, arrow, tensor and storage, here and in the steps to come. Says whether it is there now. */
     light(name) {
+      this.wake?.();
       this.at.lit = name;
       this.draw();
       return Boolean(litBy(this.frames[this.at.step], name));
     }
-    unlight() { this.light(undefined); }
+    unlight() { if (this.at) this.light(undefined); }
 
     /** A line's next step after this one, or its first. */
     goToLine(line) {
@@ -179,6 +184,7 @@ function define() {
 
     /** Where a question leads: what a line has done, in the variant of that label, ready for the keys. */
     showLine(line, label) {
+      this.wake?.();
       if (!this.shadowRoot) return;
       const variant = this.data.variants.findIndex(v => v.label === label);
       if (variant >= 0 && variant !== this.at.variant) this.choose(variant);
@@ -232,8 +238,7 @@ function define() {
       const slider = this.$('.time input');
       slider.value = k + 1;
       slider.setAttribute('aria-valuetext', `${where}, ${onLine(f)}, ${f.phase}`);
-      for (const sel of ['.back', '.begin']) this.$(sel).setAttribute('aria-disabled', k === 0);
-      this.$('.next').setAttribute('aria-disabled', k === last);
+      for (const [sel, end] of [['.back', 0], ['.begin', 0], ['.next', last]]) this.$(sel).setAttribute('aria-disabled', k === end);
       const number = (name, bytes) => bytes === undefined ? '' : `<div><dt><span class="${name}"></span>${name}</dt><dd title="${countText(bytes)} bytes">${bytesText(bytes)}</dd></div>`;
       this.$('.nums').innerHTML = number('allocated', f.allocated) + number('peak', f.peak) + number('reserved', f.reserved);
       this.fillVariants();

@@ -1,4 +1,4 @@
-/* What a page can do beyond being read: switch the colours, copy code, show where in the page the reader is. */
+/* What a page can do beyond being read: switch the colours, copy code, show where in the page the reader is, start its stages. */
 'use strict';
 (() => {
   const MODES = ['auto', 'light', 'dark'];
@@ -70,6 +70,52 @@
     });
   }
 
+  // Stages and figures start when the reader comes near them, as pictures do: a page of many would keep its reader waiting for those
+  // far away. Tab, a link and paper start them too; and once the reader has touched the page, those that are left follow one by one
+  // while the browser has nothing else to do, for whoever looks for their words.
+  const NEAR = '600px';
+  const whenIdle = f => (window.requestIdleCallback ?? setTimeout)(f);
+  function startWhenNear() {
+    const asleep = new Set($$('[loading=lazy]:is(memory-stage, memory-figure)'));
+    if (!asleep.size) return;
+    const seen = new IntersectionObserver(entries => {
+      for (const { target, isIntersecting } of entries) if (isIntersecting) wake(target);
+    }, { rootMargin: NEAR });
+    function wake(element) {
+      seen.unobserve(element);
+      asleep.delete(element);
+      for (const mark of ['loading', 'tabindex', 'role', 'aria-label']) element.removeAttribute(mark);
+      const sleeps = Boolean(element.wake);
+      if (sleeps) element.wake();
+      return sleeps;
+    }
+    const named = element => JSON.parse(element.querySelector('script[type="application/json"]').textContent).title;
+    for (const element of asleep) {
+      for (const [mark, text] of [['tabindex', '0'], ['role', 'group'], ['aria-label', named(element)]]) element.setAttribute(mark, text);
+      element.addEventListener('focus', () => {
+        wake(element);
+        element.shadowRoot?.querySelector('button, input')?.focus();
+      }, { once: true });
+      seen.observe(element);
+    }
+    const follow = () => {
+      const id = decodeURIComponent(location.hash.slice(1).split('/')[0]);
+      for (const element of asleep) if (id && element.id === id) wake(element);
+    };
+    addEventListener('hashchange', follow);
+    addEventListener('load', follow);
+    addEventListener('beforeprint', () => {
+      for (const element of asleep) if (wake(element)) element.reveal();
+    });
+    const others = () => whenIdle(() => {
+      const [element] = asleep;
+      if (!element) return;
+      wake(element);
+      others();
+    });
+    for (const kind of ['keydown', 'pointerdown', 'scroll']) addEventListener(kind, others, { once: true, capture: true, passive: true });
+  }
+
   // Where a stage's script did not come or fails, its still is shown, as to readers without scripts.
   function showStills() {
     for (const still of $$(':is(memory-stage, memory-figure):not(:defined) > noscript')) still.outerHTML = still.textContent;
@@ -82,6 +128,7 @@
     closeAfterChoice(document.getElementById('chapters'));
     offerCopies();
     follow();
+    startWhenNear();
     addEventListener('load', showStills);
   }
   if (document.readyState === 'loading') document.addEventListener('DOMContentLoaded', start); else start();

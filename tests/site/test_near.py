@@ -1,0 +1,76 @@
+"""A page starts the stages that its reader is near, and the others in time: for Tab, for links, for paper, for a search."""
+
+from __future__ import annotations
+
+import pytest
+
+LONG = "chapters/fifteen_confusions"
+ASLEEP = "() => [...document.querySelectorAll('memory-stage, memory-figure')].filter(one => !one.shadowRoot).length"
+ALL_AWAKE = f"() => ({ASLEEP})() === 0"
+IN_VIEW_ASLEEP = """() => [...document.querySelectorAll('memory-stage')].filter(stage => {
+    const {top, bottom} = stage.getBoundingClientRect();
+    return !stage.shadowRoot && bottom > 0 && top < innerHeight;
+}).length"""
+# Whether the focus is on a control inside the element.
+HOLDS_FOCUS = "stage => Boolean(stage.shadowRoot?.activeElement?.matches('button, input'))"
+PRINTED = """() => {
+    dispatchEvent(new Event('beforeprint'));
+    const stages = [...document.querySelectorAll('memory-stage')];
+    const whole = stages.filter(stage => stage.shadowRoot?.querySelector('.all').open).length;
+    dispatchEvent(new Event('afterprint'));
+    return [whole, stages.length, stages.filter(stage => stage.at.step !== stage.variant.key).length];
+}"""
+
+
+@pytest.fixture
+def opened_page(site, visit):
+    """The longest page, as it is when it has been opened and nothing was touched."""
+    seen = visit(f"{site}{LONG}.html", whole=False)
+    yield seen.page
+    assert seen.complaints == []
+
+
+def test_what_is_far_waits_and_what_is_in_view_does_not(opened_page):
+    assert opened_page.evaluate(ASLEEP) > 10
+    for stage in opened_page.locator("memory-stage").all()[::5]:
+        stage.evaluate("stage => stage.scrollIntoView()")
+        stage.locator(".pic svg").wait_for()
+        assert opened_page.evaluate(IN_VIEW_ASLEEP) == 0
+
+
+def test_it_has_a_name_before_it_has_started_and_tab_leads_into_it(opened_page):
+    last = opened_page.locator("memory-stage").last
+    assert last.get_attribute("aria-label")
+    assert last.get_attribute("tabindex") == "0"
+    last.focus()
+    assert last.evaluate(HOLDS_FOCUS)
+    assert last.get_attribute("tabindex") is None
+
+
+def test_a_link_starts_the_stage_that_it_leads_to(opened_page):
+    last = opened_page.locator("memory-stage").last
+    name, variant, steps = last.evaluate("stage => [stage.id, stage.data.variants[0].id, stage.data.variants[0].steps]")
+    opened_page.evaluate("hash => { location.hash = hash }", f"{name}/{variant}/2")
+    shown = last.locator("[aria-live=polite] .sentence").text_content()
+    assert " ".join(shown.split()) == " ".join(steps[1]["say"].replace("`", "").split())
+    assert last.bounding_box()["y"] < 900
+
+
+def test_a_question_about_a_stage_and_a_name_in_the_prose_start_it(opened_page):
+    last = opened_page.locator("memory-stage").last
+    last.evaluate("stage => stage.showLine(2)")
+    assert last.locator(".code .now").get_attribute("data-line") == "2"
+    other = opened_page.locator("memory-stage").nth(-2)
+    other.evaluate("stage => stage.light('x')")
+    assert other.locator(".pic svg").count() == 1
+
+
+def test_paper_has_all_of_them_and_afterwards_they_stand_at_their_key_steps(opened_page):
+    whole, stages, elsewhere = opened_page.evaluate(PRINTED)
+    assert whole == stages > 10
+    assert elsewhere == 0
+
+
+def test_once_the_page_was_touched_the_others_follow(opened_page):
+    opened_page.keyboard.press("Shift")
+    opened_page.wait_for_function(ALL_AWAKE)
