@@ -1,4 +1,4 @@
-"""A page starts the stages that its reader is near, and the others in time: for Tab, for links, for paper, for a search."""
+"""A page starts the stages its reader is near, the others in time: for Tab, for links, for paper, for a search."""
 
 from __future__ import annotations
 
