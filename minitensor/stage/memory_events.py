@@ -12,20 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from minitensor.device.memory_log import MemoryEvent
-from minitensor.stage.wording.words import code
-
-_UNITS = ("B", "KiB", "MiB", "GiB")
-
-
-def bytes_shown(count: int) -> str:
-    """``36 B``; from 1,024 bytes on in KiB, MiB or GiB with one decimal, as the pictures write it."""
-    if count < 1024:
-        return f"{count:,} B"
-    power = min(3, (int(count).bit_length() - 1) // 10)
-    unit = 1024**power
-    tenths = (20 * count + unit) // (2 * unit)  # halves go up, as JavaScript's do
-    return f"{tenths // 10}.{tenths % 10} {_UNITS[power]}"
-
+from minitensor.stage.wording.words import bytes_shown, code
 
 #: Events that a figure shows; others tell of versions and of what was saved, and move no byte.
 SHOWN = ("alloc", "free", "oom", "segment_alloc", "segment_free", "write")

@@ -15,8 +15,8 @@ from typing import Any
 
 from minitensor.stage import picture
 from minitensor.stage.embed import as_data, prose
-from minitensor.stage.memory_events import bytes_shown
 from minitensor.stage.recording.key_step import key_step
+from minitensor.stage.wording.words import bytes_shown
 
 _BYTES = ("allocated", "peak", "reserved")
 _SENTENCES = "what happens"  # the column that keeps a width in which a sentence can be read

@@ -20,7 +20,7 @@ from minitensor.device import cpu
 from minitensor.device.places import current, device_named
 from minitensor.device.simulated import SimulatedGpu
 from minitensor.stage.element import Figure, Table
-from minitensor.stage.memory_events import bytes_shown
+from minitensor.stage.wording.words import bytes_shown
 
 MOST_CELLS = 24  # the last ones are shown
 

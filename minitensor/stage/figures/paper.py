@@ -15,7 +15,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from minitensor.stage.embed import asset
-from minitensor.stage.memory_events import Told, bytes_shown, events_of, told
+from minitensor.stage.memory_events import Told, events_of, told
+from minitensor.stage.wording.words import bytes_shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -123,7 +123,7 @@ def _deleted(done: Done, unnamed: Sequence[Unnamed]) -> str:
             f"{subject} takes away the last name of its {what}, so storage {storage.id} is freed at once: "
             f"{bytes_text(storage.counted)} fewer are allocated."
         )
-        held = f"The GPU's allocator keeps them for later: {done.reserved:,} bytes stay reserved."
+        held = f"The GPU's allocator keeps them for later: {bytes_text(done.reserved)} stay reserved."
         return fitting(first, held if done.reserved and not done.unreserved and _on_gpu(done, storage) else "")
     if storage.freed:
         return f"{subject} takes away a name and its {what}. The borrowed memory goes on without minitensor."
