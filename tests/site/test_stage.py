@@ -77,3 +77,38 @@ def test_on_a_phone_the_way_on_stays_in_view(site, visit, name):
     seen = visit(f"{site}{name}.html", width=390)
     for stage in seen.page.locator("memory-stage").all():
         assert stage.evaluate(NEXT_IN_VIEW) == []
+
+
+MOMENT = "stage => [stage.variant.id, stage.at.step]"
+
+
+@pytest.fixture
+def second_moment(site, visit):
+    """A stage of chapter 4 with several variants, in the second of them, at its last step but one."""
+    seen = visit(f"{site}chapters/04_aliases.html")
+    stage = seen.page.locator("memory-stage").first
+    stage.get_by_role("radio").nth(1).check()
+    stage.evaluate("stage => stage.go(stage.frames.length - 2)")
+    return seen.page, stage
+
+
+def test_a_copied_link_leads_to_the_same_moment(site, visit, second_moment):
+    page, stage = second_moment
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    stage.get_by_role("button", name="Copy link").click()
+    stage.get_by_text("Link copied").wait_for()
+    link = page.evaluate("navigator.clipboard.readText()")
+    assert link.startswith(f"{site}chapters/04_aliases.html#stage-")
+    there = visit(link, whole=False).page.locator("memory-stage").first
+    assert there.evaluate(MOMENT) == stage.evaluate(MOMENT)
+    assert stage.evaluate(MOMENT)[1] > 0
+    assert 0 <= there.bounding_box()["y"] < 100
+
+
+def test_where_nothing_can_be_copied_the_link_stands_in_the_address_bar(second_moment):
+    page, stage = second_moment
+    page.evaluate("navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed'))")
+    stage.get_by_role("button", name="Copy link").click()
+    stage.get_by_text("In the address bar").wait_for()
+    _, variant, step = page.url.split("#")[1].split("/")
+    assert [variant, int(step) - 1] == stage.evaluate(MOMENT)

@@ -30,6 +30,7 @@ def shown(browser):
         page.on("console", lambda message: message.type == "error" and errors.append(message.text))
         page.set_content(family.page(family.figures()[name].as_html() if body is None else body, **look))
         if js:
+            page.evaluate("Promise.all([...document.fonts].map(face => face.load()))")  # texts are as wide as they stay
             page.add_script_tag(content=family.PROBES)
         return page
 
