@@ -44,6 +44,8 @@ class BuiltPage:
         assert body is not None, self.name
         for link in body.select(".headerlink"):
             link.decompose()
+        for stage in body.select("memory-stage, memory-figure"):
+            del stage["loading"]  # no reader comes near it by scrolling: it starts with its slide
         return body
 
     @property
