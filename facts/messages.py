@@ -4,10 +4,11 @@ python facts/messages.py torch      in an environment that has torch
 python facts/messages.py paddle
 python facts/messages.py numpy
 python facts/messages.py minitensor
-python facts/messages.py quoted     messages of a GPU, as their users reported them
+python facts/messages.py quoted     messages of a GPU, from reports of users and from a library's source
 
-A message is an error or a warning, whole, as it came from a program that is kept beside it. Its cause is an entry of
-book/causes.json, which says what happened, what to do, and where the book explains it.
+A message is an error or a warning, whole, as it came from a program that is kept beside it, with what to write instead:
+that was run as well, and said nothing. Its cause is an entry of book/causes.json, which says what happened, what to do,
+and where the book explains it. The programs stand in message_programs.py.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ import sys
 import warnings
 from pathlib import Path
 from typing import Any
+
+from message_programs import PROGRAMS
 
 FILE = Path(__file__).with_suffix(".json")
 LONGEST = 1500  # characters; what follows in a longer message is a trace of the library's own calls
@@ -45,117 +48,17 @@ i = np.array([1, 2, 3])
 #: How the programs of a library begin.
 STARTS = {"torch": TORCH, "paddle": PADDLE, "numpy": NUMPY, "minitensor": MINITENSOR}
 
-#: Library -> cause -> programs.
-PROGRAMS: dict[str, dict[str, list[str]]] = {
-    "torch": {
-        "leaf": ["x.add_(1.0)", "x += 1.0"],
-        "leaf view": ["x[0] = 100.0", "v = x[0:2]\nv.mul_(10.0)", "x.view(3).zero_()"],
-        "not a leaf": [
-            "y = x * 2.0\ny.requires_grad = False",
-            "y = x * 2.0\ntorch.optim.SGD([y], lr=0.1)",
-            "y = x * 2.0\ncopy.deepcopy(y)",
-            "y = x * 2.0\ny.sum().backward()\ny.grad",
-        ],
-        "no history": [
-            "y = c * 2.0\ny.sum().backward()",
-            "with torch.no_grad():\n    y = x * 2.0\ny.sum().backward()",
-            "y = x.detach() * 2.0\ny.sum().backward()",
-            "torch.autograd.grad((x * 2.0).sum(), torch.ones(3, requires_grad=True))",
-        ],
-        "not a number": ["(x * 2.0).backward()"],
-        "integer leaf": ["i.requires_grad_()", "torch.tensor([1, 2], requires_grad=True)"],
-        "saved": [
-            "a = x * 1.0\ny = a * a\na.add_(1.0)\ny.sum().backward()",
-            "y = x.sigmoid()\ny.mul_(2.0)\ny.sum().backward()",
-            "y = torch.nn.functional.relu(x)\ny += 1.0\ny.sum().backward()",
-            "y = x * x\nwith torch.no_grad():\n    x.mul_(0.5)\ny.sum().backward()",
-            "with torch.autograd.set_detect_anomaly(True):\n    y = x.exp()\n    y.add_(1.0)\n    y.sum().backward()",
-        ],
-        "twice": ["y = (x * x).sum()\ny.backward()\ny.backward()"],
-        "one of several views": [
-            "a, b = (x * 1.0).split([1, 2])\na.mul_(10.0)",
-            "a, b, e = (x * 1.0).unbind()\na.mul_(10.0)",
-            "a, b = (torch.cat([x, x]) * 1.0).chunk(2)\na.add_(1.0)",
-        ],
-        "view under no_grad": [
-            "y = x * 1.0\nwith torch.no_grad():\n    v = y[0:2]\nv.mul_(10.0)",
-            "with torch.no_grad():\n    v = x[0:2]\nv.mul_(10.0)",
-        ],
-        "inference": [
-            "with torch.inference_mode():\n    y = c * 2.0\ny.add_(1.0)",
-            "with torch.inference_mode():\n    y = torch.ones(3)\n(x * y).sum().backward()",
-        ],
-        "detach in place": ["v = (x * 1.0)[0:2]\nv.detach_()"],
-        "one cell several times": ["c[0:2].expand(3, 2).add_(10.0)", "c.as_strided((3, 2), (0, 1)).mul_(2.0)"],
-        "overlap": ["c[1:].add_(c[:-1])", "c[1:] = c[:-1]", "c.sub_(c[0])"],
-        "cannot be a view": ["m.t().view(6)"],
-        "numpy of a gradient": ["x.numpy()", "numpy.asarray(x)"],
-        "shape": ["c[:3].add_(m)", "c.add_(i)", "c[:3].copy_(m)"],
-        "dtype": ["i.add_(0.5)", "i.div_(2)", "i.mul_(c[:3])"],
-        "out": ["torch.add(x, x, out=c[:3])", "torch.add(m, m, out=torch.ones(1))"],
-        "resize": ["torch.from_numpy(numpy.ones(3)).resize_(10)", "x.resize_(10)"],
-        "read-only array": ["torch.from_numpy(numpy.broadcast_to(numpy.ones(1), 3))"],
-        "negative stride": ["torch.from_numpy(numpy.ones(3)[::-1])"],
-        "copy of a tensor": ["torch.tensor(c)"],
-        "memory": ["torch.empty(10**14)"],
-    },
-    "paddle": {
-        "leaf": ["x.scale_(2.0)", "x.zero_()", "x.reshape_([3, 1])"],
-        "leaf view": ["x[0] = 100.0"],
-        "saved": [
-            "a = x * 1.0\ny = a * a\na.scale_(10.0)\ny.sum().backward()",
-            "y = paddle.exp(x)\ny.scale_(2.0)\ny.sum().backward()",
-        ],
-        "twice": ["y = (x * x).sum()\ny.backward()\ny.backward()"],
-        "no history": ["paddle.grad((x * 2.0).sum(), paddle.ones([3]))"],
-        "cannot be a view": ["m.t().view([6])"],
-        "shape": ["c[:3].add_(m)", "c.add_(paddle.ones([3]))", "c.set_value(m)"],
-        "number as operand": ["c.add_(1.0)", "c.multiply_(2.0)"],
-        "dtype": ["i.sin_()", "i.add_(c[:3])", "i.exp_()", "c.add_(i)"],
-        "out": ["paddle.add(c, c, out=c)"],
-        "memory": ["paddle.zeros([10**14])"],
-    },
-    "numpy": {
-        "read-only array": [
-            "np.broadcast_to(c, (2, 4))[0] = 1.0",
-            "e = np.broadcast_to(c, (2, 4))\ne += 1.0",
-            "c.flags.writeable = False\nc[0] = 1.0",
-            "v = np.frombuffer(b'12345678')\nv.flags.writeable = True",
-        ],
-        "shape": ["c[:3] += m", "c + i", "c[0:2] = c", "c += i"],
-        "dtype": ["i += 0.5", "i /= 2", "np.add(c, c, out=np.ones(4, dtype=int))"],
-        "resize": ["v = m[0]\nv.resize(6)", "v = m[0]\nm.resize(8)"],
-        "cannot be a view": ["m.T.shape = 6", "np.array(c, copy=False, dtype=int)", "np.reshape(m.T, 6, copy=False)"],
-        "memory": ["np.zeros(10**14)"],
-    },
-    "minitensor": {
-        "leaf": ["x.scale_(2.0)"],
-        "leaf view": ["v = x[0:2]\nv.scale_(10.0)", "x[0] = 100.0"],
-        "saved": [
-            "a = x * 1.0\ny = a * a\na.scale_(10.0)\ny.sum().backward()",
-            "y = x.exp()\ny.scale_(2.0)\ny.sum().backward()",
-        ],
-        "twice": ["y = (x * x).sum()\ny.backward()\ny.backward()"],
-        "refused before 2.6": ["with minitensor.set_inplace_policy('2.5'):\n    x.scale(2.0).sin_()"],
-        "one cell several times": ["c[0:2].as_strided([3, 2], [0, 1]).add_(10.0)"],
-        "shape": ["c[:3].add_(m)", "c.add_(minitensor.ones([3]))"],
-        "dtype": ["i.divide_(2)", "i.sin_()"],
-        "written from outside": [
-            "y = x * 1.0\na = y.detach().numpy(share=True)\nwith minitensor.check_foreign_writes():\n"
-            "    z = y * y\n    a[0] = 7.0\n    z.sum().backward()"
-        ],
-        "memory": ["minitensor.set_device('gpu:sim', capacity='8 MiB')\nminitensor.ones([2048, 2048])"],
-    },
-}
-
-
-#: What needs a GPU was not run here. These are from the reports of users, word for word.
-QUOTED: list[dict[str, str]] = [
+#: What needs a GPU was not run here. The messages are word for word what a user reported, or what the library's source
+#: has; the programs are the shortest that meet the condition under which it raises, and ran nowhere.
+KERNEL = "https://github.com/cupy/cupy/blob/1cc03dd1d98fd3759762c92b5f4cc8502d31c901/cupy/_core/_kernel.pyx"
+QUOTED: list[dict[str, Any]] = [
     {
         "cause": "memory",
         "library": "torch",
         "reported": "2024-03-13",
         "source": "https://github.com/pytorch/pytorch/issues/16417",
+        "program": "x = torch.empty(10**12, device='cuda')",
+        "instead": [],
         "message": "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 22.00 MiB. GPU 0 has a total "
         "capacity of 23.65 GiB of which 11.06 MiB is free. Including non-PyTorch memory, this process has 23.60 GiB "
         "memory in use. Of the allocated memory 22.90 GiB is allocated by PyTorch, and 194.87 MiB is reserved by "
@@ -168,6 +71,8 @@ QUOTED: list[dict[str, str]] = [
         "library": "torch",
         "reported": "2021-06-10",
         "source": "https://github.com/pytorch/pytorch/issues/59778",
+        "program": "x = torch.empty(10**12, device='cuda')",
+        "instead": [],
         "message": "CUDA out of memory. Tried to allocate 2.26 GiB (GPU 0; 6.00 GiB total capacity; 781.59 MiB already "
         "allocated; 3.03 GiB free; 1.24 GiB reserved in total by PyTorch)",
     },
@@ -176,6 +81,8 @@ QUOTED: list[dict[str, str]] = [
         "library": "paddle",
         "reported": "2022-04-25",
         "source": "https://github.com/PaddlePaddle/Paddle/issues/42228",
+        "program": "paddle.set_device('gpu')\nx = paddle.empty([10**12])",
+        "instead": [],
         "message": "RuntimeError: ResourceExhaustedError:\n\nOut of memory error on GPU 0. Cannot allocate 98.000244MB "
         "memory on GPU 0, 6.000000GB memory has been allocated and available memory is only 0.000000B.\n\nPlease check "
         "whether there is any other process using GPU 0.\n1. If yes, please stop them, or start PaddlePaddle on "
@@ -186,6 +93,8 @@ QUOTED: list[dict[str, str]] = [
         "library": "cupy",
         "reported": "2019-10-08",
         "source": "https://github.com/cupy/cupy/issues/2537",
+        "program": "x = cupy.empty(10**12)",
+        "instead": [],
         "message": "Out of memory allocating 25,600,000 bytes (allocated so far: 3,635,267,072 bytes).",
     },
     {
@@ -193,6 +102,8 @@ QUOTED: list[dict[str, str]] = [
         "library": "cupy",
         "reported": "2018-12-25",
         "source": "https://github.com/cupy/cupy/issues/1912",
+        "program": "x = cupy.empty(10**12)",
+        "instead": [],
         "message": "cupy.cuda.memory.OutOfMemoryError: out of memory to allocate 1073741824 bytes (total 12373894656 "
         "bytes)",
     },
@@ -201,6 +112,8 @@ QUOTED: list[dict[str, str]] = [
         "library": "cupy",
         "reported": "2025-11-25",
         "source": "https://github.com/Eventual-Inc/Daft/issues/5679",
+        "program": "a = cupy.ones(3)\nnumpy.asarray(a)",
+        "instead": ["a = cupy.ones(3)\ncupy.asnumpy(a)", "a = cupy.ones(3)\na.get()"],
         "message": "TypeError: Implicit conversion to a NumPy array is not allowed. Please use `.get()` to construct a "
         "NumPy array explicitly.",
     },
@@ -209,7 +122,27 @@ QUOTED: list[dict[str, str]] = [
         "library": "cupy",
         "reported": "2019-11-10",
         "source": "https://github.com/cupy/cupy/issues/2623",
+        "program": "a = cupy.ones(3)\na += numpy.ones(3)",
+        "instead": ["a = cupy.ones(3)\na += cupy.asarray(numpy.ones(3))"],
         "message": "TypeError: Unsupported type <type 'numpy.ndarray'>",
+    },
+    {
+        "cause": "array on the GPU",
+        "library": "cupy",
+        "read": "1cc03dd",
+        "source": KERNEL,
+        "program": "a = cupy.ones(3)\ncupy.add(a, a, out=numpy.ones(3))",
+        "instead": ["a = cupy.ones(3)\ncupy.add(a, a, out=cupy.ones(3))"],
+        "message": "TypeError: Output arguments type must be cupy.ndarray",
+    },
+    {
+        "cause": "shape",
+        "library": "cupy",
+        "read": "1cc03dd",
+        "source": KERNEL,
+        "program": "a = cupy.ones(3)\na += cupy.ones((2, 3))",
+        "instead": ["a = cupy.ones(3)\nb = a + cupy.ones((2, 3))"],
+        "message": "ValueError: Out shape is mismatched",
     },
 ]
 
@@ -236,12 +169,17 @@ def _kind(error: BaseException | Warning) -> str:
 
 def record(library: str) -> dict[str, Any]:
     version = importlib.import_module(library).__version__.partition("+")[0]
-    messages = []
-    for cause, programs in PROGRAMS[library].items():
-        for program in programs:
+    messages: list[dict[str, Any]] = []
+    for cause, entries in PROGRAMS[library].items():
+        instead: tuple[str, ...] = ()
+        for program, *fixes in entries:
+            instead = tuple(fixes) or instead
             message = say(library, program)
             if message is not None and message not in {known["message"] for known in messages}:
-                messages.append({"cause": cause, "program": program, "message": message})
+                wrong = {fix: said for fix in instead if (said := say(library, fix)) is not None}
+                if wrong:
+                    raise ValueError(f"{library} {version}: what is to be written instead says something, too: {wrong}")
+                messages.append({"cause": cause, "program": program, "message": message, "instead": [*instead]})
     return {
         "library": library,
         "version": version,

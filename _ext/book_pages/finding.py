@@ -12,7 +12,6 @@ it also shows code and menus as excerpts. What looks through the data here is ``
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,8 +19,9 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from minitensor.notebook import error_tables
+
 ROOT = Path(__file__).parents[2]
-NAMES = {"torch": "PyTorch", "paddle": "Paddle", "numpy": "NumPy", "cupy": "CuPy", "minitensor": "minitensor"}
 LONGEST = 160  # characters of a message where it is quoted
 #: What no reader reads as prose: code, pictures as text, raw HTML, and the sources at the end of a chapter.
 NOT_PROSE = (nodes.literal_block, nodes.raw, nodes.citation, nodes.comment, nodes.image)
@@ -30,25 +30,19 @@ NOT_PROSE = (nodes.literal_block, nodes.raw, nodes.citation, nodes.comment, node
 def messages(root: Path) -> dict[str, Any]:
     """The recorded messages and their causes, as the finder reads them: one entry for each different message."""
     causes = json.loads((root / "book" / "causes.json").read_text(encoding="utf-8"))
-    records = json.loads((root / "facts" / "messages.json").read_text(encoding="utf-8"))
-    entries: dict[tuple[str, str], dict[str, Any]] = {}
-    for record in records.values():
-        for said in record["messages"]:
-            library = said.get("library", record.get("library"))
-            # What differs in numbers only, or in the place inside the library, is one message.
-            core = re.sub(r"\s*\(at /\S+\)|\d[\d,.]*", "#", said["message"])
-            entry = entries.setdefault((library, core), _entry(said, NAMES[library]))
-            if "version" in record and record["version"] not in entry["versions"]:
-                entry["versions"].append(record["version"])
-    return {"causes": causes, "messages": list(entries.values())}
+    for cause in causes.values():
+        cause["index"] = nodes.make_id(cause["title"].replace("`", ""))  # its heading in the error index
+    return {"causes": causes, "messages": [_entry(row) for row in error_tables.recorded(root)]}
 
 
-def _entry(said: dict[str, str], name: str) -> dict[str, Any]:
-    short = said["message"].splitlines()[0]
+def _entry(row: error_tables.Row) -> dict[str, Any]:
+    short = row.message.splitlines()[0]
     if len(short) > LONGEST:
         short = short[:LONGEST].rsplit(" ", 1)[0] + " …"
-    entry: dict[str, Any] = {key: said[key] for key in ("cause", "message", "reported") if key in said}
-    return {**entry, "name": name, "short": short, "versions": []}
+    name = error_tables.NAMES[row.library]
+    known = f"reported {row.reported}" if row.reported else "from its source" if row.source else None
+    by = f"{name}, {known}" if known else f"{name} {' and '.join(row.versions)}"
+    return {"cause": row.cause, "message": row.message, "by": by, "short": short}
 
 
 def sections(page: str, doctree: nodes.document) -> Iterator[dict[str, Any]]:

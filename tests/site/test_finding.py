@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
@@ -128,10 +129,11 @@ def test_every_message_has_a_cause_and_every_cause_a_message():
     assert {record.get("library") for record in MESSAGES.values()} >= {"torch", "paddle", "numpy", "minitensor"}
 
 
-def test_every_message_says_where_it_comes_from():
+def test_every_message_has_a_program_and_says_where_it_comes_from():
     for record in MESSAGES.values():
         for entry in record["messages"]:
-            assert ("version" in record and entry["program"]) or entry["source"].startswith("https://github.com/")
+            assert entry["program"]
+            assert "version" in record or entry["source"].startswith("https://github.com/")
 
 
 def test_every_cause_leads_to_a_place_that_exists(book):
@@ -140,12 +142,55 @@ def test_every_cause_leads_to_a_place_that_exists(book):
         assert f'id="{cause["place"]}"' in page, cause
 
 
-def test_every_recorded_message_leads_to_its_own_cause(door):
+def test_every_cause_has_its_section_in_the_error_index(door):
+    """Under its own title, where the finder leads to."""
+    index = door.page.evaluate("Object.values(bookMessages.causes).map(({ title, index }) => [title, index])")
+    assert [title for title, _ in index] == [cause["title"] for cause in CAUSES.values()]
+    seen = door.page.context.new_page()
+    seen.goto(door.page.url.replace("index.html", "chapters/B_error_index.html"))
+    headings = dict(
+        seen.locator("section > h3").evaluate_all(
+            "all => all.map(each => [each.parentElement.id, each.firstChild.parentElement.innerText.replace('#', '').trim()])"
+        )
+    )
+    seen.close()
+    assert headings == {place: title.replace("`", "") for title, place in index}
+
+
+# How readers paste a message: all of it, or the part that was on the screen.
+
+
+def first_half(message: str) -> str:
+    """Of a short message all, for half of it would be nothing to go by."""
+    words = message.split()
+    return message if len(words) <= 8 else " ".join(words[: (len(words) + 1) // 2])
+
+
+def under_a_traceback(message: str) -> str:
+    return TRACEBACK.format(line="step(batch)", message=message)
+
+
+def with_other_numbers(message: str) -> str:
+    return re.sub(r"\d+", lambda number: str(int(number.group()[:9]) + 3), message)
+
+
+PARTS = [str, first_half, under_a_traceback, with_other_numbers]
+
+
+@pytest.mark.parametrize("part", PARTS, ids=["whole", "first half", "under a traceback", "with other numbers"])
+def test_every_recorded_message_leads_to_its_own_cause(door, part):
     found = door.page.evaluate(
         "messages => messages.map(message => bookFinder.causesOf(message)[0]?.cause)",
-        [entry["message"] for entry in RECORDED],
+        [part(entry["message"]) for entry in RECORDED],
     )
-    assert found == [entry["cause"] for entry in RECORDED]
+    asked = [(part(entry["message"]), entry["cause"]) for entry in RECORDED]
+    assert [(text, cause) for (text, cause), got in zip(asked, found, strict=True) if got != cause] == []
+
+
+def test_the_door_leads_on_to_the_programs_in_the_error_index(door):
+    paste(door, "assignment destination is read-only")
+    address = door.get_by_role("link", name="appendix B").get_attribute("href")
+    assert address.endswith("chapters/B_error_index.html#the-array-is-read-only")
 
 
 @pytest.mark.parametrize("how", PASTED)

@@ -12,16 +12,15 @@
   const prose = (text) => text.split("`").map((part, i) => (i % 2 ? make("code", {}, part) : part));
 
   /** What the book says of the causes of a message, as nodes; links begin at the root of the book. */
-  globalThis.bookCauses = (causes) => causes.map(({ title, what, do: todo, where, page, place, said }) => {
+  globalThis.bookCauses = (causes) => causes.map(({ title, what, do: todo, where, page, place, index, said }) => {
     const root = document.documentElement.dataset.content_root ?? "./";
-    const by = said.reported ? `${said.name}, reported ${said.reported}` : `${said.name} ${said.versions.join(" and ")}`;
     return make(
       "section",
       { className: "cause" },
       make("p", { className: "cause-title" }, make("a", { href: `${root}${page}.html#${place}` }, ...prose(title))),
       make("p", {}, ...prose(what)),
       make("p", {}, make("strong", {}, "What to do. "), ...prose(todo)),
-      make("p", { className: "cause-place" }, "Explained in ", make("a", { href: `${root}${page}.html#${place}` }, where), `. Recorded from ${by}: `, make("code", {}, said.short)),
+      make("p", { className: "cause-place" }, "Explained in ", make("a", { href: `${root}${page}.html#${place}` }, where), ". Programs, and what to write instead: ", make("a", { href: `${root}chapters/B_error_index.html#${index}` }, "appendix B"), `. Recorded from ${said.by}: `, make("code", {}, said.short)),
     );
   });
 

@@ -1,7 +1,7 @@
 /* The tables of an appendix: one field filters the rows of all, the heads sort. Without scripts the tables are whole. */
 'use strict';
 (() => {
-  const SHORTEST = 9;  // rows; a shorter table is seen at a glance
+  const SHORTEST = 9;  // rows; fewer are seen at a glance
   const make = (tag, given = {}, ...children) => {
     const element = Object.assign(document.createElement(tag), given);
     element.append(...children);
@@ -62,11 +62,12 @@
 
   function start() {
     const article = document.querySelector('.bd-article');
-    const tables = [...article.querySelectorAll('.table-scroll > table')].filter(table => table.tHead && table.tBodies.length);
-    const long = tables.filter(table => table.tBodies[0].rows.length >= SHORTEST);
-    if (!long.length) return;
-    offerFilter(tables.slice(tables.indexOf(long[0])), article);
-    long.forEach(offerSorting);
+    // A table before the first section is an overview.
+    const tables = [...article.querySelectorAll('section section .table-scroll > table')].filter(table => table.tHead && table.tBodies.length);
+    const lengths = tables.map(table => table.tBodies[0].rows.length);
+    if (lengths.reduce((all, length) => all + length, 0) < SHORTEST) return;
+    offerFilter(tables, article);
+    tables.filter((table, at) => lengths[at] >= SHORTEST).forEach(offerSorting);
   }
   if (document.readyState === 'loading') document.addEventListener('DOMContentLoaded', start); else start();
 })();

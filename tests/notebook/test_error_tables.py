@@ -1,0 +1,86 @@
+"""The record of messages and the programs beside it: what they say, said again here as far as the libraries are here."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy
+import pytest
+
+import minitensor
+import minitensor.torch
+from minitensor.notebook import error_tables
+from minitensor.notebook.error_tables import Row, core, said_now
+
+ROOT = Path(__file__).resolve().parents[2]
+ROWS = error_tables.recorded(ROOT)
+STARTS = error_tables.starts(ROOT)
+#: What runs the programs of each library: itself where it is here, minitensor under its names where it is not.
+HERE = {"minitensor": minitensor, "numpy": numpy, "paddle": minitensor, "torch": minitensor.torch}
+
+#: What to write instead that minitensor does not have under the framework's names, and why.
+NOT_HERE = {
+    "i.div_(2, rounding_mode='floor')": "no rounding_mode",
+}
+
+
+def of(*libraries: str) -> list[Row]:
+    return [row for row in ROWS if row.library in libraries]
+
+
+def names(row: Row) -> dict:
+    return {row.library: HERE[row.library]}
+
+
+def test_the_index_holds_messages_of_all_five_libraries():
+    counts = {library: len(of(library)) for library in ("torch", "paddle", "numpy", "cupy", "minitensor")}
+    assert len(ROWS) >= 40 and min(counts.values()) >= 4, counts
+
+
+@pytest.mark.parametrize("row", of("minitensor"), ids=lambda row: row.program)
+def test_a_program_of_minitensor_says_what_was_recorded(row):
+    said = said_now(STARTS[row.library], row.program, names(row))
+    kind, _, text = row.message.partition(": ")
+    assert said is not None
+    assert core(said) == core(f"{kind.rpartition('.')[2]}: {text}"), "record: python facts/messages.py minitensor"
+
+
+@pytest.mark.parametrize("row", of("numpy"), ids=lambda row: row.program)
+def test_a_program_of_numpy_still_raises(row):
+    """In which words, depends on the version."""
+    assert said_now(STARTS[row.library], row.program, names(row)) is not None
+
+
+@pytest.mark.parametrize(
+    "row, program",
+    [(row, program) for row in of(*HERE) for program in row.instead],
+    ids=lambda value: value if isinstance(value, str) else value.library,
+)
+def test_what_to_write_instead_says_nothing(row, program):
+    said = said_now(STARTS[row.library], program, names(row))
+    assert (said is not None) == (program in NOT_HERE), said
+
+
+def test_every_message_has_something_to_write_instead_but_where_memory_ran_out():
+    assert {row.cause for row in ROWS if not row.instead} == {"memory"}
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.program)
+def test_the_programs_are_short_python(row):
+    for program in (row.program, *row.instead):
+        compile(program, "program", "exec")
+        assert len(program.splitlines()) <= 6
+
+
+def test_the_programs_in_the_record_are_those_of_the_file(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "facts"))
+    from message_programs import PROGRAMS
+
+    known = {
+        library: {entry[0] for entries in causes.values() for entry in entries} for library, causes in PROGRAMS.items()
+    }
+    records = json.loads((ROOT / "facts" / "messages.json").read_text(encoding="utf-8"))
+    for record in records.values():
+        if "library" in record:
+            assert {entry["program"] for entry in record["messages"]} <= known[record["library"]]
