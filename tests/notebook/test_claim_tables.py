@@ -1,0 +1,35 @@
+"""Every claim of the articles has an answer in the book, and a proof that holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from minitensor.notebook import claim_tables as tables
+
+ROOT = Path(__file__).resolve().parents[2]
+CLAIMS = tables.claims(ROOT)
+PROOFS = [(claim["claim"], proof) for claim in CLAIMS for proof in claim["proofs"]]
+RUN = [(claim, proof) for claim, proof in PROOFS if "run" in proof]
+RECORDED = [(claim, proof) for claim, proof in PROOFS if "ask" in proof]
+
+
+def test_there_are_claims_of_every_article_and_each_has_a_proof():
+    assert {claim["article"] for claim in CLAIMS} == set(tables.ARTICLES)
+    assert {claim["verdict"] for claim in CLAIMS} == set(tables.VERDICTS)
+    assert [claim["claim"] for claim in CLAIMS if not claim["proofs"]] == []
+
+
+@pytest.mark.parametrize("claim, proof", RUN, ids=lambda value: value if isinstance(value, str) else "")
+def test_a_program_gives_what_stands_behind_it(claim, proof):
+    assert tables.shown(ROOT, proof) == proof["gives"]
+
+
+@pytest.mark.parametrize("claim, proof", RECORDED, ids=lambda value: value if isinstance(value, str) else "")
+def test_a_recorded_answer_is_in_the_record_for_every_library_named(claim, proof):
+    assert len(tables.answers(ROOT, proof)) == len(proof["of"]) > 0
+
+
+def test_no_claim_stands_there_twice():
+    assert len({(claim["article"], claim["claim"]) for claim in CLAIMS}) == len(CLAIMS)
