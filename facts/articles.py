@@ -13,8 +13,8 @@ from recording import Questions, write
 LEAF = "x = torch.ones(2, 3, requires_grad=True)\n"
 QUESTIONS: Questions = {
     "add_ as a function": (
-        {"paddle": "function, method = hasattr(paddle, 'add_'), hasattr(paddle.Tensor, 'add_')"},
-        ["function", "method"],
+        {"paddle": "import paddle"},
+        ["hasattr(paddle, 'add_')", "hasattr(paddle.Tensor, 'add_')"],
     ),
     "relu_ as a function": (
         {

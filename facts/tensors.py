@@ -20,7 +20,16 @@ QUESTIONS: Questions = {
             "torch": "x = torch.zeros(2, 3)",
             "paddle": "x = paddle.zeros([2, 3])",
         },
-        ["list(x.shape)", "list(x.strides)", "list(x.stride())", "x.strides", "x.nbytes", "x.itemsize"],
+        [
+            "list(x.shape)",
+            "list(x.strides)",
+            "list(x.stride())",
+            "x.strides",
+            "x.nbytes",
+            "x.itemsize",
+            "x[1].offset",
+            "x[1].storage_offset()",
+        ],
     ),
     "a transposed matrix": (
         {

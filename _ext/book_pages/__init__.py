@@ -12,6 +12,7 @@ It promises, for every page that Jupyter Book writes:
 * an error and a question find the section that explains them (``finding``), and an answer to an exercise can be written
   (``exercises``);
 * slides and a sheet of questions for a class are made of the pages (``teaching``);
+* the first use of a term leads to the glossary (``terms``);
 * search engines and those who share the page get a description (``description``).
 """
 
@@ -34,6 +35,7 @@ from . import (
     recorded,
     streams,
     teaching,
+    terms,
 )
 
 THEME = Path(__file__).parent / "theme"
@@ -47,6 +49,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("builder-inited", assets.offer_package_assets)
     app.connect("builder-inited", finding.offer_data)
     app.connect("doctree-resolved", recorded.link_facts)
+    app.connect("doctree-resolved", terms.link_terms)
     app.connect("html-collect-pages", navigation.not_found_page)
     # Other extensions fill the page context at priority 500; what is chosen from it is chosen after them.
     app.connect("html-page-context", markup.mend_body, priority=600)

@@ -14,7 +14,7 @@ from sphinx.application import Sphinx
 TITLE = "In Place"
 CURRENT = re.compile(r'<a class="current reference internal" href="#">(.*?)</a>', re.DOTALL)
 MARKUP = re.compile("<[^>]+>")
-APPENDIX = re.compile(r"(^|/)[A-Z]_")  # pages to look things up in: their tables take the whole width
+APPENDIX = re.compile(r"(?:^|/)([A-Z])_")  # pages to look things up in: their tables take the whole width
 NOT_FOUND = "404"
 
 
@@ -27,7 +27,8 @@ def show_chapters(
     context["chapters"] = CURRENT.sub(here, shown)
     own = unescape(MARKUP.sub("", context.get("title", "")))
     context["page_title"] = app.config.html_title if pagename == app.config.root_doc else f"{own} | {TITLE}"
-    context["is_appendix"] = APPENDIX.search(pagename) is not None
+    letter = APPENDIX.search(pagename)
+    context["is_appendix"] = letter[1] if letter else ""
     context["questions"] = _questions(app, pagename)
     context["site_root"] = urlsplit(app.config.book_address).path.rstrip("/") + "/"
 

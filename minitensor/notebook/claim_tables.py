@@ -22,8 +22,10 @@ ARTICLES = {
     "copies": ("copy-article", "The article on PyTorch"),
 }
 VERDICTS = ("right", "right within limits", "wrong")
-HEADS = ("It says", "", "What is so", "Proof", "Explained in")
+HEADS = ("It says", "Verdict", "What is so", "Proof", "Explained in")
 LONGEST = 110  # characters of an error
+#: What the records call it, and what is meant.
+ASKED = {"error": "the error", "seen": "*`y` changes with `x`*", "address(y) == where": "*`y` keeps its address*"}
 
 
 def claims(root: Path) -> list[dict[str, Any]]:
@@ -107,7 +109,7 @@ def _proof(root: Path, proof: dict[str, Any]) -> str:
     for library, value in answers(root, proof).items():
         by_value.setdefault(value, []).append(library)
     said = "; ".join(f"{code(value)} in {', '.join(libraries)}" for value, libraries in by_value.items())
-    asked = "the error" if proof["ask"] == "error" else code(proof["ask"])
+    asked = ASKED.get(proof["ask"]) or code(proof["ask"])
     return f"recorded, *{proof['question'].replace('`', '')}*: {asked} is {said}"
 
 

@@ -1,0 +1,81 @@
+"""The glossary's terms: in each chapter and guide the first use of a term leads to its entry.
+
+The terms stand in ``book/glossary.json``, which the page of the glossary shows. Only prose is looked at: no headings, no
+code, no links, and nothing that a cell has put out. A word with an everyday meaning, such as "copy", is a term from the
+chapter on that explains it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+from .finding import ROOT
+
+GLOSSARY = "chapters/E_glossary"
+#: The pages with links: chapters, which begin with their number, and guides, which begin with a small letter.
+READ = re.compile(r"chapters/[0-9a-z]")
+#: What is no prose of the page, or leads somewhere already.
+NOT_PROSE = (
+    nodes.literal, nodes.literal_block, nodes.raw, nodes.reference, nodes.title, nodes.math, nodes.citation,
+    nodes.citation_reference, nodes.table,
+)  # fmt: skip
+
+
+def link_terms(app: Sphinx, doctree: nodes.document, pagename: str) -> None:
+    """Make a link of the first use of each term on the page."""
+    if app.builder.format != "html" or GLOSSARY not in app.env.found_docs or not READ.match(pagename):
+        return
+    terms = {form.lower(): term for term in glossary(ROOT) for form in term["forms"] if is_term_on(term, pagename)}
+    longest_first = sorted(terms, key=len, reverse=True)
+    pattern = re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, longest_first))})(?![\w-])", re.IGNORECASE)
+    linked: set[str] = set()
+    for text in list(_prose(doctree)):
+        pieces: list[nodes.Node] = []
+        end = 0
+        for found in pattern.finditer(str(text)):
+            term = terms[found[1].lower()]
+            if term["name"] not in linked:
+                linked.add(term["name"])
+                pieces += [nodes.Text(str(text)[end : found.start()]), _link(term, found[1], pagename)]
+                end = found.end()
+        if pieces:
+            text.parent.replace(text, [*pieces, nodes.Text(str(text)[end:])])
+
+
+def glossary(root: Path) -> list[dict[str, Any]]:
+    """The terms, in the order of the glossary."""
+    found: list[dict[str, Any]] = json.loads((root / "book" / "glossary.json").read_text(encoding="utf-8"))
+    return found
+
+
+def is_term_on(term: dict[str, Any], pagename: str) -> bool:
+    """Whether the word is meant as the term there: an everyday word is one from the chapter that explains it."""
+    return not term.get("everyday") or pagename >= term["page"]
+
+
+def anchor(term: dict[str, Any]) -> str:
+    """The place of a term in the glossary."""
+    return nodes.make_id(f"term {term['name']}")
+
+
+def _link(term: dict[str, Any], words: str, pagename: str) -> nodes.reference:
+    up = "../" * pagename.count("/")
+    said = term["meaning"].replace("`", "")
+    address = f"{up}{GLOSSARY}.html#{anchor(term)}"
+    return nodes.reference("", words, refuri=address, reftitle=said, internal=True, classes=["term"])
+
+
+def _prose(doctree: nodes.document) -> Iterator[nodes.Text]:
+    for text in doctree.findall(nodes.Text):
+        node: Any = text.parent
+        while node is not None and not isinstance(node, NOT_PROSE) and "cell" not in node.get("classes", []):
+            node = node.parent
+        if node is None and text.strip():
+            yield text

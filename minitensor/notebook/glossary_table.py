@@ -1,0 +1,34 @@
+"""The tables of the glossary, made from ``book/glossary.json``."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+HEADS = ("Term", "Meaning", "中文", "Paddle", "PyTorch", "NumPy", "JAX", "Taught in")
+
+
+def terms(root: Path) -> list[dict[str, Any]]:
+    """The terms in order: name, chinese, meaning, the libraries' words, and the page and place that teach it."""
+    found: list[dict[str, Any]] = json.loads((root / "book" / "glossary.json").read_text(encoding="utf-8"))
+    return found
+
+
+def groups(root: Path) -> list[str]:
+    """The headings, in order."""
+    return list(dict.fromkeys(term["group"] for term in terms(root)))
+
+
+def table(root: Path, group: str) -> str:
+    """The terms of one group, as a Markdown table with links from a page in ``chapters``; each row has its anchor."""
+    lines = ["| " + " | ".join(HEADS) + " |", "|---" * len(HEADS) + "|"]
+    for term in (term for term in terms(root) if term["group"] == group):
+        anchor = "term-" + re.sub(r"[^a-z0-9]+", "-", term["name"].lower())
+        page = term["page"].removeprefix("chapters/")
+        where = f"[chapter {int(page[:2])}]({page}.html#{term['place']})"
+        words = (term[library] for library in ("chinese", "paddle", "torch", "numpy", "jax"))
+        cells = (f'<span id="{anchor}">**{term["name"]}**</span>', term["meaning"], *words, where)
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(lines)
