@@ -5,6 +5,7 @@
 # make bench      what operations, chains and networks cost, beside numpy and the libraries installed
 # make slides     the same, at its slides for a class
 # make zip        the whole site in one file that opens from the disk: _build/in-place.zip
+# make links      what links to other places lead nowhere; needs the network
 # make pdf        the whole book on paper, with bookmarks: _build/in-place.pdf
 # make clean      remove what the above have made
 
@@ -17,7 +18,7 @@ REQUIREMENTS := $(strip $(REQUIREMENTS))
 PORT := $(strip $(PORT))
 RUN := .venv/bin/python
 
-.PHONY: book build slides zip pdf test check bench notebooks environment clean
+.PHONY: book build links slides zip pdf test check bench notebooks environment clean
 
 book: build
 	@$(RUN) tools/serve.py --port $(PORT)
@@ -36,6 +37,10 @@ slides: build
 
 zip: build
 	@$(RUN) tools/pack.py
+
+# The links between pages are looked at by the tests; this follows those to other places.
+links: environment
+	@$(dir $(RUN))jupyter-book build . --builder linkcheck
 
 pdf: build
 	@$(RUN) tools/pdf.py

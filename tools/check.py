@@ -28,6 +28,7 @@ STEPS: dict[str, list[str]] = {
     "lint": ["ruff", "check", "."],
     "layers": ["lint-imports", "--no-cache", "--no-logo"],
     "types": ["mypy"],
+    "spelling": ["codespell"],
 }
 TESTS = "tests"
 

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-HEADS = ("Term", "Meaning", "中文", "Paddle", "PyTorch", "NumPy", "JAX", "Taught in")
+HEADS = ("Term", "Meaning", "Chinese", "Paddle", "PyTorch", "NumPy", "JAX", "Taught in")
 
 
 def terms(root: Path) -> list[dict[str, Any]]:
@@ -27,8 +27,9 @@ def table(root: Path, group: str) -> str:
     for term in (term for term in terms(root) if term["group"] == group):
         anchor = "term-" + re.sub(r"[^a-z0-9]+", "-", term["name"].lower())
         page = term["page"].removeprefix("chapters/")
-        where = f"[chapter {int(page[:2])}]({page}.html#{term['place']})"
-        words = (term[library] for library in ("chinese", "paddle", "torch", "numpy", "jax"))
-        cells = (f'<span id="{anchor}">**{term["name"]}**</span>', term["meaning"], *words, where)
+        where = f"[chapter\u00a0{int(page[:2])}]({page}.html#{term['place']})"
+        chinese = f'<span lang="zh">{term["chinese"]}</span>'
+        words = (term[library] for library in ("paddle", "torch", "numpy", "jax"))
+        cells = (f'<span id="{anchor}">**{term["name"]}**</span>', term["meaning"], chinese, *words, where)
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines)

@@ -336,3 +336,20 @@ def test_nothing_found_says_what_to_try(site, visit):
 def test_the_search_works_from_the_disk(book, visit):
     seen = visit(f"{(book / 'search.html').as_uri()}?q=leaf")
     assert seen.page.locator(".hits li").count() > 3 and seen.complaints == []
+
+
+GLOSSARY = json.loads((ROOT / "book" / "glossary.json").read_text(encoding="utf-8"))
+
+
+def test_each_chinese_term_of_the_glossary_finds_the_chapter_that_teaches_it_or_the_glossary(tab, site):
+    tab.goto(f"{site}search.html")
+    found = tab.evaluate(
+        "terms => terms.map(term => bookFinder.sectionsFor(term).slice(0, 6).map(({ page }) => page))",
+        [term["chinese"] for term in GLOSSARY],
+    )
+    lost = [
+        (term["name"], term["chinese"], pages)
+        for term, pages in zip(GLOSSARY, found, strict=True)
+        if not {term["page"], "chapters/E_glossary"} & set(pages)
+    ]
+    assert lost == []
