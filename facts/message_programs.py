@@ -71,7 +71,10 @@ TORCH: dict[str, list[Entry]] = {
         ),
     ],
     "twice": [
-        ("y = (x * x).sum()\ny.backward()\ny.backward()", "y = (x * x).sum()\ny.backward(retain_graph=True)\ny.backward()")
+        (
+            "y = (x * x).sum()\ny.backward()\ny.backward()",
+            "y = (x * x).sum()\ny.backward(retain_graph=True)\ny.backward()",
+        )
     ],
     "one of several views": [
         (
@@ -166,7 +169,10 @@ PADDLE: dict[str, list[Entry]] = {
         ),
     ],
     "twice": [
-        ("y = (x * x).sum()\ny.backward()\ny.backward()", "y = (x * x).sum()\ny.backward(retain_graph=True)\ny.backward()")
+        (
+            "y = (x * x).sum()\ny.backward()\ny.backward()",
+            "y = (x * x).sum()\ny.backward(retain_graph=True)\ny.backward()",
+        )
     ],
     "no history": [("paddle.grad((x * 2.0).sum(), paddle.ones([3]))", "paddle.grad((x * 2.0).sum(), x)")],
     "cannot be a view": [("m.t().view([6])", "m.t().reshape([6])")],
@@ -240,7 +246,10 @@ MINITENSOR: dict[str, list[Entry]] = {
         ("y = x.exp()\ny.scale_(2.0)\ny.sum().backward()", "y = x.exp()\ny = y.scale(2.0)\ny.sum().backward()"),
     ],
     "twice": [
-        ("y = (x * x).sum()\ny.backward()\ny.backward()", "y = (x * x).sum()\ny.backward(retain_graph=True)\ny.backward()")
+        (
+            "y = (x * x).sum()\ny.backward()\ny.backward()",
+            "y = (x * x).sum()\ny.backward(retain_graph=True)\ny.backward()",
+        )
     ],
     "refused before 2.6": [
         (

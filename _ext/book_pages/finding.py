@@ -2,9 +2,10 @@
 
 * ``messages.js``: the recorded messages of ``facts/messages.json``, each with its cause from ``book/causes.json``.
 * ``sections.js``: every section of every page, as the text that a reader reads. The code of cells, what pictures say
-  and the page around it are left out; tables are kept apart, so that an excerpt shows prose.
+  and the page around it are left out; tables are kept apart, so that an excerpt shows prose. With it come the terms of
+  the glossary.
 
-Both are scripts that set one variable: a page that is opened from the disk may not fetch a file of data.
+Both are scripts that set variables: a page that is opened from the disk may not fetch a file of data.
 Sphinx's own search drops words such as "being" and then wants every word to occur, so that it finds no error message;
 it also shows code and menus as excerpts. What looks through the data here is ``finder.js``.
 """
@@ -43,6 +44,17 @@ def _entry(row: error_tables.Row) -> dict[str, Any]:
     known = f"reported {row.reported}" if row.reported else "from its source" if row.source else None
     by = f"{name}, {known}" if known else f"{name} {' and '.join(row.versions)}"
     return {"cause": row.cause, "message": row.message, "by": by, "short": short}
+
+
+def terms(root: Path) -> list[dict[str, Any]]:
+    """The terms of the glossary, as the search shows them when one is asked for by its name."""
+    glossary = json.loads((root / "book" / "glossary.json").read_text(encoding="utf-8"))
+    told = ("name", "chinese", "meaning", "page", "place")
+    return [
+        {key: term[key] for key in told}
+        | {"forms": [form.lower() for form in term["forms"]], "anchor": nodes.make_id(f"term {term['name']}")}
+        for term in glossary
+    ]
 
 
 def sections(page: str, doctree: nodes.document) -> Iterator[dict[str, Any]]:
@@ -110,7 +122,7 @@ def offer_data(app: Sphinx) -> None:
     folder = Path(app.doctreedir) / "finding"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "messages.js").write_text(_script("bookMessages", messages(ROOT)), encoding="utf-8")
-    (folder / "sections.js").write_text(_script("bookSections", []), encoding="utf-8")
+    (folder / "sections.js").write_text("", encoding="utf-8")
     app.config.html_static_path.append(str(folder))
 
 
@@ -134,7 +146,8 @@ def write_sections(app: Sphinx, exception: Exception | None) -> None:
     known = json.loads(kept.read_text(encoding="utf-8"))
     found = [section for page, them in known.items() if page in app.env.all_docs for section in them]
     (Path(app.outdir) / "searchindex.js").unlink(missing_ok=True)  # of Sphinx's search, which no page loads
-    (Path(app.outdir) / "_static" / "sections.js").write_text(_script("bookSections", found), encoding="utf-8")
+    script = _script("bookSections", found) + _script("bookTerms", terms(ROOT))
+    (Path(app.outdir) / "_static" / "sections.js").write_text(script, encoding="utf-8")
 
 
 def _kept(app: Sphinx) -> Path:

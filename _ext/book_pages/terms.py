@@ -1,8 +1,8 @@
 """The glossary's terms: in each chapter and guide the first use of a term leads to its entry.
 
-The terms stand in ``book/glossary.json``, which the page of the glossary shows. Only prose is looked at: no headings, no
-code, no links, and nothing that a cell has put out. A word with an everyday meaning, such as "copy", is a term from the
-chapter on that explains it.
+The terms stand in ``book/glossary.json``, which the page of the glossary shows. Only prose is looked at: no headings,
+no code, no links, and nothing that a cell has put out. A word with an everyday meaning, such as "copy", is a term from
+the chapter on that explains it.
 """
 
 from __future__ import annotations

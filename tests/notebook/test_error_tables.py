@@ -1,4 +1,4 @@
-"""The record of messages and the programs beside it: what they say, said again here as far as the libraries are here."""
+"""The record of messages and the programs beside it, run again as far as the libraries are here."""
 
 from __future__ import annotations
 

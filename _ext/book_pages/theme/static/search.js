@@ -1,4 +1,4 @@
-// The search page: causes of a message first, then sections, each with its chapter and a sentence of its prose.
+// The search page: a term that is asked for by name, causes of a message, then sections, each with its chapter and a sentence of its prose.
 (() => {
   const SHOWN = 12;
   const make = (tag, properties, ...children) => {
@@ -20,7 +20,8 @@
     const others = sections.filter(({ page, place }) => !places.has(`${page}#${place}`));
     const told = make("p", { className: "told" }, summary(causes.length, others.length));
     told.setAttribute("role", "status");
-    results.replaceChildren(told, ...bookCauses(causes), list(others.slice(0, SHOWN), query));
+    const term = bookFinder.termFor(query);
+    results.replaceChildren(told, ...(term ? [meaning(term)] : []), ...bookCauses(causes), list(others.slice(0, SHOWN), query));
     if (others.length > SHOWN) {
       const more = make("button", { type: "button" }, `Show ${others.length - SHOWN} more`);
       more.addEventListener("click", () => { results.lastElementChild.previousElementSibling.replaceWith(list(others, query)); more.remove(); });
@@ -32,6 +33,15 @@
     if (causes) return "This is like a message that the book explains.";
     return sections ? `${sections} ${sections === 1 ? "section" : "sections"} found.` : "Nothing found. Try fewer or other words.";
   };
+
+  // A term is told in a sentence; its name leads to the chapter that teaches it.
+  const meaning = ({ name, chinese, meaning, page, place, anchor }) => make(
+    "section",
+    { className: "cause" },
+    make("p", { className: "cause-title" }, make("a", { href: `${page}.html#${place}` }, name), " ", make("span", { lang: "zh" }, chinese)),
+    make("p", {}, ...meaning.split("`").map((part, i) => (i % 2 ? make("code", {}, part) : part))),
+    make("p", { className: "cause-place" }, "What the libraries call it: ", make("a", { href: `chapters/E_glossary.html#${anchor}` }, "glossary"), "."),
+  );
 
   const list = (sections, query) => make("ol", { className: "hits" }, ...sections.map((section) => {
     const address = `${section.page}.html?marked=${encodeURIComponent(query)}${section.place ? `#${section.place}` : ""}`;
