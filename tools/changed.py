@@ -43,6 +43,8 @@ RULES = {
     "benchmarks/": ("tests/engine/test_benchmarks.py",),
     "chapters/": ("tests/chapters/test_rules.py", "tests/chapters/test_stage_guide.py"),
     "facts/": ("tests/conformance/test_goldens.py",),
+    "facts/message": ("tests/notebook/test_error_tables.py",),
+    "facts/article": ("tests/notebook/test_claim_tables.py",),
     "minitensor/stage/assets/": ("tests/stage/test_element.py", "tests/stage/test_picture.py"),
     "pyproject.toml": ("tests/tools/test_check.py", "tests/site/test_tools.py"),
     "requirements": ("tests/site/test_tools.py",),

@@ -195,6 +195,13 @@ def test_an_appendix_has_a_field_that_filters_its_rows(site, visit, name):
     assert rows.count() == 0
 
 
+def test_the_error_index_is_filtered_by_what_is_said_above_a_table(site, visit):
+    seen = visit(f"{site}chapters/B_error_index.html", width=1440)
+    seen.page.get_by_label("Show rows with").fill("overlaps what is written")
+    rows = seen.page.locator("section section .table-scroll tbody tr:visible")
+    assert rows.count() == 1 and "single memory location" in rows.first.inner_text()
+
+
 @pytest.mark.parametrize("name", appendices())
 def test_an_appendix_is_whole_without_scripts(site, visit, name):
     seen = visit(f"{site}chapters/{name}.html", scripts=False)

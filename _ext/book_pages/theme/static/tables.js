@@ -9,8 +9,14 @@
   };
   const textOf = element => element.textContent.replace(/\s+/g, ' ').trim();
 
+  // What is said above the table of a subsection is said of each of its rows.
+  const saidAbove = row => {
+    const section = row.closest('section');
+    return section.querySelector(':scope > h3') ? [...section.querySelectorAll('h3, p')].map(textOf).join(' ') : '';
+  };
+
   function offerFilter(tables, article) {
-    const rows = tables.flatMap(table => [...table.tBodies[0].rows]).map(row => ({ row, text: textOf(row).toLowerCase() }));
+    const rows = tables.flatMap(table => [...table.tBodies[0].rows]).map(row => ({ row, text: `${textOf(row)} ${saidAbove(row)}`.toLowerCase() }));
     const field = make('input', { type: 'search', id: 'filter', autocomplete: 'off', spellcheck: false });
     const told = make('output', { htmlFor: 'filter' });
     const say = shown => { told.textContent = shown === rows.length ? `${rows.length} rows` : `${shown} of ${rows.length} rows`; };
