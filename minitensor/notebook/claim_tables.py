@@ -7,6 +7,7 @@ build.
 
 from __future__ import annotations
 
+import gc
 import json
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,7 @@ def shown(root: Path, proof: dict[str, Any]) -> str:
     """
     names: dict[str, Any] = {"mt": mt, "facts": root / "facts"}
     place = mt.get_device()
+    gc.collect()  # what an earlier error left behind would be freed while the program counts bytes
     try:
         with mt.set_inplace_policy(mt.get_inplace_policy()):
             exec(proof["run"], names)
