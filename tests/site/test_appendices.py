@@ -19,7 +19,18 @@ GLOSSARY = json.loads((ROOT / "book" / "glossary.json").read_text(encoding="utf-
 CLAIMS = json.loads((ROOT / "facts" / "article-claims.json").read_text(encoding="utf-8"))
 READ = [*in_order(), *guides()]
 #: Bold words of the chapters that are no terms: a line of a list, a result, a word in its everyday meaning.
-NO_TERMS = {"nothing", "an operand", "the result", "memory", "wrong:", "normal", "as a widget", "red", "black"}
+NO_TERMS = {
+    "nothing",
+    "no gradient",
+    "an operand",
+    "the result",
+    "memory",
+    "wrong:",
+    "normal",
+    "as a widget",
+    "red",
+    "black",
+}
 
 
 @cache

@@ -148,11 +148,8 @@ def test_every_cause_has_its_section_in_the_error_index(door):
     assert [title for title, _ in index] == [cause["title"] for cause in CAUSES.values()]
     seen = door.page.context.new_page()
     seen.goto(door.page.url.replace("index.html", "chapters/B_error_index.html"))
-    headings = dict(
-        seen.locator("section > h3").evaluate_all(
-            "all => all.map(head => [head.parentElement.id, head.innerText.replace(/[#¶]/, '').trim()])"
-        )
-    )
+    told = seen.locator("section > h3").evaluate_all("all => all.map(head => [head.parentElement.id, head.innerText])")
+    headings = {place: re.sub("[#¶]", "", text).replace("’", "'").strip() for place, text in told}
     seen.close()
     assert headings == {place: title.replace("`", "") for title, place in index}
 
