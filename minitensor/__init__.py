@@ -3,11 +3,11 @@
 Its vocabulary is Paddle's: ``stop_gradient``, ``inplace_version``, ``add_``. Every operation is one row of the
 derivative table (:mod:`minitensor.table`); what is saved, copied or refused in place follows from the row.
 
-Read it in this order, about 2,350 lines:
+Read it in this order, about 2,380 lines:
 
-    1. core/storage.py              160   what is overwritten: bytes, and a version that every write raises
+    1. core/storage.py              170   what is overwritten: bytes, and a version that every write raises
     2. core/tensor.py               480   how one looks at a storage: shape, strides, offset
-    3. core/history.py              410   where numbers came from: nodes, and what holds for all views of one base
+    3. core/history.py              430   where numbers came from: nodes, and what holds for all views of one base
     4. table/rows.py                150   an operation is one row; the names in its rules are what backward needs
     5. operations/templates.py      420   the function that is made of a row: normal, in place, backward
     6. saving/saved.py              130   what backward was promised, and how it asks for it
@@ -54,7 +54,7 @@ from minitensor.operations.compiling import source
 from minitensor.randomness import seed
 from minitensor.sharing.borrowing import from_numpy
 from minitensor.sharing.dlpack import from_dlpack
-from minitensor.views import indexing, joining, parts, replacing, reshaping
+from minitensor.views import indexing, joining, parts, replacing, reshaping, scanning
 from minitensor.vocabulary import asking, left_out, ordering
 
 __version__ = "0.1.0"
@@ -65,6 +65,7 @@ warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"minitensor\b
 globals().update(
     {
         **replacing.FUNCTIONS,
+        **scanning.FUNCTIONS,
         **reshaping.FUNCTIONS,
         **parts.FUNCTIONS,
         **joining.FUNCTIONS,

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Error, Page
 
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+PATIENCE = 120_000  # milliseconds for what a page has to do: a busy machine is no fault of the page
 CHROMIUM_FLAGS = [
     "--no-sandbox",  # a container's root has no sandbox to use
     "--disable-gpu",
@@ -195,6 +196,7 @@ def open_page(browser: Browser, idle_pages: dict[bool, list[Page]]) -> Iterator[
         *, width: int = 760, height: int = 900, scheme: str = "light", motion: str = "no-preference", js: bool = True
     ) -> Page:
         page = idle_pages[js].pop() if idle_pages[js] else browser.new_context(java_script_enabled=js).new_page()
+        page.set_default_timeout(PATIENCE)
         taken.append((page, js))
         page.set_viewport_size({"width": width, "height": height})
         page.emulate_media(media="null", color_scheme=scheme, reduced_motion=motion)

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
+from numpy import add, ndarray
 
 from minitensor.core.errors import leaf_reshaped_by_hook
 from minitensor.core.history import GradientBox, Leaf, Node
@@ -46,13 +47,12 @@ def waiting(roots: Iterable[Node], ends: frozenset[Node] = frozenset()) -> dict[
         for parent in stack.pop().inputs:
             if parent is None:
                 continue
-            awaiting = waits.get(parent)
-            if awaiting is None:
+            if parent in waits:
+                waits[parent][0] += 1
+            else:
                 waits[parent] = [1, None, parent]
                 if parent not in ends:
                     stack.append(parent)
-            else:
-                awaiting[0] += 1
     return waits
 
 
@@ -84,6 +84,7 @@ class Way(Protocol):
         """Who tells the listener of the turn of ``node``; None where nobody does."""
 
 
+@np.errstate(all="ignore")  # inf and nan are values here
 def propagate(
     roots: Mapping[Node, Any],
     waits: dict[Node, Awaiting],
@@ -101,65 +102,59 @@ def propagate(
     for node, g in roots.items():
         waits[node][1] = way.start(node, g)
     ready = [waits[node] for node in roots if waits[node][0] == 0]
-    with np.errstate(all="ignore"):
-        while ready:
-            _, g, node = ready.pop()
-            del waits[node]
-            if node.hooks is not None:
-                g = way.hooked(node, g)
-            seen = None if watch.listener is None else way.seen(node, g)
-            if type(node) is Leaf:
-                arrived[node] = g
-                if seen is not None:
-                    seen.went()
-                    seen.left()
-                continue
-            if wanted and node in wanted:
-                arrived[node] = g
-                way.keep(g)
-                if node in ends:
-                    continue
-            passed = passed_by(node, g)
-            if seen is not None:
-                seen.sends(passed)
-            kept = False  # whether an input has g itself: then g stays on its way, counted once
-            position = -1  # counted by hand: enumerate and zip cost more than the rest of a small step
-            for parent in node.inputs:
-                position += 1
-                if parent is None:
-                    continue
-                try:
-                    awaiting = waits[parent]
-                except KeyError:
-                    raise leaf_reshaped_by_hook() from None
-                more = passed[position]
-                if more is g and not kept and awaiting[1] is None and g.shape == parent.shape:
-                    awaiting[1] = g
-                    kept = True
-                else:
-                    awaiting[1] = added(awaiting[1], more, parent, g)
-                awaiting[0] = left = awaiting[0] - 1
-                if left == 0:
-                    ready.append(awaiting)
+    while ready:
+        _, g, node = ready.pop()
+        del waits[node]
+        if node.hooks is not None:
+            g = way.hooked(node, g)
+        seen = None if watch.listener is None else way.seen(node, g)
+        if type(node) is Leaf:
+            arrived[node] = g
             if seen is not None:
                 seen.went()
-            if not kept:
-                let_go(g)
-            if not retain_graph and node.op.saved_names and holds_something(node):
-                node.saved = FREED
-            if seen is not None:
                 seen.left()
-            # What is not counted any more is not held any longer, either.
-            passed = more = g = awaiting = None  # type: ignore[assignment]  # only let go
+            continue
+        if wanted and node in wanted:
+            arrived[node] = g
+            way.keep(g)
+            if node in ends:
+                continue
+        passed = passed_by(node, g)
+        if seen is not None:
+            seen.sends(passed)
+        kept = False  # whether an input has g itself: then g stays on its way, counted once
+        position = -1  # counted by hand: enumerate and zip cost more than the rest of a small step
+        for parent in node.inputs:
+            position += 1
+            if parent is None:
+                continue
+            try:
+                awaiting = waits[parent]
+            except KeyError:
+                raise leaf_reshaped_by_hook() from None
+            more = passed[position]
+            if more is g and not kept and awaiting[1] is None and g.shape == parent.shape:
+                awaiting[1] = g
+                kept = True
+            else:
+                awaiting[1] = added(awaiting[1], more, parent, g)
+            awaiting[0] = left = awaiting[0] - 1
+            if left == 0:
+                ready.append(awaiting)
+        if seen is not None:
+            seen.went()
+        if not kept:
+            let_go(g)
+        if not retain_graph and node.op.saved_names:
+            for each in node.saved:
+                if each is not None:  # what nobody needed was left out, and is not missed in a second backward
+                    node.saved = FREED
+                    break
+        if seen is not None:
+            seen.left()
+        # What is not counted any more is not held any longer, either.
+        passed = more = g = awaiting = each = None  # type: ignore[assignment]  # only let go
     return arrived
-
-
-def holds_something(node: Node) -> bool:
-    """Whether a node saved anything: what nobody needed was left out, and is not missed in a second backward."""
-    for each in node.saved:  # noqa: SIM110  (any() with a generator takes four times as long)
-        if each is not None:
-            return True
-    return False
 
 
 def ready_for(parent: Node, g: Any) -> np.ndarray:
@@ -235,8 +230,11 @@ class OnArrays:
 
     def added(self, so_far: np.ndarray | None, more: Any, parent: Node, g: np.ndarray) -> np.ndarray:
         """The sum of what has come at ``parent``."""
+        if so_far is None and type(more) is ndarray and more.shape == parent.shape:  # as most do
+            self.keep(more)
+            return more
         free = so_far is not None and so_far is not g and self.alone(so_far)
-        if type(more) is not np.ndarray or more.shape != parent.shape:
+        if type(more) is not ndarray or more.shape != parent.shape:
             if so_far is not None and free and type(more) is Part and more.add_to(so_far):
                 return so_far
             more = ready_for(parent, more)
@@ -244,7 +242,7 @@ class OnArrays:
             self.keep(more)
             return more
         if free:
-            np.add(so_far, more, out=so_far)
+            add(so_far, more, so_far)
             return so_far
         total = as_array(so_far + more)
         self.keep(total)
@@ -260,7 +258,7 @@ class OnArrays:
         if key in self._sizes:
             self._more[key] = self._more.get(key, 0) + 1
             return
-        if type(owner) is np.ndarray:
+        if type(owner) is ndarray:
             size = owner.nbytes
         else:  # what lies on a GPU is counted there
             size = 0 if gpu_of(array) is not None else getattr(owner, "nbytes", array.nbytes)
@@ -293,7 +291,7 @@ class OnArrays:
         key = id(array if owner is None else owner)
         if key in self._more or key not in self._sizes:
             return False
-        return type(array) is not np.ndarray or array.flags.writeable
+        return type(array) is not ndarray or array.flags.writeable
 
 
 def answer_of(hook: Hook, g: Tensor) -> Tensor | None:

@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.core.regions import Extent, Part, Region, covers, extent_of, region_of, same_layout
-from minitensor.core.storage import Place, Storage, caller, outside_engine
+from minitensor.core.regions import Extent, Part, Pick, Region, covers, extent_of, region_of, same_layout
+from minitensor.core.storage import Place, Storage, caller, calling_frame, outside_engine
 from minitensor.device.arrays import like
 
 #: A saved array, the storage it lies in, and the version at which it was saved: an integer, or what
@@ -150,7 +150,11 @@ def new_node(
     node.saved = saved
     node.shape = shape
     node.hooks = None
-    node.code, node.instruction = place or caller()
+    if place is None:
+        frame = calling_frame()
+        node.code, node.instruction = frame.f_code, frame.f_lasti
+    else:
+        node.code, node.instruction = place
     return node
 
 
@@ -204,6 +208,16 @@ class History:
             self._extent = extent_of(self.base)
         return self._extent.region_of(array)
 
+    def region_shown(self, x: Any) -> Region | Pick:
+        """Where ``x``, a tensor of the group, looks at the base."""
+        node = x._node
+        if node is not None and node.inputs and node.inputs[0] is self.node and node.saved:
+            # Taken of the value that the base holds now; and by an index, which then is an index into the base.
+            pick = node.saved[0]
+            if isinstance(pick, Pick):
+                return pick
+        return self.region_of(x._array)
+
     def note_retaining(self, member: Any) -> None:
         """``member`` may retain its gradient: its box must follow when another member is written."""
         if getattr(member, "_extra", None) is not None and member._extra.box is not None:
@@ -256,7 +270,7 @@ def wrote(x: Any, node: Node) -> None:
     if x._array is history.base:
         history.node = node
     else:
-        region = history.region_of(x._array)
+        region = history.region_shown(x)
         place = node.code, node.instruction
         history.node = new_node(WRITE, (history.node, node), (region,), history.base.shape, place)
     history.version += 1
@@ -352,7 +366,7 @@ def is_protected(x: Any) -> bool:
 
 def _read_backward(node: Node, g: np.ndarray) -> tuple[Part]:
     (region,) = node.saved
-    return (Part(g, region.within, region.spread),)
+    return (Part(g, region, node.inputs[0].shape),)  # type: ignore[union-attr]  # recorded for this input
 
 
 def _write_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
@@ -383,7 +397,10 @@ def _read_jvp(node: Node, _: int, u: np.ndarray) -> np.ndarray:
 def _write_jvp(node: Node, i: int, u: np.ndarray) -> np.ndarray:
     region: Region | Pick
     (region,) = node.saved
-    return region.split(u)[1] if i == 0 else region.spread(repeated(u, region.view.shape))
+    if i == 0:
+        return region.split(u)[1]
+    shape = region(np.empty(node.shape, np.bool_)).shape if isinstance(region, Pick) else region.view.shape
+    return region.spread(repeated(u, shape), node.shape)
 
 
 def _reshaped_jvp(node: Node, _: int, u: np.ndarray) -> np.ndarray:

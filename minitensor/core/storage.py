@@ -6,7 +6,6 @@ one. It is counted when made and uncounted when its last holder lets go: no garb
 
 from __future__ import annotations
 
-import functools
 import linecache
 import os
 import sys
@@ -141,23 +140,31 @@ def _line_at(code: CodeType, instruction: int) -> int:
     return line
 
 
-@functools.cache
-def of_engine(package: str | None) -> bool:
-    """Whether the code of ``package`` is this package's: then the caller of an operation is further out."""
-    return package is not None and package.partition(".")[0] == __name__.partition(".")[0]
+class _OfEngine(dict[Any, bool]):
+    """Whether the code of a package is this package's: then the caller of an operation is further out."""
+
+    def __missing__(self, package: str | None) -> bool:
+        self[package] = found = package is not None and package.partition(".")[0] == __name__.partition(".")[0]
+        return found
+
+
+of_engine = _OfEngine()
 
 
 def calling_frame() -> FrameType:
-    """The innermost frame outside the engine: who asked for the operation. Not to be kept."""
+    """The innermost frame outside the engine: who asked for the operation. Not to be kept.
+
+    Whoever asks is of the engine. Each further frame of the engine costs 150 ns: it is best asked far out.
+    """
     frame = sys._getframe(2)
-    while of_engine(frame.f_globals.get("__package__")) and frame.f_back is not None:
+    while of_engine[frame.f_globals.get("__package__")] and frame.f_back is not None:
         frame = frame.f_back
     return frame
 
 
 def outside_engine(frame: FrameType) -> FrameType:
     """``frame``, or where a layer, a loss or an optimizer of this package runs, who called that. Not to be kept."""
-    while of_engine(frame.f_globals.get("__package__")) and frame.f_back is not None:
+    while of_engine[frame.f_globals.get("__package__")] and frame.f_back is not None:
         frame = frame.f_back
     return frame
 

@@ -73,6 +73,9 @@ class Tensor:
 
     __slots__ = ("_array", "_storage", "_node", "_history", "_seen", "_extra", "__weakref__")
 
+    #: Whether a program spells the operations of such a tensor otherwise than nodes, events and errors do.
+    _spelled_otherwise = False
+
     # numpy leaves mixed expressions (`array + tensor`) to the tensor.
     __array_ufunc__ = None
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy import ndarray
 
 from minitensor.device.counters import Peaks, cpu_meter, cpu_peaks
 
@@ -112,4 +113,4 @@ def empty(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
 def is_whole(array: np.ndarray) -> bool:
     """Whether ``array`` shows all of a buffer, whoever else does: it has its memory or, on the host, all of a loan."""
     base = array.base
-    return base is None or (type(base) is np.ndarray and type(base.base) is Loan and array.nbytes == base.nbytes)
+    return base is None or (type(base) is ndarray and type(base.base) is Loan and array.nbytes == base.nbytes)

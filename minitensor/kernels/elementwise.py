@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy import maximum, ndarray
 
 from minitensor.device.arrays import as_array, may_share
 from minitensor.dtypes import DTYPES, FLOATS
@@ -49,7 +50,7 @@ def power(a: Array, b: Array, out: Array | None = None) -> Array:
             return np.square(a, out=out)
         if exponent == 1:
             return np.positive(a, out=out)
-    if a.dtype not in FLOATS and (out is not None or type(a) is not np.ndarray) and (b < 0).any():
+    if a.dtype not in FLOATS and (out is not None or type(a) is not ndarray) and (b < 0).any():
         # numpy would find it on its way, with half of the result written; a device would not.
         raise ValueError("Integers to negative integer powers are not allowed.")
     return np.power(a, b, out=out)
@@ -73,7 +74,7 @@ def scale_arguments(scale: Any, bias: Any, bias_after_scale: Any) -> tuple[Any, 
 
 def scale(a: Array, scale: Any, bias: Any, bias_after_scale: bool, out: Array | None = None) -> Array:
     """``scale * a + bias``, or ``scale * (a + bias)``."""
-    if bias == 0 and type(a) is np.ndarray and a.dtype in FLOATS:
+    if bias == 0 and type(a) is ndarray and a.dtype in FLOATS:
         return np.multiply(a, a.dtype.type(scale), out=out)
     _no_bools("scale", a)
     whole = [without_fraction(scale), without_fraction(bias)]
@@ -108,7 +109,7 @@ def clip(a: Array, min: Any, max: Any, out: Array | None = None) -> Array:
 
 def relu(a: Array, out: Array | None = None) -> Array:
     """``a`` where it is positive, else 0."""
-    return np.maximum(a, _ZEROS[a.dtype] if type(a) is np.ndarray else 0, out=out)
+    return maximum(a, _ZEROS[a.dtype] if type(a) is ndarray else 0, out=out)
 
 
 def reciprocal(a: Array, out: Array | None = None) -> Array:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.device.arrays import as_array
 from minitensor.dtypes import FLOATS
 
 Array = np.ndarray
@@ -60,8 +61,14 @@ def sum_(a: Array, axis: Any, keepdim: bool) -> Array:
 
 
 def mean(a: Array, axis: Any, keepdim: bool) -> Array:
-    """Mean."""
+    """Mean. That of whole numbers is cut towards zero to a whole one, and that of bools is whether any is true."""
     over = axes(a.shape, axis)
+    if a.dtype not in FLOATS:
+        if a.dtype.kind == "b":
+            return as_array(a.any(axis=over, keepdims=keepdim))
+        summed = a.sum(axis=over, keepdims=keepdim, dtype=np.int64)
+        count = math.prod([a.shape[i] for i in over])
+        return (np.sign(summed) * (np.abs(summed) // count)).astype(a.dtype)
     if type(a) is not np.ndarray:
         return a.mean(axis=over, keepdims=keepdim)
     summed = total(a, over, keepdim)

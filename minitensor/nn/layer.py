@@ -11,6 +11,7 @@ import numpy as np
 
 from minitensor.core.tensor import Hook, Tensor
 from minitensor.nn.initializer import Initializer
+from minitensor.nn.moving import in_dtype
 from minitensor.nn.parameter import Parameter, as_attr, create_parameter
 
 _made: Counter[str] = Counter()
@@ -225,6 +226,11 @@ class Layer:
         for layer in self.children():
             layer.apply(function)
         function(self)
+        return self
+
+    def to(self, device: Any = None, dtype: Any = None, blocking: Any = None) -> Layer:
+        """Give parameters and buffers that have fractions another dtype; they stay the same objects."""
+        in_dtype(self, device, dtype)
         return self
 
     def clear_gradients(self) -> None:

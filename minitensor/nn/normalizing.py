@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from minitensor.core.tensor import Tensor
-from minitensor.creation.making import ones, zeros
 from minitensor.networks.normalization import batch_norm, group_norm, instance_norm, layer_norm
 from minitensor.nn.initializer import Constant
 from minitensor.nn.layer import Layer
@@ -30,8 +29,11 @@ class _BatchNorm(Layer):
         count(type(self).__name__, "num_features", num_features)
         self.weight = self.create_parameter([num_features], weight_attr, default_initializer=Constant(1.0))
         self.bias = self.create_parameter([num_features], bias_attr, is_bias=True)
-        self.register_buffer("_mean", zeros([num_features]))
-        self.register_buffer("_variance", ones([num_features]))
+        # Paddle has the running values among the parameters, too: no gradient comes to them.
+        for name, value in (("_mean", 0.0), ("_variance", 1.0)):
+            running: Any = self.create_parameter([num_features], default_initializer=Constant(value))
+            running.stop_gradient = True
+            setattr(self, name, running)
 
     def forward(self, x: Tensor) -> Tensor:
         if isinstance(x, Tensor) and x.ndim != self.dimensions:

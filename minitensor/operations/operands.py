@@ -6,6 +6,7 @@ from collections import deque
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from minitensor.core.errors import (
     devices_differ,
@@ -90,7 +91,7 @@ def as_operands(op: str, *given: Any) -> tuple[Tensor, ...]:
     if len(given) == 2 and type(given[0]) is Tensor:
         x, y = given
         try:
-            return x, (_constants if type(x._array) is np.ndarray else _numbers)[y, type(y), x._array.dtype]
+            return x, (_constants if type(x._array) is ndarray else _numbers)[y, type(y), x._array.dtype]
         except (KeyError, TypeError):
             pass  # not a number, or one that is new
     known = [value._array.dtype for value in given if isinstance(value, Tensor)]
@@ -134,7 +135,7 @@ def as_operands_in_place(op: str, target: int, *given: Any) -> tuple[Tensor, ...
     partner = x._array.dtype
     if len(given) == 2 and target == 0:
         try:
-            return x, (_constants if type(x._array) is np.ndarray else _numbers)[given[1], type(given[1]), partner]
+            return x, (_constants if type(x._array) is ndarray else _numbers)[given[1], type(given[1]), partner]
         except (KeyError, TypeError):
             pass
     try:

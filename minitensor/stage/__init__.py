@@ -3,6 +3,7 @@ r"""The stage: memory, step by step, as a recording that a page, a notebook or a
     from minitensor import stage
     stage.record("x = mt.ones([3])\nx.add_(1.0)")
 
+* :mod:`~minitensor.stage.engines` says what is asked of an engine, and answers for this one;
 * :mod:`~minitensor.stage.recording` runs a program and keeps what each line did to memory;
 * :mod:`~minitensor.stage.wording` says it in sentences;
 * the picture is drawn by one script, ``assets/stage*.js``, in a page and, for what is shown without scripts, in V8;

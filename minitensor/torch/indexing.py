@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from minitensor.core.history import Operation, is_protected
-from minitensor.core.regions import writeable
+from minitensor.core.regions import Pick, writeable
 from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.dtypes import FLOATS
 from minitensor.modes import modes, paused
@@ -22,7 +22,6 @@ from minitensor.torch.dtypes import SCALAR_NAMES
 from minitensor.torch.tensor import Tensor, as_kind
 from minitensor.torch.words import leaf_written, not_writeable, sizes_differ
 from minitensor.views import indexing as engine
-from minitensor.views.parts import Pick
 
 
 def _is_advanced(entry: Any) -> bool:

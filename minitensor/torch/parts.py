@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.core.regions import overlaps_itself
+from minitensor.core.regions import Pick, overlaps_itself
 from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.device.arrays import restrided
 from minitensor.torch.dtypes import SCALAR_NAMES
@@ -18,7 +18,7 @@ from minitensor.views import parts as engine
 
 def part_of(x: Tensor, index: Any, op: View) -> Tensor:
     """The view that a plain index shows of ``x``."""
-    pick = engine.Pick(index)
+    pick = Pick(index)
     return shown(x, pick(x._array), op, pick)
 
 

@@ -33,6 +33,8 @@ class Tensor(BaseTensor):
 
     __slots__ = ()
 
+    _spelled_otherwise = True
+
     def __new__(cls, *given: Any) -> Any:
         """``torch.Tensor(data)``: float32 whatever the data; ``torch.Tensor(2, 3)``: of that size."""
         if not given:

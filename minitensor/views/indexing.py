@@ -24,7 +24,7 @@ from minitensor.core.history import (
     repeated,
     set_node,
 )
-from minitensor.core.regions import writeable
+from minitensor.core.regions import Pick, writeable
 from minitensor.core.storage import new_storage
 from minitensor.core.tensor import Tensor
 from minitensor.creation.making import to_tensor
@@ -39,7 +39,7 @@ from minitensor.modes import modes, paused
 from minitensor.operations.operands import as_operands_in_place, cast, check_target, storable_number
 from minitensor.saving.saved import FREED
 from minitensor.saving.writing import write
-from minitensor.views.parts import INDEX, Pick
+from minitensor.views.parts import INDEX
 from minitensor.views.viewing import view_of
 
 
@@ -48,6 +48,12 @@ def _plain(index: Any, array: np.ndarray) -> tuple[Any, bool]:
 
     On a GPU they are arrays of the device of ``array``, which is indexed.
     """
+    if type(index) is int and -sys.maxsize <= index <= sys.maxsize:
+        return (index,), False
+    return _plain_entries(index, array)
+
+
+def _plain_entries(index: Any, array: np.ndarray) -> tuple[Any, bool]:
     entries = []
     advanced = False
     for entry in index if isinstance(index, tuple) else (index,):
@@ -206,7 +212,7 @@ def copy_(x: Tensor, other: Any, blocking: bool = True) -> Tensor:
 
 def store_at(x: Tensor, index: Any, value: Any, op: str) -> None:
     """Write ``value`` into ``x`` at ``index``, which ``op`` was given."""
-    plain, advanced, target = _chosen(op, x, index)
+    plain, advanced, target, pick = _chosen(op, x, index)
     _, y = as_operands_in_place(op, 0, x, storable_number(op, value, x._array.dtype))
     both = x._array, y._array
     if not (type(both[0]) is type(both[1]) is np.ndarray) and on_several_devices(both):
@@ -234,24 +240,28 @@ def store_at(x: Tensor, index: Any, value: Any, op: str) -> None:
         if advanced:
             set_node(x, new_node(SET_AT, (xn, yn), _held(plain), x._array.shape))
         else:
-            set_part(x, target, yn)
+            set_part(x, target, yn, pick)
     if watch.listener is not None:
         watch.listener("write", x, op, (x, y), plain if advanced else target)
 
 
-def _chosen(op: str, x: Tensor, index: Any) -> tuple[Any, bool, np.ndarray]:
-    """``index`` as numpy takes it, whether it is an advanced one, and what it picks of ``x``."""
+def _chosen(op: str, x: Tensor, index: Any) -> tuple[Any, bool, np.ndarray, Any]:
+    """``index`` as numpy takes it, whether it is an advanced one, what it picks of ``x``, and what picks that."""
     try:
         plain, advanced = _plain(index, x._array)
-        return plain, advanced, _picked(x, Pick(plain) if not advanced else (lambda array: array[plain]))
+        pick = Pick(plain) if not advanced else (lambda array: array[plain])
+        return plain, advanced, _picked(x, pick), pick
     except (IndexError, TypeError, ValueError) as error:
         raise unsuitable(op, x, error) from None
 
 
-def set_part(x: Tensor, target: np.ndarray, yn: Node | None) -> None:
-    """The group of ``x`` moves on: the cells of ``target`` now hold the value of ``yn``, or a constant."""
+def set_part(x: Tensor, target: np.ndarray, yn: Node | None, pick: Any = None) -> None:
+    """The group of ``x`` moves on: the cells of ``target`` now hold the value of ``yn``, or a constant.
+
+    ``pick`` is what picked them of ``x``, where anything did.
+    """
     history = group_of(x)
-    region = history.region_of(target)
+    region = pick if isinstance(pick, Pick) and x._array is history.base else history.region_of(target)
     history.node = new_node(SET_PART, (history.node, yn), (region,), history.base.shape)
     history.version += 1
     current(x)
@@ -270,11 +280,11 @@ def _check_fits(op: str, x: Tensor, target: np.ndarray, y: Tensor) -> None:
     except ValueError:
         fits = False
     if not fits:
-        error = ValueError(
+        text = (
             f"{op}: a value of shape {y.shape} does not fit into the {list(target.shape)} that the index picks "
             f"from a tensor of shape {x.shape}"
         )
-        raise unsuitable(op, x, error)
+        raise unsuitable(op, x, ValueError(text))
 
 
 def set_value(x: Tensor, value: Any) -> None:

@@ -13,13 +13,14 @@ import numpy as np
 
 from minitensor.core.errors import devices_differ
 from minitensor.core.history import Node, Operation, new_node, repeated
+from minitensor.core.regions import Pick
 from minitensor.core.tensor import Tensor
 from minitensor.creation.making import as_shape
 from minitensor.device.arrays import gpu_of
 from minitensor.dtypes import dtype_of
 from minitensor.modes import modes, paused
 from minitensor.operations.operands import cast, promote
-from minitensor.views.parts import Pick, part_backward, part_jvp
+from minitensor.views.parts import part_backward, part_jvp
 from minitensor.views.viewing import as_axis, need_tensor, whole
 
 

@@ -3,36 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from minitensor.core.history import READ, Node, Operation, group_of, reading
-from minitensor.core.regions import Part, address, memory_of, overlaps_itself, span
+from minitensor.core.regions import Part, Pick, address, memory_of, overlaps_itself, span
 from minitensor.core.tensor import Tensor
 from minitensor.creation.making import as_shape
 from minitensor.device.arrays import restrided
 from minitensor.views.viewing import as_axis, need_tensor, view_of, whole
 
 
-def _spread(show: Callable[[np.ndarray], np.ndarray], shape: tuple[int, ...], g: np.ndarray) -> np.ndarray:
-    whole = np.zeros(shape, g.dtype, like=g)
-    show(whole)[...] = g
-    return whole
-
-
 def part_backward(node: Node, g: np.ndarray) -> tuple[Part]:
     """The gradient of a part for the whole: zero where the part does not look."""
-    (show,) = node.saved
-    return (Part(g, show, partial(_spread, show, node.inputs[0].shape)),)  # type: ignore[union-attr]  # recorded for this input
+    (pick,) = node.saved
+    return (Part(g, pick, node.inputs[0].shape),)  # type: ignore[union-attr]  # recorded for this input
 
 
 def part_jvp(node: Node, _: int, u: np.ndarray) -> np.ndarray:
     """The part of ``u``."""
-    show: Callable[[np.ndarray], np.ndarray]
-    (show,) = node.saved
-    return show(u)
+    pick: Pick
+    (pick,) = node.saved
+    return pick(u)
 
 
 INDEX, SLICE, DIAGONAL, UNBIND = (
@@ -40,23 +33,9 @@ INDEX, SLICE, DIAGONAL, UNBIND = (
 )
 
 
-def part(x: Tensor, show: Callable[[np.ndarray], np.ndarray], op: Operation) -> Tensor:
-    """A view of the elements of ``x`` that ``show`` picks from an array."""
-    return view_of(x, show(x._array), op, (show,))
-
-
-class Pick:
-    """Picks ``array[index]`` as a view, also where numpy would give a bare number."""
-
-    __slots__ = ("index",)
-
-    def __init__(self, index: Any) -> None:
-        index = index if isinstance(index, tuple) else (index,)
-        self.index = index if any(i is Ellipsis for i in index) else (*index, Ellipsis)
-
-    def __call__(self, array: np.ndarray) -> np.ndarray:
-        picked: np.ndarray = array[self.index]
-        return picked
+def part(x: Tensor, pick: Pick, op: Operation) -> Tensor:
+    """A view of the elements of ``x`` that ``pick`` picks from an array."""
+    return view_of(x, pick(x._array), op, (pick,))
 
 
 def slice_(x: Tensor, axes: Any, starts: Any, ends: Any) -> Tensor:
@@ -75,7 +54,7 @@ def slice_(x: Tensor, axes: Any, starts: Any, ends: Any) -> Tensor:
     return part(x, Pick(tuple(index)), SLICE)
 
 
-class _Diagonal:
+class _Diagonal(Pick):
     __slots__ = ("arguments",)
 
     def __init__(self, *arguments: int) -> None:

@@ -60,11 +60,14 @@ def _same_memory(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | None
     return reshaped if np.may_share_memory(reshaped, array) else None
 
 
-def reshape(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
+def reshape(x: Tensor, shape: Any, *more: Any, name: str | None = None) -> Tensor:
     """The elements in another shape: a view where the memory allows it, else a copy.
 
-    ``shape`` may hold one -1 (worked out) and, as in Paddle, 0 (keep this dimension).
+    ``shape`` may hold one -1 (worked out) and, as in Paddle, 0 (keep this dimension); ``reshape(3, 1)`` is
+    ``reshape([3, 1])``.
     """
+    if more:
+        shape = [shape, *more]
     if type(x) is Tensor and (type(shape) is list or type(shape) is tuple):
         whole = x._array
         try:
@@ -91,13 +94,15 @@ def reshape(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
     return out
 
 
-def view(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
+def view(x: Tensor, shape: Any, *more: Any, name: str | None = None) -> Tensor:
     """The elements in another shape, always on the same storage.
 
     Raises:
         ValueError: where that would take a copy.
     """
     need_tensor("view", x)
+    if more:
+        shape = [shape, *more]
     wanted = _full_shape("view", x, shape)
     array = _same_memory(x._array, wanted)
     if array is None:

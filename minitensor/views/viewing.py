@@ -16,6 +16,7 @@ from minitensor.core.errors import leaf_reshaped
 from minitensor.core.history import (
     History,
     Leaf,
+    Node,
     Operation,
     current,
     is_protected,
@@ -23,6 +24,7 @@ from minitensor.core.history import (
     new_node,
     reshape_leaf,
 )
+from minitensor.core.storage import calling_frame
 from minitensor.core.tensor import Tensor
 from minitensor.events import watch
 from minitensor.modes import modes, paused
@@ -49,8 +51,16 @@ def view_of(x: Tensor, array: np.ndarray, op: Operation, saved: tuple[Any, ...] 
         if node is None:
             out._node = None
         else:
-            shape = array.shape
-            out._node = new_node(op, (node,), (shape,) if saved is None else saved, shape)
+            # As in `new_node`, from where the line that asked is one call further.
+            out._node = made = Node()
+            made.op = op
+            made.inputs = (node,)
+            made.shape = shape = array.shape
+            made.saved = (shape,) if saved is None else saved
+            made.hooks = None
+            frame = calling_frame()
+            made.code = frame.f_code
+            made.instruction = frame.f_lasti
     else:
         out._node = out._history = None
     if watch.listener is not None:

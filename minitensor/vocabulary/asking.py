@@ -103,6 +103,14 @@ def bump_inplace_version(x: Tensor) -> None:
     log_write(x._storage, "_bump_inplace_version")
 
 
+def reset_grad_inplace_version(x: Tensor, set_to_zero: bool = False) -> None:
+    """Nothing, as far as versions go: Paddle lets that of the gradient begin again, and here a count never goes back.
+
+    What was saved before a write would pass for what it is after it.
+    """
+    need_tensor("_reset_grad_inplace_version", x)
+
+
 def shares_buffer_with(x: Tensor, other: Tensor) -> bool:
     """Whether both look at one storage."""
     need_tensor("_is_shared_buffer_with", other)
@@ -128,6 +136,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "_bump_inplace_version": bump_inplace_version,
     "_inplace_version": inplace_version_of,
     "_is_shared_buffer_with": shares_buffer_with,
+    "_reset_grad_inplace_version": reset_grad_inplace_version,
 }
 
 for _name, _function in METHODS.items():

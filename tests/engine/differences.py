@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 
 import minitensor as mt
 
 STEP = 1e-6
+
+
+@contextmanager
+def on_the_host() -> Iterator[None]:
+    """For what is found once and holds on every device."""
+    device = mt.get_device()
+    mt.set_device("cpu")
+    try:
+        yield
+    finally:
+        mt.set_device(device)
 
 
 def slopes(function: Callable[..., float], arrays: Sequence[np.ndarray]) -> list[np.ndarray]:

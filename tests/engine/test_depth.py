@@ -59,6 +59,7 @@ DEEP = {
 }
 
 
+@pytest.mark.cpu_only  # the program runs in a process of its own
 @pytest.mark.skipif(
     sys.version_info >= (3, 13),
     reason="from 3.13 on CPython itself nests up to 10,000 deallocations before it flattens them: no small stack",

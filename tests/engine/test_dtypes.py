@@ -139,11 +139,21 @@ def test_every_operation_gives_a_dtype_a_tensor_can_have_or_says_why_not(given: 
 
 
 @pytest.mark.parametrize("dtype", ["int32", "int64", "bool"])
-def test_sums_and_products_of_integers_are_int64_and_means_float32(dtype: str):
+def test_sums_and_products_of_integers_are_int64_and_means_of_their_own_dtype(dtype: str):
     x = ones(dtype)
-    assert x.sum().dtype == "int64" and x.prod().dtype == "int64" and x.mean().dtype == "float32"
+    assert x.sum().dtype == "int64" and x.prod().dtype == "int64" and x.mean().dtype == dtype
     assert x.max().dtype == dtype and x.min().dtype == dtype
     assert mt.full([3], 2**31 - 1, "int32").sum().item() == 3 * (2**31 - 1)
+
+
+def test_the_mean_of_whole_numbers_is_cut_towards_zero_as_in_paddle():
+    """What Paddle 2.6.2 gives for the same tensors."""
+    for numbers, mean in (([1, 2], 1), ([-1, -2], -1), ([1, 2, -8], -1), ([True, False, False], True)):
+        x = mt.to_tensor(numbers)
+        assert x.mean().item() == mean and x.mean().dtype == x.dtype
+    assert mt.to_tensor([[1, 2], [3, 5]]).mean(axis=0).tolist() == [2, 3]
+    assert mt.to_tensor([[True, False], [False, False]]).mean(axis=1).tolist() == [True, False]
+    assert mt.full([3], 2**31 - 1, "int32").mean().item() == 2**31 - 1
 
 
 def test_integer_division_is_true_division():

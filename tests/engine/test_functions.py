@@ -9,6 +9,7 @@ import math
 import subprocess
 import sys
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -216,18 +217,44 @@ def test_a_running_product_has_gradients_at_zeros_and_where_it_overflows():
     np.testing.assert_allclose(x.grad.numpy(), [2e-30, 2e-30, 0])
 
 
-def test_without_an_axis_a_scan_is_a_vector_which_a_matrix_can_not_become_in_place():
-    x = mt.to_tensor([[1.0, 2.0], [3.0, 4.0]])
-    assert x.cumsum().tolist() == [1, 3, 6, 10] and x.cumprod().tolist() == [1, 2, 6, 24]
-    for name in ("cumsum_", "cumprod_"):
-        expect_named(lambda name=name: getattr(x, name)(), name, r"\[2, 2\]", "axis")
-        expect_named(lambda name=name: getattr(x, name)(2), name, "axis 2", error=IndexError)
-        expect_named(lambda name=name: getattr(x, name)(0.5), name[:-1], "0.5", error=TypeError)
-    assert x.inplace_version == 0
-    assert mt.to_tensor([1.0, 2.0]).cumsum_().tolist() == [1, 3]
+def test_without_an_axis_a_scan_is_a_vector_and_in_place_the_tensor_becomes_one():
+    for name, numbers in (("cumsum", [1, 3, 6, 10]), ("cumprod", [1, 2, 6, 24])):
+        x = mt.to_tensor([[1.0, 2.0], [3.0, 4.0]])
+        assert getattr(x, name)().tolist() == numbers and x.shape == [2, 2]
+        for wrong, error in ((2, IndexError), (0.5, TypeError)):
+            for dtype in (None, "float64"):
+                with pytest.raises(error):
+                    getattr(x, f"{name}_")(wrong, dtype=dtype)
+        assert x.inplace_version == 0 and x.shape == [2, 2] and x.dtype == "float32"
+        row = x[0]
+        assert getattr(x, f"{name}_")() is x and x.tolist() == numbers and x.inplace_version == 1
+        assert row.tolist() == numbers[:2]
 
 
-def test_a_dtype_is_that_of_the_result_and_changes_nothing_in_place():
+@pytest.mark.parametrize("name", ["cumsum_", "cumprod_"])
+@pytest.mark.parametrize("axis", [None, 0, -1])
+@pytest.mark.parametrize("dtype", [None, "float32", "float64"])
+def test_a_scan_in_place_with_a_dtype_or_no_axis_has_the_gradient_of_the_normal_one(name: str, axis: Any, dtype: Any):
+    gradients = []
+    for in_place in (False, True):
+        w = leaf([[1.0, 2.0], [3.0, 4.0]])
+        y = w * 2
+        z = getattr(y, name)(axis, dtype=dtype) if in_place else getattr(y, name[:-1])(axis, dtype=dtype)
+        (z * z).sum().backward()
+        gradients.append(w.grad.tolist())
+        assert w.grad.dtype == w.dtype
+    np.testing.assert_allclose(gradients[0], gradients[1], rtol=1e-5)
+
+
+@pytest.mark.parametrize("how", [{}, {"dtype": "float32"}])
+def test_a_scan_in_place_of_a_leaf_changes_nothing(how: dict):
+    w = leaf([[1.0, 2.0]])
+    with pytest.raises(ValueError, match="Leaf Var"):
+        w.cumsum_(**how)
+    assert w.tolist() == [[1, 2]] and w.dtype == "float64" and w.inplace_version == 0 and w.shape == [1, 2]
+
+
+def test_a_dtype_is_that_of_the_result():
     whole = mt.to_tensor([1, 2], "int32")
     assert whole.cumsum().dtype == "int32" and whole.cumsum(dtype="float64").dtype == "float64"
     assert mt.to_tensor([True, True]).cumsum().tolist() == [1, 2]
@@ -235,8 +262,7 @@ def test_a_dtype_is_that_of_the_result_and_changes_nothing_in_place():
     x = leaf([1.0, 2.0])
     x.cumsum(dtype="float32").sum().backward()
     assert x.grad.dtype == "float64" and x.grad.tolist() == [2, 1]
-    for call in (whole.cumsum_, whole.cumprod_, lambda **how: F.softmax_(whole, **how)):
-        expect_named(lambda call=call: call(dtype="float32"), "float32", "int32", "in place", error=TypeError)
+    expect_named(lambda: F.softmax_(whole, dtype="float32"), "float32", "int32", "in place", error=TypeError)
     assert whole.tolist() == [1, 2] and whole.cumsum_(dtype="int32").tolist() == [1, 3]
 
 

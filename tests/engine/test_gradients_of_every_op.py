@@ -7,6 +7,7 @@ first, for the inputs and for the weights of the result. ``pytest -s`` prints th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Protocol
 
 import numpy as np
@@ -16,7 +17,7 @@ import minitensor as mt
 from minitensor.operations import FUNCTIONS
 from minitensor.table import ROWS, Row
 from tests.engine import samples_functions, samples_indexed
-from tests.engine.differences import leaf_like, slopes, weights
+from tests.engine.differences import leaf_like, on_the_host, slopes, weights
 from tests.engine.samples import ANY, SAMPLES, Sample
 
 #: Rows that no function of the old elements could stand for, with the arguments that they must be given.
@@ -164,6 +165,29 @@ def error(got: list[np.ndarray], want: list[np.ndarray]) -> tuple[float, int]:
     return largest, count
 
 
+@cache
+def expected(name: str, form: str, number: int) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """The first and the second order of a case, by differences: found once, on the host, for all devices."""
+    with on_the_host():
+        case = cases(name, form)[number]
+        start, inner = starts(case)
+
+        def weighted(*moved: np.ndarray) -> float:
+            return float((case.reference(*moved) * start).sum())
+
+        def total(*moved: np.ndarray) -> float:
+            found = gradients(case, list(moved[:-1]), moved[-1])
+            return float(sum((g * w).sum() for g, w in zip(found, inner, strict=True)))
+
+        return differences(weighted, case.arrays), differences(total, [*case.arrays, start])
+
+
+def starts(case: Case) -> tuple[np.ndarray, list[np.ndarray]]:
+    """The gradient that backward starts from, and the weights of the gradients that it gives."""
+    start = np.asarray(weights(case.reference(*case.arrays).shape))
+    return start, [np.asarray(weights(a.shape) * 0.5 + 0.2) for a in case.arrays]
+
+
 def differences(function: Callable[..., np.ndarray], arrays: list[np.ndarray]) -> list[np.ndarray]:
     with np.errstate(all="ignore"):
         return slopes(function, arrays)
@@ -174,21 +198,12 @@ def test_gradients(name: str, form: str, lines: dict[str, str]) -> None:
     tried = cases(name, form)
     assert tried, f"no sample of {name} has a floating operand that a gradient is wanted for"
     worst, elements = [0.0, 0.0], 0
-    for case in tried:
-        shape = case.reference(*case.arrays).shape
-        start = np.asarray(weights(shape))
-        inner = [np.asarray(weights(a.shape) * 0.5 + 0.2) for a in case.arrays]
-
-        def weighted(*moved: np.ndarray, case: Case = case, start: np.ndarray = start) -> float:
-            return float((case.reference(*moved) * start).sum())
-
-        def total(*moved: np.ndarray, case: Case = case, inner: list[np.ndarray] = inner) -> float:
-            found = gradients(case, list(moved[:-1]), moved[-1])
-            return float(sum((g * w).sum() for g, w in zip(found, inner, strict=True)))
-
-        first, count = error(gradients(case, case.arrays, start), differences(weighted, case.arrays))
+    for number, case in enumerate(tried):
+        start, inner = starts(case)
+        by_differences = expected(name, form, number)
+        first, count = error(gradients(case, case.arrays, start), by_differences[0])
         assert first < TOLERANCE, f"first order of {case}: {first:.2g}"
-        second, _ = error(second_gradients(case, start, inner), differences(total, [*case.arrays, start]))
+        second, _ = error(second_gradients(case, start, inner), by_differences[1])
         assert second < TOLERANCE, f"second order of {case}: {second:.2g}"
         worst, elements = [max(worst[0], first), max(worst[1], second)], elements + count
     lines[name + ("_" if form == "in place" else "")] = (

@@ -10,10 +10,9 @@ import pytest
 
 import minitensor as mt
 from minitensor.operations import FUNCTIONS
-from minitensor.table import ROWS
-from tests.engine.differences import expect_gradients, leaf, leaf_like, slopes, weights
+from tests.engine.differences import expect_gradients, leaf, leaf_like, weights
 from tests.engine.named import expect_named
-from tests.engine.samples_indexed import BLOCK, CASES, GRID, IN_PLACE, MASK, NORMAL, Case, tensors, whole
+from tests.engine.samples_indexed import BLOCK, GRID, IN_PLACE, MASK, NORMAL, Case, tensors, whole
 
 by_name = pytest.mark.parametrize("given", IN_PLACE, ids=str)
 
@@ -83,30 +82,6 @@ def test_the_gradient_is_right_when_one_operand_alone_wants_it(given: Case):
             return given.reference(*(moved if i == k else a for i, a in enumerate(given.arrays)))
 
         expect_gradients(reference, [inputs[k]], target)
-
-
-@pytest.mark.parametrize("in_place", [False, True], ids=["normal", "in place"])
-@pytest.mark.parametrize("given", CASES, ids=str)
-def test_the_second_derivative_is_that_of_central_differences(given: Case, in_place: bool):
-    if in_place and not ROWS[given.name].in_place:
-        return
-    weight = weights(given.reference(*given.arrays).shape)
-
-    def first(*arrays: np.ndarray, create_graph: bool = False) -> tuple[list[mt.Tensor], list[mt.Tensor]]:
-        leaves = [leaf_like(a) for a in arrays]
-        result = given.run(leaves[0] * 1, *leaves[1:], in_place=in_place)
-        # Squared, so that the gradient depends on the inputs.
-        return leaves, list(mt.grad((result * result * weight).sum(), leaves, create_graph=create_graph))
-
-    def turned(*arrays: np.ndarray) -> float:
-        return sum((g.numpy() * weights(g.shape)).sum() for g in first(*arrays)[1])
-
-    leaves, gradients = first(*given.arrays, create_graph=True)
-    total = sum((g * weights(g.shape)).sum() for g in gradients)
-    total.backward()
-    for x, want in zip(leaves, slopes(turned, given.arrays), strict=True):
-        got = np.zeros(x.shape) if x.grad is None else x.grad.numpy()
-        np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
 
 
 def test_an_operation_is_a_method_and_a_function_wherever_paddle_has_it():

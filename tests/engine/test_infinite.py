@@ -6,6 +6,8 @@ result does not depend on, and checks that nothing that is inf or nan gets past 
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 import numpy as np
 import pytest
 
@@ -15,10 +17,14 @@ from minitensor.table import ROWS
 from tests.engine import samples_functions
 from tests.engine.samples import SAMPLES, Sample
 from tests.engine.samples_indexed import CASES, Case
-from tests.engine.unread import Program, check, silence
+from tests.engine.unread import Program, Reads, check, silence
 
 #: Rows whose arguments may hold a factor 0: the 0 in the gradient is a number, and inf times it is nan.
 FACTORS = {"scale", "lerp", "prod", "cumprod", "put_along_axis_multiply", "renorm", "softmax", "remainder"}
+
+
+#: What a sample or a case reads, normal and in place; by its identity.
+READS: defaultdict[int, Reads] = defaultdict(Reads)
 
 
 def ruled(given: Sample) -> list[bool]:
@@ -41,7 +47,7 @@ def of_sample(given: Sample, in_place: bool) -> Program:
         return FUNCTIONS[given.name + "_"](*operands, **given.arguments)
 
     arrays = tuple(np.array(a, np.float64) for w, a in zip(wants, given.arrays, strict=True) if w)
-    return Program(str(given) + "_" * in_place, run, arrays, given.name in FACTORS)
+    return Program(str(given) + "_" * in_place, run, arrays, given.name in FACTORS, reads=READS[id(given)])
 
 
 def fits(given: Sample) -> bool:
@@ -54,7 +60,7 @@ def of_case(given: Case, in_place: bool) -> Program:
     def run(x: mt.Tensor, *others: mt.Tensor) -> mt.Tensor:
         return given.run(x.clone() if in_place else x, *others, in_place=in_place)
 
-    return Program(str(given) + "_" * in_place, run, given.arrays, given.name in FACTORS)
+    return Program(str(given) + "_" * in_place, run, given.arrays, given.name in FACTORS, reads=READS[id(given)])
 
 
 def few(programs: list[Program], most: int) -> list[Program]:

@@ -73,7 +73,7 @@ WRITES = {
 def test_an_interrupted_write_is_whole_and_nothing_writes_afterwards(write: str):
     start, anew, line = WRITES[write]
     program = PROGRAM.format(start=start, anew=anew, write=line)
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
     assert done.stdout.strip() == "whole", done.stderr[-2000:]
 
 
@@ -91,5 +91,5 @@ with uninterrupted(), uninterrupted():
 assert told == [signal.SIGINT] and signal.getsignal(signal.SIGINT) is handler
 print("called")
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
     assert done.stdout.strip() == "called", done.stderr[-2000:]

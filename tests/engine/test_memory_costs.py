@@ -22,7 +22,7 @@ print(y.tolist(), mt.device.cpu.memory_allocated() > 0)
 def test_the_engines_that_are_compared_compute_the_same_and_only_one_counts(tmp_path: Path):
     printed = {
         name: subprocess.run(
-            [sys.executable, "-c", PROGRAM], cwd=folder, capture_output=True, text=True, timeout=120
+            [sys.executable, "-c", PROGRAM], cwd=folder, capture_output=True, text=True, timeout=300
         ).stdout.strip()
         for name, folder in engines(tmp_path, None).items()
     }

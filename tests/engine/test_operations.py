@@ -11,6 +11,7 @@ import pytest
 import minitensor as mt
 from minitensor.operations import FUNCTIONS
 from minitensor.table import ROWS, Row
+from minitensor.views import scanning
 from tests.engine.differences import expect_gradients, leaf
 from tests.engine.samples import DIFFERENTIABLE, NORMAL, SAMPLES, Sample
 from tests.engine.samples_indexed import ELSEWHERE
@@ -45,7 +46,9 @@ def test_an_operation_is_found_where_its_row_says_under_all_its_names(row: Row):
         for name, exists in ((each, row.normal), (each + "_", row.in_place)):
             for space, place in places.items():
                 if exists and space in row.namespaces:
-                    assert getattr(place, name) is FUNCTIONS[name], f"{name} in {place}"
+                    # Paddle's cumsum_ makes its tensor ready before the operation writes it.
+                    found = scanning.FUNCTIONS.get(name, FUNCTIONS[name]) if space != "F" else FUNCTIONS[name]
+                    assert getattr(place, name) is found, f"{name} in {place}"
 
 
 @pytest.mark.parametrize("given", NORMAL, ids=str)

@@ -63,6 +63,19 @@ def writes(h: mt.Tensor) -> mt.Tensor:
     return (h * h).sum() + (h[0] * 4.0).sum()
 
 
+def writes_of_parts(h: mt.Tensor) -> mt.Tensor:
+    """Parts of parts are written; views that the index of their own no longer tells, twice; and a view turned round."""
+    h[0:2][1].multiply_(mt.full([h.shape[1]], 2.0, h.dtype))
+    h[1:][:, 1:][0].scale_(3.0)
+    row, column = h[1], h[:, 2]
+    row.scale_(2.0)
+    row.scale_(5.0)
+    column.scale_(4.0)
+    h.t()[1][1:].scale_(7.0)
+    h[1:][1] = h[0] * 1.0
+    return (h * h).sum() + (h[1] * 4.0).sum() + (row * 3.0).sum()
+
+
 def by_hand(program, numbers: np.ndarray) -> np.ndarray:
     """The gradient by central differences of the same program without a graph."""
     wanted = np.zeros_like(numbers)
@@ -77,7 +90,7 @@ def by_hand(program, numbers: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("retained", [False, True], ids=["nobody holds", "a box holds"])
 @pytest.mark.parametrize("how", SHAPES)
-@pytest.mark.parametrize("program", [reads, old_views, turned, writes], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("program", [reads, old_views, turned, writes, writes_of_parts], ids=lambda f: f.__name__)
 def test_the_gradient_is_that_of_central_differences(program, how, retained):
     numbers = (np.arange(12.0) + 1).reshape(SHAPES[how])
     shown = numbers.T if SHAPES[how] == [4, 3] else numbers

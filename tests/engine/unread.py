@@ -14,16 +14,32 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 import minitensor as mt
-from tests.engine.differences import weights
+from tests.engine.differences import on_the_host, weights
 
 Run = Callable[..., mt.Tensor]
 NOT_FINITE = (np.nan, np.inf, -np.inf)
 STEP = 1e-4
+
+
+@dataclass
+class Reads:
+    """What a function does not read, and where it is flat: found once, on the host, for every program that computes it.
+
+    A program that reads more than the others of its function do, in place or on another device, is found out by the
+    numbers that are put where nobody reads.
+
+    Attributes:
+        unread: for every input, which of its elements no element of the result reads; per element of the result.
+        flat: for every input, which elements of the result are constant around its elements.
+    """
+
+    unread: list[np.ndarray] | None = None
+    flat: list[np.ndarray] | None = None
 
 
 @dataclass(frozen=True)
@@ -34,6 +50,7 @@ class Program:
         smooth: its zeros are factors that happen to be 0, as in ``0 * x``: inf times 0 is nan there, as it should be.
         composed: a product is not read to its end. The gradient 0 of a product is multiplied by its other factor, and 0
             times inf is nan, as it should be.
+        reads: what its function reads; programs that compute the same from the same numbers have it in common.
     """
 
     name: str
@@ -41,6 +58,7 @@ class Program:
     arrays: tuple[np.ndarray, ...]
     smooth: bool = False
     composed: bool = False
+    reads: Reads = field(default_factory=Reads, compare=False, repr=False)
 
     def __str__(self) -> str:
         return self.name
@@ -82,12 +100,20 @@ def changes(program: Program, others: Callable[[float], Sequence[float]]) -> lis
 
 def unread(program: Program) -> list[np.ndarray]:
     """For every input, which of its elements no element of the result reads; per element of the result."""
-    return [~table for table in changes(program, lambda old: (*NOT_FINITE, old + 1.7, old - 2.3, -old, 0.0))]
+    if program.reads.unread is None:
+        with on_the_host():
+            found = changes(program, lambda old: (*NOT_FINITE, old + 1.7, old - 2.3, -old, 0.0))
+        program.reads.unread = [~table for table in found]
+    return program.reads.unread
 
 
 def flat(program: Program) -> list[np.ndarray]:
     """For every input, which elements of the result are constant around its elements."""
-    return [~table for table in changes(program, lambda old: (old + STEP, old - STEP))]
+    if program.reads.flat is None:
+        with on_the_host():
+            found = changes(program, lambda old: (old + STEP, old - STEP))
+        program.reads.flat = [~table for table in found]
+    return program.reads.flat
 
 
 @dataclass

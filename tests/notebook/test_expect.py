@@ -157,7 +157,7 @@ FAILING = [
 def execute(*cells: str):
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in (SETUP, *cells)])
     resources = {"metadata": {"path": str(ROOT)}}
-    return nbclient.NotebookClient(notebook, timeout=60, kernel_name="python3", resources=resources).execute()
+    return nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3", resources=resources).execute()
 
 
 def test_through_a_kernel_everything_right_runs_and_is_shown():

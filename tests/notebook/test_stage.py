@@ -275,7 +275,7 @@ def test_in_a_kernel_the_cells_output_is_the_stage():
         nbformat.v4.new_code_cell("%%stage\nimport asyncio\nawait asyncio.sleep(0)\nprint('awaited')"),
         nbformat.v4.new_code_cell("x.tolist()"),
     ]
-    nbclient.NotebookClient(notebook, timeout=60, kernel_name="python3").execute()
+    nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
     shown, value = notebook.cells[1].outputs[-1], notebook.cells[1].outputs[0]
     assert "<memory-stage" in shown.data["text/html"] and shown.data["text/plain"].startswith("Stage:")
     assert value.output_type == "execute_result" and "2." in value.data["text/plain"]

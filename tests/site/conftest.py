@@ -8,9 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext
+from playwright.sync_api import Browser, Page
 
-from tests.site.visit import Visit
+from tests.conftest import PATIENCE
+from tests.site.visit import REPORT_REFUSED, Visit
 from tools import build, serve
 
 ROOT = build.ROOT
@@ -48,40 +49,56 @@ def site(book: Path, serve_folder: Callable[[Path], str]) -> str:
     return serve_folder(book)
 
 
+@pytest.fixture(scope="session")
+def idle_tabs() -> dict[bool, list[Page]]:
+    """Tabs that no visit uses now, by whether scripts run in them."""
+    return {True: [], False: []}
+
+
 @contextmanager
-def visits(browser: Browser) -> Iterator[Callable[..., Visit]]:
-    """Opens an address in a fresh profile; notes what it asks for, and cuts off every other host."""
-    contexts: list[BrowserContext] = []
+def visits(browser: Browser, idle: dict[bool, list[Page]]) -> Iterator[Callable[..., Visit]]:
+    """Opens an address as in a fresh profile; notes what it asks for, and cuts off every other host.
+
+    A profile of its own and a process for it take three times as long as a page, so visits take over the tab of an
+    earlier one, which has left nothing in it.
+    """
+    begun: list[tuple[Visit, bool]] = []
 
     def open_address(
         address: str, *, width: int = 1280, scheme: str = "light", scripts: bool = True, whole: bool = True
     ) -> Visit:
-        context = browser.new_context(
-            viewport={"width": width, "height": 900},
-            color_scheme=scheme,
-            java_script_enabled=scripts,
-            reduced_motion="reduce",
-            service_workers="block",
-        )
-        contexts.append(context)
-        seen = Visit(context.new_page(), address, whole)
+        tab = idle[scripts].pop() if idle[scripts] else new_tab(browser, scripts)
+        tab.set_viewport_size({"width": width, "height": 900})
+        tab.emulate_media(media="null", color_scheme=scheme, reduced_motion="reduce")
+        seen = Visit(tab, address, whole)
+        begun.append((seen, scripts))
         seen.open()
         return seen
 
     yield open_address
-    for context in contexts:
-        context.close()
+    for seen, scripts in begun:
+        if seen.leave():
+            idle[scripts].append(seen.page)
+
+
+def new_tab(browser: Browser, scripts: bool) -> Page:
+    context = browser.new_context(java_script_enabled=scripts, service_workers="block")
+    context.set_default_timeout(PATIENCE)
+    context.add_init_script(f"({REPORT_REFUSED})()")
+    return context.new_page()
 
 
 @pytest.fixture
-def visit(browser: Browser) -> Iterator[Callable[..., Visit]]:
+def visit(browser: Browser, idle_tabs: dict[bool, list[Page]]) -> Iterator[Callable[..., Visit]]:
     """Visits of one test."""
-    with visits(browser) as open_address:
+    with visits(browser, idle_tabs) as open_address:
         yield open_address
 
 
 @pytest.fixture(scope="module")
-def opened(request: pytest.FixtureRequest, browser: Browser, site: str) -> Iterator[Visit]:
+def opened(
+    request: pytest.FixtureRequest, browser: Browser, idle_tabs: dict[bool, list[Page]], site: str
+) -> Iterator[Visit]:
     """One visit of a page, named by the parameter, for all tests that leave the page as they found it."""
-    with visits(browser) as open_address:
+    with visits(browser, idle_tabs) as open_address:
         yield open_address(f"{site}{request.param}.html")

@@ -15,7 +15,7 @@ import pytest
 from tools.build import ROOT
 
 ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/lab\S*\?token=\w+")
-STARTING = 120  # seconds, generous: the machine may be busy
+STARTING = 300  # seconds, generous: the machine may be busy
 
 
 @pytest.fixture
@@ -58,6 +58,6 @@ def wait_for_address(log: Path) -> str:
 def test_a_double_click_opens_a_chapter_as_a_notebook(lab, browser):
     page = browser.new_page()
     page.goto(lab)
-    page.get_by_text("chapter.md", exact=True).dblclick(timeout=60_000)
-    page.locator(".jp-Notebook .jp-CodeCell").first.wait_for(timeout=60_000)
+    page.get_by_text("chapter.md", exact=True).dblclick(timeout=STARTING * 1000)
+    page.locator(".jp-Notebook .jp-CodeCell").first.wait_for(timeout=STARTING * 1000)
     page.close()

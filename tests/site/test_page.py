@@ -81,8 +81,9 @@ def test_an_appendix_shows_all_its_columns_and_keeps_their_heads_in_view(site, v
     longest = boxes.filter(has=page.locator("tr:nth-child(40)")).first
     longest.locator("tbody tr").nth(30).scroll_into_view_if_needed()
     page.mouse.move(700, 400)
+    before = page.evaluate("scrollY")
     page.mouse.wheel(0, 400)
-    page.wait_for_timeout(100)
+    page.wait_for_function("before => scrollY > before", arg=before)
     assert longest.locator("thead th").first.bounding_box()["y"] < 120
 
 

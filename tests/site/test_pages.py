@@ -34,9 +34,10 @@ def theme(seen: Visit) -> str:
     return seen.page.evaluate("document.documentElement.dataset.theme")
 
 
-@each_page
-def test_a_page_asks_no_other_host_and_reports_no_error(opened):
+@pytest.mark.parametrize("opened", [*PAGES, "404"], indirect=True)
+def test_a_page_asks_no_other_host_does_nothing_forbidden_and_reports_no_error(opened):
     opened.read_through()
+    assert opened.refused == []
     assert (opened.foreign, opened.failed, opened.complaints) == ([], [], [])
 
 

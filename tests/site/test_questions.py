@@ -22,7 +22,7 @@ def test_a_question_leads_to_the_line_that_shows_its_answer(opened):
     for question in opened.page.locator("predict-first:has(.mt-proof)").element_handles():
         proof = question.eval_on_selector(".mt-proof", "proof => ({...proof.dataset})")
         question.eval_on_selector("summary", "summary => summary.click()")
-        button = question.wait_for_selector(".mt-look:not([hidden])", timeout=5000)
+        button = question.wait_for_selector(".mt-look:not([hidden])")
         assert button.inner_text() == f"Step the stage to line {proof['line']}"
         button.click()
         if "stage" in proof:

@@ -9,6 +9,7 @@ import pytest
 from tests.chapters.chapter import pages
 
 READ = pages()
+each_page_to_read = pytest.mark.parametrize("opened", READ, indirect=True)
 MOST_EMPTY = 0.1  # of a picture's height, at rest
 # Empty rows of a picture, less what separates two storages or two lines of text: runs of more than 24 px that nothing
 # drawn reaches into.
@@ -51,25 +52,27 @@ NEXT_IN_VIEW = """stage => {
 }"""
 
 
-@pytest.mark.parametrize("name", READ)
-@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1920, 1080)])
-def test_every_step_of_every_stage_fits_one_screen(site, visit, name, width, height):
-    seen = visit(f"{site}{name}.html", width=width)
-    seen.page.set_viewport_size({"width": width, "height": height})
-    found = seen.page.locator("memory-stage").evaluate_all(HEIGHTS)
-    assert [(title, most) for title, most in found if most > height] == []
-
-
-@pytest.mark.parametrize("name", READ)
-def test_at_rest_a_picture_is_full_and_shows_the_key_step(site, visit, name):
-    seen = visit(f"{site}{name}.html", width=1440)
-    stages = seen.page.locator("memory-stage")
+@each_page_to_read
+def test_at_rest_a_picture_is_full_and_shows_the_key_step(opened):
+    opened.page.set_viewport_size({"width": 1440, "height": 900})
+    stages = opened.page.locator("memory-stage")
     assert [(title, empty) for title, empty in stages.evaluate_all(VOIDS) if empty > MOST_EMPTY] == []
     for stage in stages.all():
         trace = json.loads(stage.locator("script[type='application/json']").text_content())
         opens = next(variant for variant in trace["variants"] if variant["id"] == trace["opens"])
         shown = " ".join(stage.locator("[aria-live=polite] .sentence").text_content().split())
         assert shown == " ".join(opens["steps"][opens["key"]]["say"].replace("`", "").split())
+
+
+# What follows leaves every stage at its end.
+
+
+@each_page_to_read
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1920, 1080)])
+def test_every_step_of_every_stage_fits_one_screen(opened, width, height):
+    opened.page.set_viewport_size({"width": width, "height": height})
+    found = opened.page.locator("memory-stage").evaluate_all(HEIGHTS)
+    assert [(title, most) for title, most in found if most > height] == []
 
 
 @pytest.mark.parametrize("name", READ)

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, Request, Response, Route
+from playwright.sync_api import ConsoleMessage, Error, Page, Request, Response, Route
 
 # Stricter than axe's default, which leaves this rule out as experimental.
 AXE_RULES = {"label-content-name-mismatch": {"enabled": True}}
@@ -18,6 +18,15 @@ WAKE = """for (const one of document.querySelectorAll('[loading=lazy]')) {
     for (const mark of ['loading', 'tabindex', 'role', 'aria-label']) one.removeAttribute(mark);
 }"""
 OWN_SCHEMES = ("data", "blob", "about")
+# Run before the scripts of a page: what its policy forbids and it tries nevertheless.
+REPORT_REFUSED = """() => {
+    globalThis.refused = [];
+    document.addEventListener('securitypolicyviolation', event => {
+        refused.push(`${event.effectiveDirective} ${event.blockedURI} ${event.sourceFile}:${event.lineNumber}`);
+    });
+}"""
+# What a page has kept, of which a page without an address has nothing.
+FORGET = "() => { try { localStorage.clear(); sessionStorage.clear(); } catch { /* nothing is kept */ } }"
 
 
 @dataclass
@@ -38,18 +47,41 @@ class Visit:
 
     def open(self) -> None:
         self.page.route("**/*", self._pass_own_host_only)
-        self.page.on("response", self._note_status)
-        self.page.on("requestfinished", lambda request: self.finished.append(request))
-        self.page.on("console", lambda message: message.type == "error" and self.complain(message.text))
-        self.page.on("pageerror", lambda error: self.complain(str(error)))
+        for event, note in self._listeners():
+            self.page.on(event, note)
         self.page.goto(self.address, wait_until="networkidle")
         self.page.wait_for_load_state("load")  # a long page may be quiet before all of it is read
         self.opening = list(self.finished)
         if self.whole:
             self.page.evaluate(WAKE)
 
-    def complain(self, text: str) -> None:
-        self.complaints.append(text)
+    def leave(self) -> bool:
+        """Leave nothing in the tab; whether that has succeeded, so that another visit can have it."""
+        try:
+            self.page.evaluate(FORGET)
+            self.page.context.clear_cookies()
+            self.page.goto("about:blank")
+            self.page.mouse.move(0, 0)  # nothing of the next page is under the mouse from the start
+            self.page.unroute("**/*", self._pass_own_host_only)
+        except Error:  # it has crashed, or a script of it runs for ever
+            self.page.context.close()
+            return False
+        for event, note in self._listeners():
+            self.page.remove_listener(event, note)
+        return True
+
+    def _listeners(self) -> list[tuple[Any, Any]]:
+        return [
+            ("response", self._note_status),
+            ("requestfinished", self._note_finished),
+            ("console", self._note_message),
+            ("pageerror", self._note_error),
+        ]
+
+    @property
+    def refused(self) -> list[str]:
+        """What the page tried although the server's policy forbids it."""
+        return self.page.evaluate("refused")
 
     def read_through(self) -> None:
         """Scroll to the end and open everything that folds, as a thorough reader does."""
@@ -92,3 +124,13 @@ class Visit:
     def _note_status(self, response: Response) -> None:
         if response.status >= 400:
             self.failed.append(f"{response.status} {response.url}")
+
+    def _note_finished(self, request: Request) -> None:
+        self.finished.append(request)
+
+    def _note_message(self, message: ConsoleMessage) -> None:
+        if message.type == "error":
+            self.complaints.append(message.text)
+
+    def _note_error(self, error: Error) -> None:
+        self.complaints.append(str(error))

@@ -379,6 +379,7 @@ def test_the_opening_step_and_variant_can_be_chosen(show):
     assert page.evaluate("[host().at.variant, host().at.step]") == [1, 3]
 
 
+NEXT_FRAME = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 LIGHT, DARK = ("rgb(255, 255, 255)", "rgb(26, 29, 33)"), ("rgb(20, 24, 30)", "rgb(235, 235, 231)")
 
 
@@ -393,7 +394,7 @@ LIGHT, DARK = ("rgb(255, 255, 255)", "rgb(26, 29, 33)"), ("rgb(20, 24, 30)", "rg
 def test_colours_follow_the_page_before_the_system(show, scheme, attribute, expected):
     page = show("stale", scheme=scheme)
     page.evaluate(attribute or "0")
-    page.wait_for_timeout(50)
+    page.evaluate(NEXT_FRAME)
     assert tuple(page.evaluate("colours()")) == expected
 
 

@@ -16,28 +16,18 @@ LIGHT, DARK = "rgb(255, 255, 255)", "rgb(20, 24, 30)"
 
 
 @pytest.fixture
-def shown(browser):
+def shown(open_page):
     """shown(name, ...) opens a page with that figure; a page error or a console error fails the test."""
-    contexts, errors = [], []
 
-    def open_page(name, *, body=None, width=760, scheme="light", js=True, **look):
-        context = browser.new_context(
-            viewport={"width": width, "height": 900}, color_scheme=scheme, java_script_enabled=js
-        )
-        contexts.append(context)
-        page = context.new_page()
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.on("console", lambda message: message.type == "error" and errors.append(message.text))
+    def show(name, *, body=None, width=760, scheme="light", js=True, **look):
+        page = open_page(width=width, scheme=scheme, js=js)
         page.set_content(family.page(family.figures()[name].as_html() if body is None else body, **look))
         if js:
             page.evaluate("Promise.all([...document.fonts].map(face => face.load()))")  # texts are as wide as they stay
             page.add_script_tag(content=family.PROBES)
         return page
 
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert errors == []
+    return show
 
 
 def sentence(page):

@@ -38,7 +38,7 @@ def test_a_picture_is_the_same_in_every_process():
         "import json; from minitensor.stage import picture; from tests.stage import pages\n"
         "print(json.dumps({name: picture.svg(pages.trace(name)) for name in pages.NAMES}))"
     )
-    other = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, timeout=120)
+    other = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, timeout=300)
     there = json.loads(other.stdout)
     for name in pages.NAMES:
         assert there[name] == picture.svg(pages.trace(name)) == picture.svg(pages.trace(name)), name

@@ -144,7 +144,7 @@ def test_a_run_that_is_interrupted_ends_all_its_processes(project, tmp_path):
             assert run.poll() is None
             time.sleep(0.1)
         run.send_signal(signal.SIGINT)
-        told, _ = run.communicate(timeout=60)
+        told, _ = run.communicate(timeout=300)
     assert run.returncode == 130
     assert told.splitlines()[-1] == "interrupted"
     for path in tmp_path.glob("*.pid"):

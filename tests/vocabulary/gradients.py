@@ -38,6 +38,7 @@ OF_PADDLE = {
     "same object": "Paddle makes a new object at every look at `x.grad`",
     "x.grad is x.grad": "the same",
     "one object": "the same",
+    "wants gradient": "a gradient wants none itself here; in Paddle that of a leaf does, though nothing was recorded",
     "strides": "Paddle 2.6.2 has none to look at",
 }
 #: Vocabulary and question: why it differs on purpose.

@@ -19,6 +19,7 @@ from typing import Any
 
 import minitensor
 from minitensor import torch
+from tests.vocabulary import learners_on_purpose
 from tests.vocabulary.programs import differences as programs_differences
 from tests.vocabulary.programs.running import FACTS, as_at_the_start, recording
 
@@ -38,6 +39,11 @@ def questions() -> list[str]:
         for question in RECORDS[versions[0]]
         if not question.startswith("overwritten")
     ]
+
+
+def on_purpose(question: str) -> str | None:
+    """Why a question is answered otherwise on purpose; None where it is not."""
+    return learners_on_purpose.reason(question)
 
 
 def not_yet() -> list[str]:
@@ -84,13 +90,18 @@ def main(arguments: list[str]) -> None:
     found = {question: differences(question) for question in questions()}
     wrong = {question: less for question, less in found.items() if less}
     if arguments == ["list"]:
-        LIST.write_text("".join(f"{question}\n" for question in wrong), encoding="utf-8")
+        known = [question for question in wrong if on_purpose(question) is None]
+        LIST.write_text("".join(f"{question}\n" for question in known), encoding="utf-8")
     for question, less in wrong.items():
         if arguments and arguments != ["list"] and arguments[0] in question:
+            why = on_purpose(question)
             print(question, *(f"{what}: {text}" for what, text in less.items()), sep="\n    ")
+            print(f"    on purpose: {why}" if why else "    not yet")
     asked, otherwise = Counter(map(group, found)), Counter(map(group, wrong))
+    missing = Counter(group(question) for question in wrong if on_purpose(question) is None)
     for name, count in asked.items():
-        print(f"{name}: {count - otherwise[name]} of {count} the same")
+        meant = otherwise[name] - missing[name]
+        print(f"{name}: {count - otherwise[name]} of {count} the same, {meant} on purpose, {missing[name]} not yet")
 
 
 if __name__ == "__main__":

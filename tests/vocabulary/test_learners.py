@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
-from tests.vocabulary import learners
+from tests.vocabulary import learners, learners_on_purpose
 
 NOT_YET = frozenset(learners.not_yet())
 QUESTIONS = learners.questions()
@@ -21,8 +22,23 @@ def test_questions_are_answered_as_in_the_framework(group):
     """All but those of the list, which is written anew by `python -m tests.vocabulary.learners list`."""
     asked = [question for question in QUESTIONS if learners.group(question) == group and question not in NOT_YET]
     otherwise = {question: less for question in asked if (less := learners.differences(question))}
-    assert not otherwise, json.dumps(otherwise, indent=1)
+    unexpected = {question: less for question, less in otherwise.items() if learners.on_purpose(question) is None}
+    assert not unexpected, json.dumps(unexpected, indent=1)
 
 
-def test_the_list_names_questions_that_were_asked():
+@pytest.mark.parametrize("pattern", learners_on_purpose.ON_PURPOSE)
+def test_what_differs_on_purpose_still_differs(pattern):
+    """A pattern for which no question is answered otherwise any more is taken out."""
+    meant = [q for q in QUESTIONS if learners.on_purpose(q) == learners_on_purpose.ON_PURPOSE[pattern]]
+    assert any(re.match(pattern, question) and learners.differences(question) for question in meant)
+
+
+def test_the_list_names_questions_that_were_asked_and_nothing_that_is_on_purpose():
     assert set(QUESTIONS) >= NOT_YET
+    assert not [question for question in NOT_YET if learners.on_purpose(question)]
+
+
+@pytest.mark.parametrize("question", sorted(NOT_YET))
+def test_what_is_not_yet_so_is_still_otherwise(question):
+    """Who mends one takes it out of the list in the same change."""
+    assert learners.differences(question)

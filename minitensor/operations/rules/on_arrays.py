@@ -9,7 +9,9 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
+from minitensor.device.arrays import as_array
 from minitensor.kernels.matrices import turned
 from minitensor.kernels.reducing import axes
 
@@ -26,7 +28,7 @@ def where(condition: Array, a: Any, b: Any) -> Array:
     """``np.where``: a selection, so that inf and nan do not get where they are not selected."""
     array = b if type(a) is int else a
     if (
-        type(array) is not np.ndarray
+        type(array) is not ndarray
         or array.size < BITS_FROM
         or array.dtype not in _BITS
         or array.shape != condition.shape
@@ -41,7 +43,7 @@ def where(condition: Array, a: Any, b: Any) -> Array:
         np.multiply(array.view(bits), condition, out=chosen)
     elif type(a) is int and a == 0:
         np.multiply(array.view(bits), np.logical_not(condition), out=chosen)
-    elif type(b) is np.ndarray and b.shape == array.shape and b.dtype is array.dtype:
+    elif type(b) is ndarray and b.shape == array.shape and b.dtype is array.dtype:
         np.bitwise_xor(array.view(bits), b.view(bits), out=chosen)
         np.multiply(chosen, condition, out=chosen)
         np.bitwise_xor(chosen, b.view(bits), out=chosen)
@@ -85,6 +87,11 @@ def _with_axes(result: Array, shape: tuple[int, ...], axis: Any, keepdim: bool) 
 
 def spread(g: Array, shape: tuple[int, ...], axis: Any, keepdim: bool) -> Array:
     """The gradient ``g`` of a reduction, repeated over what was reduced."""
+    if g.ndim == 0 and type(g) is ndarray:
+        # One number for all of it: the same view for a sixth of the time, at the head of nearly every backward.
+        repeated = ndarray(shape, g.dtype, g, 0, (0,) * len(shape))
+        repeated.setflags(write=False)
+        return repeated
     return np.broadcast_to(_with_axes(g, shape, axis, keepdim), shape)
 
 
@@ -128,7 +135,7 @@ def summed_to(g: Array, shape: tuple[int, ...]) -> Array:
     widened = tuple(i for i, n in enumerate(shape) if n == 1 and g.shape[i] != 1)
     if widened:
         g = g.sum(axis=widened, keepdims=True)
-    return np.broadcast_to(g, shape)
+    return as_array(g) if g.shape == shape else np.broadcast_to(g, shape)
 
 
 def _result_matrix(g: Array, x_is_vector: bool, y_is_vector: bool) -> Array:

@@ -259,6 +259,9 @@ class Engine(Protocol):
     def gradient(self, x: Tensor) -> Tensor | None:
         """What ``.grad`` would give, as far as it is there."""
 
+    def spells_otherwise(self, x: Tensor) -> bool:
+        """Whether the program may call its operations by other names than events do, as ``mul_`` for ``multiply_``."""
+
     def array(self, x: Tensor) -> Any:
         """Its elements where they lie, as a gradient is given."""
 

@@ -130,6 +130,10 @@ class MinitensorEngine:
         box = getattr(getattr(x, "_extra", None), "box", None)
         return box.gradient if box is not None and isinstance(box.gradient, Tensor) else None
 
+    def spells_otherwise(self, x: Tensor) -> bool:
+        """In PyTorch's vocabulary."""
+        return x._spelled_otherwise
+
     def array(self, x: Tensor) -> np.ndarray:
         """As it lies."""
         return x._array

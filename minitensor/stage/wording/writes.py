@@ -63,7 +63,8 @@ def say_write(done: Done, fact: Wrote) -> str:
 def as_written(done: Done, op: str, tensor: TensorEntry | None) -> str:
     """An in-place operation by the name that the program gives it: PyTorch's names are others than the engine's."""
     names = [name for name in _CALL.findall(done.statement.text) if name.endswith("_")]
-    others = tensor is not None and type(tensor.ref()).__module__.startswith("minitensor.torch")
+    x = None if tensor is None or tensor.is_array else tensor.ref()
+    others = x is not None and done.ledger.engine.spells_otherwise(x)
     return names[0] if others and len(names) == 1 else op
 
 

@@ -53,10 +53,10 @@ walk(
 walk(
     "failed-backward-leaves-a-trace",
     "A leaf gets a gradient before all of backward has been computed.",
-    "            if type(node) is Leaf:\n                arrived[node] = g\n",
-    "            if type(node) is Leaf:\n                arrived[node] = g\n"
-    "                if node.saved is None and not wanted:\n"
-    "                    node.saved = copied(g * 0)\n",
+    "        if type(node) is Leaf:\n            arrived[node] = g\n",
+    "        if type(node) is Leaf:\n            arrived[node] = g\n"
+    "            if node.saved is None and not wanted:\n"
+    "                node.saved = copied(g * 0)\n",
     "backward_keeps_to_itself",
 )  # fmt: skip
 backward(
@@ -76,21 +76,21 @@ backward(
 walk(
     "saved-tensors-not-freed",
     "Backward does not let go of what was saved.",
-    "                node.saved = FREED\n",
-    "                pass\n",
+    "                    node.saved = FREED\n",
+    "                    pass\n",
     "grad::test_grad_frees_unless_told_to_retain",
 )  # fmt: skip
 walk(
     "retained-graph-freed",
     "retain_graph means its opposite.",
-    "if not retain_graph and node.op.saved_names and holds_something(node):",
-    "if retain_graph and node.op.saved_names and holds_something(node):",
+    "if not retain_graph and node.op.saved_names:",
+    "if retain_graph and node.op.saved_names:",
     "grad",
 )  # fmt: skip
 walk(
     "gradients-in-flight-never-land",
     "A gradient that has been passed on stays counted until the end.",
-    "            if not kept:\n                let_go(g)\n",
+    "        if not kept:\n            let_go(g)\n",
     "",
     "backward_keeps_to_itself",
 )  # fmt: skip

@@ -58,6 +58,13 @@ history(
     "part_gradients",
 )  # fmt: skip
 history(
+    "index-of-a-view-is-taken-for-one-of-the-base",
+    "A write through a part of a part is put where the index of the last part would be in the whole.",
+    "node.inputs[0] is self.node and node.saved:",
+    "node.inputs[0] is not None and node.saved:",
+    "part_gradients",
+)  # fmt: skip
+history(
     "stale-view-reads-its-old-value",
     "A view does not notice that its group was written.",
     "    if x._seen == history.version:\n        return old",
@@ -116,8 +123,8 @@ history(
 history(
     "written-part-passes-nothing-on-twice",
     "Second order: the gradient of a write gives the written part everything.",
-    "return region.split(u)[1] if i == 0 else",
-    "return u if i == 0 else",
+    "        return region.split(u)[1]\n",
+    "        return u\n",
     "backward_keeps_to_itself",
 )  # fmt: skip
 

@@ -154,7 +154,7 @@ mutation(
     "kernels/elementwise.py",
     "negative-powers-found-on-the-way",
     "An integer power in place fails when half of it is written.",
-    "    if a.dtype not in FLOATS and (out is not None or type(a) is not np.ndarray) and (b < 0).any():",
+    "    if a.dtype not in FLOATS and (out is not None or type(a) is not ndarray) and (b < 0).any():",
     "    if False:",
     "all_or_nothing_values::test_an_error_in_the_middle_of_the_elements_leaves_the_first_ones_alone",
 )  # fmt: skip

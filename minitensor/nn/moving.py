@@ -1,0 +1,29 @@
+"""A layer in another dtype."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minitensor.dtypes import FLOATS, dtype_of
+from minitensor.modes import no_grad
+
+
+def in_dtype(layer: Any, device: Any, dtype: Any) -> None:
+    """Give what has fractions in ``layer`` another dtype by ``cast_``: on new storages, with the gradients.
+
+    Raises:
+        ValueError: for a dtype without fractions, or a device: a layer stays where it was made.
+    """
+    if device is not None:
+        raise ValueError(f"to: a layer is made where set_device says and stays there; {device!r} was given")
+    if dtype is None:
+        return
+    wanted = dtype_of(dtype)
+    if wanted.numpy not in FLOATS:
+        raise ValueError(f"to: parameters have the dtype float32 or float64, not {wanted.name}")
+    with no_grad():
+        for each in (*layer.parameters(), *layer.buffers()):
+            if each._array.dtype in FLOATS:
+                each.cast_(wanted)
+    for inner in layer.sublayers(include_self=True):
+        inner._dtype = wanted.name

@@ -1,0 +1,48 @@
+"""``cumsum_`` and ``cumprod_`` as Paddle has them: without an axis the tensor becomes flat; a dtype becomes its own.
+
+A tensor that takes another dtype leaves its storage, as by ``cast_``: views keep the old one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from minitensor.core.tensor import Tensor
+from minitensor.operations import FUNCTIONS as OPERATIONS
+from minitensor.views.replacing import cast_
+from minitensor.views.reshaping import FUNCTIONS as RESHAPING
+from minitensor.views.viewing import need_tensor
+
+
+def _scan(op: str, x: Tensor, axis: Any, dtype: Any) -> Tensor:
+    """Prepare ``x``, then write it along ``axis``. What is refused is refused before anything is changed."""
+    need_tensor(op, x)
+    if dtype is not None and (axis is None or (hasattr(axis, "__index__") and -x.ndim <= axis.__index__() < x.ndim)):
+        cast_(x, dtype)
+    if axis is None and x.ndim != 1:
+        RESHAPING["flatten_"](x)
+    OPERATIONS[op](x, 0 if axis is None else axis)
+    return x
+
+
+def cumsum_(x: Tensor, axis: Any = None, dtype: Any = None, name: str | None = None) -> Tensor:
+    """Add to each element all before it along ``axis``, in place; without ``axis`` the tensor becomes flat first.
+
+    With ``dtype`` it has that afterwards, on a new storage. A leaf that wants a gradient is refused.
+    """
+    return _scan("cumsum_", x, axis, dtype)
+
+
+def cumprod_(x: Tensor, dim: Any = None, dtype: Any = None, name: str | None = None) -> Tensor:
+    """Multiply each element by all before it along ``dim``, in place; without ``dim`` the tensor becomes flat first.
+
+    With ``dtype`` it has that afterwards, on a new storage. A leaf that wants a gradient is refused.
+    """
+    return _scan("cumprod_", x, dim, dtype)
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {"cumsum_": cumsum_, "cumprod_": cumprod_}
+
+for _name, _function in FUNCTIONS.items():
+    setattr(Tensor, _name, _function)

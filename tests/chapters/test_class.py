@@ -1,0 +1,27 @@
+"""What a class shows stands in the chapters: the questions, the stages and the exercises that `book/class.json` names.
+
+The slides are made of the built pages, which takes minutes; this is what can be seen without them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from tests.chapters.chapter import ROOT, Chapter
+
+PARTS = json.loads((ROOT / "book" / "class.json").read_text(encoding="utf-8"))["parts"]
+SHOWN = [(part["page"].split("/")[-1], *shown) for part in PARTS for each in part["show"] for shown in each.items()]
+
+
+def words(text: str) -> str:
+    """Text as a reader sees it: strings that a cell joins are one, lines are joined, and code has no marks."""
+    text = re.sub(r'"\s*\n\s*f?"', "", text)
+    return " ".join(text.replace("\\n", " ").replace("`", "").split())
+
+
+@pytest.mark.parametrize("page, kind, name", SHOWN)
+def test_a_chapter_has_what_the_class_shows_of_it(page, kind, name):
+    assert words(name) in words(Chapter.read(page).text), f"{page} has no {kind} {name!r}"
