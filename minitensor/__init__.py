@@ -16,11 +16,13 @@ Read it in this order, about 2,380 lines:
 
 and then ``print(minitensor.source("add_"))``, the function that comes of it. To follow one write by itself:
 
-    x.add_(y)              source("add_"), made of the row "add" in table/arithmetic.py
+    x.add_(z)              source("add_"), made of the row "add" in table/arithmetic.py
+      may it be written?   core/history.py             is_protected, asked by check_target
+      who saves            source("sin")               its last lines
       who saved of it?     saving/writing.py           before_write, after_write
       the bytes            ``forward(a, b, a)``, which is numpy's ``add`` here
       the new value        core/history.py             record_write
-    z.backward()           autograd/backward_pass.py   propagate; the rules: source("multiply_backward")
+    y.sum().backward()     autograd/backward_pass.py   propagate; the rules: source("sin_backward")
       is it as it was?     saving/saved.py             recovered
       the error            core/errors.py              stale
 """

@@ -128,9 +128,9 @@ def stale(node: Node, what: str, saved: Saved) -> RuntimeError:
     if by:
         made, writer = by.made, f"by {by.op}, which made version {by.made} ({Place(by.code, by.instruction)})"
     else:
-        # Writes under "copy_on_write" harm nobody: the last careless one is the one before their run.
-        kept_from, kept_to = getattr(storage, "kept", (now, now))
-        made = kept_from if kept_to == now and kept_from > version else version + 1
+        # Writes under "copy_on_write" harm nobody: the last careless one is the last, or the one before their run.
+        kept_from, kept_to = getattr(storage, "kept", (0, -1))
+        made = kept_from if kept_to == now else now
         write = write_that_made(storage, made)
         writer = "by a write that the log does not have: it was interrupted, or more than a thousand came after it"
         if write is not None:

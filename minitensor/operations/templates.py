@@ -57,6 +57,7 @@ def {name}({parameters}):
 '''
 
 NORMAL_RECORD = """\
+    # Is history recorded in this thread?
     if not paused.threads or modes.grad:
 {nodes}
         if {any_node}:
@@ -102,6 +103,7 @@ def {name}({parameters}):
 
 IN_PLACE_RECORD = """\
     {unknown} = None
+    # Is history recorded in this thread?
     if not paused.threads or modes.grad:
 {nodes}
         if {any_node}:

@@ -9,7 +9,7 @@
 from costs one test (``print(minitensor.source("add_"))``); all that is rarer is here.
 
 Under the policy "copy_on_write" the bytes that somebody needs, and no others, are preserved in a
-:class:`~minitensor.saving.patches.Patch`; under the others the savers learn that their tensor is
+:class:`~minitensor.saving.patches.Patch`; under the others ("2.6", the default, and "2.5") the savers learn that their tensor is
 :class:`~minitensor.saving.saved.Lost`, and which line took it. What is preserved is freed with the last node that needs
 it. So cells that other nodes need have a patch of their own.
 """
@@ -105,8 +105,8 @@ class Plan:
         groups: under it, whose bytes the write takes, or took before and are preserved.
         patches: what will stand in for these bytes, each with the groups that need it.
         lost: pairs of a node and a position in its ``saved``, for which nothing is preserved.
-        spoiled: those whose bytes the write leaves alone, and which it makes stale by version although some of
-            these bytes are preserved: they are let go.
+        spoiled: savers with patches whose bytes this write does not take: it makes them stale all the same, by
+            version, so their patches are let go.
     """
 
     __slots__ = ("keeps", "groups", "patches", "lost", "spoiled")
@@ -117,7 +117,7 @@ class Plan:
         self.patches: list[tuple[Patch, list[Group]]] = []
 
 
-#: A write of what nobody needs any more: there is only its line to be noted; and its run, under "copy_on_write".
+#: A write of what nobody needs any more: there is only its line to be noted; and, under "copy_on_write", its run (``Storage.kept``).
 TAKING_NOTHING, KEEPING_NOTHING = Plan(False, []), Plan(True, [])
 
 
@@ -139,7 +139,7 @@ def before_write(storage: Storage, array: np.ndarray, own: Saved | None = None, 
         savers = [(node, k) for node, k in savers if Cells.reached(node.saved[k][0]).meets(written)]
     if not keeps:
         return Plan(False, savers, [saver for saver in patched if saver not in savers])
-    # Nothing is preserved for a saver that an earlier write under another policy has made stale.
+    # From here on "copy_on_write". Nothing is preserved for a saver that an earlier write under another policy has made stale.
     plan = Plan(True, [(node, k) for node, k in savers if not is_right(node.saved[k])])
     groups: dict[Any, Group] = {}
     for node, k in savers:
@@ -163,7 +163,7 @@ def _touched(storage: Storage, array: np.ndarray) -> tuple[list[Member], list[Me
     """
     found, patched = [], []
     living: dict[Any, None] = {}
-    lost = not storage.savers  # an empty list is what losses leave
+    lost = False
     for link in storage.savers:  # type: ignore[union-attr]  # it has savers, or nobody asks
         node = link()
         if node is None or node.saved is FREED or link in living:
@@ -188,7 +188,7 @@ def _touched(storage: Storage, array: np.ndarray) -> tuple[list[Member], list[Me
         # An error about what was lost may name later writes, too: they are noted while there is a list.
         storage.savers = list(living) if living or lost else None
     else:
-        storage.savers[:] = living  # type: ignore[index]  # it notes what is saved
+        storage.savers[:] = living  # type: ignore[index]  # a list of ``sharing.foreign_writes``
     return found, patched
 
 

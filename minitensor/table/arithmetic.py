@@ -1,4 +1,7 @@
-"""Sums, products, powers and what is built of them."""
+"""Sums, products, powers and what is built of them.
+
+``each`` declares an operation and its twin in place; ``x=`` and ``y=`` are its derivatives by these operands.
+"""
 
 import numpy as np
 

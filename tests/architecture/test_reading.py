@@ -105,7 +105,9 @@ def test_one_write_can_be_followed_through_five_files():
     ways = followed((ROOT / "README.md").read_text()), followed(minitensor.__doc__)
     assert ways[0] == ways[1] and len({path for path, _ in ways[0]}) == 5
     names = {name for _, name in ways[0]}
-    assert names == {"before_write", "after_write", "record_write", "propagate", "recovered", "stale"}
+    assert names == {
+        *("is_protected", "before_write", "after_write", "record_write", "propagate", "recovered", "stale"),
+    }
 
 
 def test_the_functions_on_that_way_are_the_ones_that_run():
