@@ -17,7 +17,7 @@ from minitensor.core.errors import leaf_reshaped_by_hook, not_writeable
 from minitensor.core.history import Leaf, Node
 from minitensor.core.regions import writeable
 from minitensor.core.storage import Storage, calling_frame
-from minitensor.core.tensor import Tensor
+from minitensor.core.tensor import AfterHook, Tensor
 from minitensor.device.arrays import as_array, gpu_of
 from minitensor.events import watch
 from minitensor.operations import FUNCTIONS
@@ -90,6 +90,7 @@ def commit(arrived: dict[Node, np.ndarray], way: OnArrays) -> None:
     made: list[tuple[Any, Tensor]] = []
     adding: list[tuple[Leaf, np.ndarray]] = []
     plans: dict[Storage, Plan | None] = {}
+    called = _to_be_called(arrived)
     with _committing:
         for box, g in way.retained.items():
             made.append((box, _taken_over(g, way) if box.gradient is None else _sum(box.gradient, g, way)))
@@ -116,6 +117,14 @@ def commit(arrived: dict[Node, np.ndarray], way: OnArrays) -> None:
         for leaf, g in adding:
             _add(leaf, g, plans)
             way.let_go(g)
+    for after in called:
+        after()
+
+
+def _to_be_called(arrived: dict[Node, np.ndarray]) -> list[Any]:
+    """What is to be called once the gradients of these leaves are there."""
+    hooks = [hook for node in arrived if node.hooks is not None for hook in node.hooks if type(hook) is AfterHook]
+    return [hook.after for hook in hooks if hook.after is not None]
 
 
 def _is_empty(gradient: Tensor) -> bool:

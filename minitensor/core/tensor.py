@@ -59,6 +59,21 @@ class Hook:
         return there
 
 
+class AfterHook(Hook):
+    """Is called without arguments when backward has put the gradient of its leaf where readers find it."""
+
+    __slots__ = ("after",)
+
+    def __init__(self, after: Callable[[], Any]) -> None:
+        self.function = None  # on the way there is nothing to do
+        self.after: Callable[[], Any] | None = after
+
+    def remove(self) -> bool:
+        """Take the hook off. False when it was gone already."""
+        there, self.after = self.after is not None, None
+        return there
+
+
 _numbers = itertools.count()
 
 Kind = TypeVar("Kind", bound="Tensor")

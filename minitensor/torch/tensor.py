@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +17,7 @@ import numpy as np
 from minitensor.core.history import Leaf
 from minitensor.core.regions import memory_of
 from minitensor.core.storage import Storage, new_storage
-from minitensor.core.tensor import Hook
+from minitensor.core.tensor import AfterHook, Hook
 from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.device.arrays import gpu_of, host_array, strided
 from minitensor.dtypes import FLOATS
@@ -216,6 +217,24 @@ class Tensor(BaseTensor):
         if not callable(hook):
             raise TypeError(f"register_hook takes a function of the gradient, not {type(hook).__name__}")
         return BaseTensor.register_hook(self, lambda g: hook(as_kind(g)))
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], Any]) -> Hook:
+        """Call ``hook(tensor)`` each time that backward has added to the gradient of this leaf."""
+        node = self._current()
+        if node is None:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if type(node) is not Leaf:
+            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        me = weakref.ref(self)  # the leaf would hold its tensor otherwise
+
+        def after() -> None:
+            tensor = me()
+            if tensor is not None:
+                hook(tensor)
+
+        handle = AfterHook(after)
+        node.add_hook(handle)
+        return handle
 
     def detach(self) -> Tensor:
         """A tensor on the same storage, with the same version, that requires no grad."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from minitensor.core.storage import log_write
-from minitensor.core.tensor import Tensor
+from minitensor.core.tensor import AfterHook, Tensor
 from minitensor.device.arrays import as_array
 from minitensor.kernels.reducing import axes, reduce_arguments
 from minitensor.operations.operands import as_operands
@@ -111,6 +111,23 @@ def reset_grad_inplace_version(x: Tensor, set_to_zero: bool = False) -> None:
     need_tensor("_reset_grad_inplace_version", x)
 
 
+def register_backward_hook(x: Tensor, hook: Callable[[], Any]) -> None:
+    """Call ``hook()`` each time that backward has added to the gradient of the leaf ``x``.
+
+    Raises:
+        ValueError: when ``x`` is no leaf, or wants no gradient.
+    """
+    need_tensor("_register_backward_hook", x)
+    if not x.is_leaf:
+        raise ValueError("Only can register backward hook for leaf Tensor.")
+    node = x._current()
+    if node is None:
+        raise ValueError("Cannot register backward hook on a Tensor that stop gradient.")
+    if not callable(hook):
+        raise TypeError(f"_register_backward_hook takes a function without arguments, not {type(hook).__name__}")
+    node.add_hook(AfterHook(hook))
+
+
 def shares_buffer_with(x: Tensor, other: Tensor) -> bool:
     """Whether both look at one storage."""
     need_tensor("_is_shared_buffer_with", other)
@@ -136,6 +153,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "_bump_inplace_version": bump_inplace_version,
     "_inplace_version": inplace_version_of,
     "_is_shared_buffer_with": shares_buffer_with,
+    "_register_backward_hook": register_backward_hook,
     "_reset_grad_inplace_version": reset_grad_inplace_version,
 }
 

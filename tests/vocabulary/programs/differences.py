@@ -122,7 +122,6 @@ NOT_YET: dict[str, dict[str, str]] = {
         "state_dict_in_memory": "save, load",
     },
     "paddle": {
-        "backward_hook": "Tensor._register_backward_hook",
         "batch_norm_layer": "BatchNorm lists its running mean and variance among its parameters",
         "dataset_and_loader": "io.Dataset, io.DataLoader",
         "gan_step": "nn.BCELoss",

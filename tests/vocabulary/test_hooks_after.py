@@ -1,0 +1,56 @@
+"""Hooks that are called when a gradient is there: `_register_backward_hook`, `register_post_accumulate_grad_hook`."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import pytest
+
+import minitensor as paddle
+import minitensor.torch as torch
+
+
+def test_paddles_hook_sees_the_sum_that_backward_left():
+    x = paddle.ones([2])
+    x.stop_gradient = False
+    seen = []
+    assert x._register_backward_hook(lambda: seen.append(x.grad.tolist())) is None
+    for _ in range(2):
+        (x * 3 + x * 2).sum().backward()
+    paddle.grad((x * 2).sum(), x)
+    assert seen == [[5.0, 5.0], [10.0, 10.0]]
+    with pytest.raises(ValueError, match="for leaf Tensor"):
+        (x * 2)._register_backward_hook(lambda: None)
+    with pytest.raises(ValueError, match="that stop gradient"):
+        paddle.ones([2])._register_backward_hook(lambda: None)
+
+
+def test_pytorchs_hook_is_given_the_tensor_and_may_step_and_empty_the_gradient():
+    x = torch.ones(2, requires_grad=True)
+
+    def step(tensor):
+        with torch.no_grad():
+            tensor.sub_(tensor.grad, alpha=0.5)
+        tensor.grad = None
+
+    handle = x.register_post_accumulate_grad_hook(step)
+    (x * 2).sum().backward()
+    assert x.tolist() == [0.0, 0.0] and x.grad is None
+    handle.remove()
+    (x * 2).sum().backward()
+    assert x.tolist() == [0.0, 0.0] and x.grad.tolist() == [2.0, 2.0]
+    with pytest.raises(RuntimeError, match="non-leaf"):
+        (x * 2).register_post_accumulate_grad_hook(step)
+
+
+def test_a_hook_holds_no_tensor():
+    gc.disable()
+    try:
+        x = torch.ones(2, requires_grad=True)
+        x.register_post_accumulate_grad_hook(lambda tensor: None)
+        gone = weakref.ref(x)
+        del x
+        assert gone() is None
+    finally:
+        gc.enable()
