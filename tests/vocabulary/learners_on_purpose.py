@@ -27,7 +27,6 @@ ON_PURPOSE: dict[str, str] = {
     r"torch: modules: double and float$": _TYPES,
     r"torch: deep copies: (a tensor and its view|the version of a copy)": _COUNT,
     r"torch: deep copies: a shallow copy": "copy.copy gives another look at the same storage, as y = x[:] does",
-    r"torch: modules: (batch norm|layer norm|double keeps whole)": _LAYERS,
     r"torch: warnings: .*(huber|binary_cross|LogSoftmax|lr_scheduler|RNN|Upsample|Transformer|clip_grad_norm)": _LAYERS,
     r"torch: warnings: .*(torch.range|size_average|reduce=|init.xavier_uniform|init.normal|volatile|symeig)": _DROPPED,
     r"torch: warnings: .*(add\(y, 2, y\)|add_\(2, y\)|torch.qr|torch.cross|meshgrid)": _DROPPED,
