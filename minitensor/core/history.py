@@ -6,8 +6,8 @@ tensor frees its whole history at once.
 
 Tensors that are views of one another form a group. Its :class:`History` says which node the group's memory holds
 now, and counts how often that has changed. A view whose own node is out of date reads its part of the group's
-current value; a write through a view makes the group's next value. ``detach()`` begins a new group. A tensor that has no
-views has no group: its ``_history`` is None, and where its numbers came from is ``_node`` alone.
+current value; a write through a view makes the group's next value. ``detach()`` begins a new group. A tensor
+that has no views has no group: its ``_history`` is None, and where its numbers came from is ``_node`` alone.
 """
 
 from __future__ import annotations

@@ -9,9 +9,9 @@
 from costs one test (``print(minitensor.source("add_"))``); all that is rarer is here.
 
 Under the policy "copy_on_write" the bytes that somebody needs, and no others, are preserved in a
-:class:`~minitensor.saving.patches.Patch`; under the others ("2.6", the default, and "2.5") the savers learn that their tensor is
-:class:`~minitensor.saving.saved.Lost`, and which line took it. What is preserved is freed with the last node that needs
-it. So cells that other nodes need have a patch of their own.
+:class:`~minitensor.saving.patches.Patch`; under the others ("2.6", the default, and "2.5") the savers learn that their
+tensor is :class:`~minitensor.saving.saved.Lost`, and which line took it. What is preserved is freed with the last node
+that needs it. So cells that other nodes need have a patch of their own.
 """
 
 from __future__ import annotations
@@ -117,7 +117,8 @@ class Plan:
         self.patches: list[tuple[Patch, list[Group]]] = []
 
 
-#: A write of what nobody needs any more: there is only its line to be noted; and, under "copy_on_write", its run (``Storage.kept``).
+#: A write of what nobody needs any more: there is only its line to be noted; and, under "copy_on_write", its run
+#: (``Storage.kept``).
 TAKING_NOTHING, KEEPING_NOTHING = Plan(False, []), Plan(True, [])
 
 
@@ -139,7 +140,8 @@ def before_write(storage: Storage, array: np.ndarray, own: Saved | None = None, 
         savers = [(node, k) for node, k in savers if Cells.reached(node.saved[k][0]).meets(written)]
     if not keeps:
         return Plan(False, savers, [saver for saver in patched if saver not in savers])
-    # From here on "copy_on_write". Nothing is preserved for a saver that an earlier write under another policy has made stale.
+    # From here on "copy_on_write". Nothing is preserved for a saver that an earlier write under another policy has made
+    # stale.
     plan = Plan(True, [(node, k) for node, k in savers if not is_right(node.saved[k])])
     groups: dict[Any, Group] = {}
     for node, k in savers:

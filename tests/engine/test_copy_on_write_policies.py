@@ -145,7 +145,7 @@ def test_an_index_that_misses_what_is_saved_moves_only_the_version(policy: str):
 
 @pytest.mark.parametrize("careful", [0, 1, 2])
 def test_an_error_names_the_careless_write_and_not_a_careful_one_before_it(careful):
-    """Writes under "copy_on_write" harm nobody: the one after them, under "2.6", is told with its version and its line."""
+    """Writes under "copy_on_write" harm nobody: the one after them, under "2.6", is told with its version."""
     b = mt.to_tensor([1.0, 2.0, 3.0, 4.0], stop_gradient=False) * 1.0
     y = b[0:2] * mt.to_tensor([2.0, 3.0], stop_gradient=False)
     with mt.set_inplace_policy("copy_on_write"):
