@@ -160,7 +160,8 @@ def propagate(
 
 def ready_for(parent: Node, g: Any) -> np.ndarray:
     """What a rule answered, as an array in the shape of the node it goes to."""
-    return summed_to(g.whole() if type(g) is Part else as_array(g), parent.shape)
+    found: np.ndarray = summed_to(g.whole() if type(g) is Part else as_array(g), parent.shape)
+    return found
 
 
 # ---------- accumulate ----------
@@ -225,9 +226,9 @@ class OnArrays:
     def passed(self, node: Node, g: np.ndarray) -> Sequence[Any]:
         """What the rules of ``node`` make of ``g``."""
         op = node.op
-        if op.owned is None or not self.alone(g):
-            return op.backward(node, g)
-        return op.owned(node, g)
+        rules = op.backward if op.owned is None or not self.alone(g) else op.owned
+        gradients: Sequence[Any] = rules(node, g)
+        return gradients
 
     def added(self, so_far: np.ndarray | None, more: Any, parent: Node, g: np.ndarray) -> np.ndarray:
         """The sum of what has come at ``parent``."""
@@ -239,13 +240,14 @@ class OnArrays:
             if so_far is not None and free and type(more) is Part and more.add_to(so_far):
                 return so_far
             more = ready_for(parent, more)
+        ready: np.ndarray = more
         if so_far is None:
-            self.keep(more)
-            return more
+            self.keep(ready)
+            return ready
         if free:
             add(so_far, more, so_far)
             return so_far
-        total = as_array(so_far + more)
+        total: np.ndarray = as_array(so_far + more)
         self.keep(total)
         self.let_go(so_far)
         return total

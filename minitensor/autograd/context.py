@@ -233,7 +233,8 @@ class PyLayerContext:
     def _forward(self, what: str) -> Call:
         if self._call is None:
             raise RuntimeError(f"{self._layer.__name__}: ctx.{what} is called in forward")
-        return self._call
+        found: Call = self._call
+        return found
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keep tensors for backward, by reference: a write that takes them later is noticed, and preserved or refused.

@@ -245,7 +245,8 @@ def _laid_out(call: Call, outputs: list[Tensor], wanting: list[bool]) -> tuple[O
 def _context(node: Node) -> PyLayerContext:
     if node.saved is FREED:
         raise freed(node)
-    return node.saved[-1]
+    found: PyLayerContext = node.saved[-1]
+    return found
 
 
 def _run(ctx: PyLayerContext, node: Node, grads: list[Tensor | None], recorded: bool) -> list[Tensor | None]:

@@ -235,7 +235,7 @@ class Compiler(Mapping[str, Callable[..., Any]]):
         file = f"<{self.module} {name}>"
         linecache.cache[file] = (len(source), None, source.splitlines(True), file)
         exec(compile(source, file, "exec"), namespace)  # the text of a template, with names from the table
-        function = namespace[name]
+        function: Callable[..., Any] = namespace[name]
         function.__module__ = self.module
         return function
 

@@ -47,13 +47,15 @@ def power_slope(g: Tensor, x: Tensor, y: Tensor) -> Tensor:
     if not y.stop_gradient:
         flat = flat & (x._array == 0)  # elsewhere the slope is 0 there, but not constant along y
     flat = constant(as_array(flat))
-    return _where(flat, 0.0, g) * (y * _where(flat, 1.0, x) ** (y - 1))
+    gradient: Tensor = _where(flat, 0.0, g) * (y * _where(flat, 1.0, x) ** (y - 1))
+    return gradient
 
 
 def power_log(g: Tensor, x: Tensor, out: Tensor) -> Tensor:
     """``g`` times the slope of ``out = x ** y`` along y."""
     at_zero = x == 0  # type: ignore[comparison-overlap]  # tensors are compared by element
-    return _where(at_zero, 0.0, g) * (_where(at_zero, 0.0, out) * _log(_where(at_zero, 1.0, x)))
+    gradient: Tensor = _where(at_zero, 0.0, g) * (_where(at_zero, 0.0, out) * _log(_where(at_zero, 1.0, x)))
+    return gradient
 
 
 def spread(g: Tensor, shape: tuple[int, ...], axis: Any, keepdim: bool) -> Tensor:
@@ -74,7 +76,8 @@ def to_extremes(g: Tensor, x: Tensor, out: Tensor, axis: Any, keepdim: bool) -> 
     shape = x._array.shape
     at = x._array == on_arrays.spread(out._array, shape, axis, keepdim)
     shares = at.sum(axis=axes(shape, axis), keepdims=True).astype(g._array.dtype)
-    return _where(constant(at), spread(g, shape, axis, keepdim) / constant(shares), 0.0)
+    gradient: Tensor = _where(constant(at), spread(g, shape, axis, keepdim) / constant(shares), 0.0)
+    return gradient
 
 
 def product_of_others(x: Tensor, axis: Any) -> Tensor:

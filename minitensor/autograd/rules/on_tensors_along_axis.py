@@ -82,9 +82,10 @@ def shares_along(g: Tensor, indices: Tensor, axis: int, include_self: bool, broa
 
 def multiplied_ones(g: Tensor, indices: Tensor, values: Tensor, axis: int, broadcast: bool) -> Tensor:
     """In the shape of ``g``, what every element was multiplied with."""
-    return FUNCTIONS["put_along_axis_multiply"](
+    gradient: Tensor = FUNCTIONS["put_along_axis_multiply"](
         _constant(np.ones_like(g._array)), indices, values, axis, True, broadcast
     )
+    return gradient
 
 
 def factors_along(

@@ -22,7 +22,8 @@ def sinc_slope(x: Tensor) -> Tensor:
     for coefficient in reversed(on_arrays.SINC_SERIES):
         series = series * square + coefficient
     closed = (FUNCTIONS["cos"](large) - FUNCTIONS["sin"](large) / large) / large
-    return where(near, series * small, closed) * math.pi
+    gradient: Tensor = where(near, series * small, closed) * math.pi
+    return gradient
 
 
 def no_slope(op: str) -> Any:
@@ -33,7 +34,8 @@ def no_slope(op: str) -> Any:
 def softmax_gradient(g: Tensor, out: Tensor, axis: int) -> Tensor:
     """The gradient of softmax, from its result."""
     product: Any = g * out
-    return out * (g - (product if out.ndim == 0 else FUNCTIONS["sum"](product, axis, True)))
+    gradient: Tensor = out * (g - (product if out.ndim == 0 else FUNCTIONS["sum"](product, axis, True)))
+    return gradient
 
 
 def shaped(g: Tensor, shape: tuple[int, ...]) -> Tensor:

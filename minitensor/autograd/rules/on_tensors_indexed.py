@@ -33,18 +33,21 @@ def _zeros(like: Tensor, shape: tuple[int, ...]) -> Tensor:
 def added_rows(g: Tensor, index: Tensor, axis: int, shape: tuple[int, ...]) -> Tensor:
     """The gradient for what ``index_select`` or ``gather`` read."""
     g = unsqueeze(g, axis) if g.ndim < len(shape) else g
-    return _index_add(_zeros(g, shape), index, axis, g)
+    gradient: Tensor = _index_add(_zeros(g, shape), index, axis, g)
+    return gradient
 
 
 def emptied_rows(g: Tensor, index: Tensor, axis: int) -> Tensor:
     """``g``, with 0 in the parts along ``axis`` that ``index`` lists."""
-    return _index_fill(g, index, axis, 0.0)
+    gradient: Tensor = _index_fill(g, index, axis, 0.0)
+    return gradient
 
 
 def rows_once(g: Tensor, index: Tensor, axis: int) -> Tensor:
     """The parts of ``g`` that ``index`` lists, each once."""
     rows = np.unique(checked(index._array.reshape(-1), g.shape[axis], axis))
-    return _index_select(g, _constant(rows), axis)
+    gradient: Tensor = _index_select(g, _constant(rows), axis)
+    return gradient
 
 
 def written_rows(g: Tensor, index: Tensor, overwrite: bool, shape: tuple[int, ...]) -> Tensor:
@@ -81,7 +84,8 @@ def written_places(g: Tensor, rows: Tensor, accumulate: bool, depth: int) -> Ten
 
 def put_back(g: Tensor, mask: Tensor, shape: tuple[int, ...]) -> Tensor:
     """The gradient for what ``masked_select`` read."""
-    return _masked_scatter(_zeros(g, shape), mask, g)
+    gradient: Tensor = _masked_scatter(_zeros(g, shape), mask, g)
+    return gradient
 
 
 def first_taken(g: Tensor, mask: Tensor, shape: tuple[int, ...]) -> Tensor:

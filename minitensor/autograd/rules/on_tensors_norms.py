@@ -28,4 +28,5 @@ def renorm_gradient(g: Tensor, x: Tensor, p: float, axis: int, max_norm: float) 
     norms = _sum(powers, others, True) ** (1 / p) if others else size
     slope = _where(zero, 0.0, sign * _pow(size / norms, p - 1))
     along = _sum(g * inner, others, True) / norms if others else g * inner / norms
-    return _where(moved, (g - along * slope) * (max_norm / norms), g)
+    gradient: Tensor = _where(moved, (g - along * slope) * (max_norm / norms), g)
+    return gradient

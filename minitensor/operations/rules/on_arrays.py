@@ -15,7 +15,7 @@ from minitensor.device.arrays import as_array
 from minitensor.kernels.matrices import turned
 from minitensor.kernels.reducing import axes
 
-Array = np.ndarray
+Array = Any  # of numpy, or of a device
 
 
 #: From so many elements on, :func:`where` works on bits. For 1,000 x 1,000 marks at random, which a processor cannot

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from minitensor.device.arrays import add_at, beside
@@ -20,7 +22,7 @@ from minitensor.kernels.along_axis import (
 )
 from minitensor.kernels.indexed import added_at, last_of_each
 
-Array = np.ndarray
+Array = Any  # of numpy, or of a device
 Shape = tuple[int, ...]
 
 

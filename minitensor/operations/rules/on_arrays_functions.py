@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
 from minitensor.kernels.activations import blocks
 from minitensor.kernels.reducing import total
 
-Array = np.ndarray
+Array = Any  # of numpy, or of a device
 
 #: sin(u) / u has the slope -u / 3 + u**3 / 30 - ...: the coefficients, of u, u**3 and so on. Those left out would
 #: change no bit of a float64 for u below 1.

@@ -6,6 +6,8 @@ one that stayed has the gradient.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from minitensor.device.arrays import as_array
@@ -13,7 +15,7 @@ from minitensor.kernels import diagonals, masked
 from minitensor.kernels import indexed as kernels
 from minitensor.kernels.indexed import checked, last_of_each, places_of
 
-Array = np.ndarray
+Array = Any  # of numpy, or of a device
 
 
 # ---------- parts along one axis ----------

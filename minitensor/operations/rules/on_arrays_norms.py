@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from minitensor.kernels.indexed import from_front
 from minitensor.kernels.matrices import slice_norms
 
-Array = np.ndarray
+Array = Any  # of numpy, or of a device
 
 
 def renorm_gradient(g: Array, x: Array, p: float, axis: int, max_norm: float) -> Array:
