@@ -266,7 +266,7 @@ def test_what_is_saved_in_a_replayed_trace_is_what_the_engine_holds(source):
 def test_bytes_preserved_before_a_write_are_memory_and_nobody_is_refused():
     done = traced(PROGRAMS["one row preserved"])
     steps = done.variant["steps"]
-    grown = [after["allocated"] - before["allocated"] for before, after in itertools.pairwise(steps)]
+    grown = [after["allocated"] - before["allocated"] for before, after in itertools.pairwise(steps[3:9])]
     # a row; again that row; a column without the cell of that row
     assert grown[:3] == [12, 0, 12]
     assert len(events(done, "preserve")) > 4

@@ -18,15 +18,15 @@ walk(
 walk(
     "second-gradient-replaces-the-first",
     "Of two gradients that promote, the later one counts.",
-    "total = as_array(so_far + more)",
-    "total = as_array(more)",
+    "total: np.ndarray = as_array(so_far + more)",
+    "total: np.ndarray = as_array(more)",
     "autograd::test_gradients_add_up_over_calls_and_over_paths",
 )  # fmt: skip
 walk(
     "broadcast-not-summed",
     "The gradient of a broadcast operand keeps the shape of the result.",
-    "return summed_to(g.whole() if type(g) is Part else as_array(g), parent.shape)",
-    "return g.whole() if type(g) is Part else as_array(g)",
+    "= summed_to(g.whole() if type(g) is Part else as_array(g), parent.shape)",
+    "= g.whole() if type(g) is Part else as_array(g)",
     "operations::test_the_gradient_is_that_of_central_differences",
 )  # fmt: skip
 walk(

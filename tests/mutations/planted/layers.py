@@ -68,8 +68,8 @@ layer(
 layer(
     "layer-freed-not-checked",
     "A layer's second backward does not say that the first has freed what it needs.",
-    "    if node.saved is FREED:\n        raise freed(node)\n    return node.saved[-1]",
-    "    return node.saved[-1]",
+    "    if node.saved is FREED:\n        raise freed(node)\n    found: PyLayerContext = node.saved[-1]",
+    "    found: PyLayerContext = node.saved[-1]",
     "py_layer::test_backward_runs_again_when_the_graph_is_retained_or_nothing_was_saved",
 )  # fmt: skip
 rebinding(
