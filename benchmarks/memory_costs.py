@@ -48,7 +48,7 @@ DEVICES: Cuts = {
         (
             """
     if type({a}) is not ndarray:
-        check_on_device({name!r}, {a}, ({as_},))
+        check_on_device({name!r}, {x}, ({as_},))
 """,
             "\n",
         ),

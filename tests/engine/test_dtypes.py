@@ -226,7 +226,7 @@ def test_a_dtype_prints_compares_hashes_and_pickles():
         (mt.float64, "float64"),
         (np.float64, "float64"),
         (np.dtype("int32"), "int32"),
-        (float, "float32"),
+        (float, "float64"),
         (int, "int64"),
         (bool, "bool"),
         ("bool", "bool"),

@@ -13,6 +13,7 @@ pytestmark = pytest.mark.cpu_only
 PROGRAM = """
 import random, signal, threading, time
 import minitensor as mt
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs begin with it ignored
 from minitensor.kernels.chunks import large
 
 large.nbytes, large.chunk, large.long = 1 << 20, 1 << 14, 1 << 14

@@ -55,7 +55,7 @@ def test_a_page_is_light(opened, site, book):
     has_mathematics = opened.page.locator("mjx-container").count() > 0
     weight = opened.weight()
     own = len(gzip.compress((book / opened.address.removeprefix(site)).read_bytes()))
-    assert weight > own + 50 * KILOBYTE  # the theme alone is more: the scale works
+    assert weight > own + 40 * KILOBYTE  # type and style alone are more: the scale works
     assert weight <= HEAVIEST[has_mathematics], f"{weight / KILOBYTE:.0f} KB compressed"
 
 
