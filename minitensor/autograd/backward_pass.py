@@ -147,14 +147,14 @@ def propagate(
         if not kept:
             let_go(g)
         if not retain_graph and node.op.saved_names:
-            for each in node.saved:
-                if each is not None:  # what nobody needed was left out, and is not missed in a second backward
-                    node.saved = FREED
+            for saved in node.saved:
+                if saved is not None:  # what nobody needed was left out, and is not missed in a second backward
+                    saved, node.saved = None, FREED  # freed here, not with the next node
                     break
         if seen is not None:
             seen.left()
         # What is not counted any more is not held any longer, either.
-        passed = more = g = awaiting = each = None  # type: ignore[assignment]  # only let go
+        passed = more = g = awaiting = None  # type: ignore[assignment]  # only let go
     return arrived
 
 

@@ -138,7 +138,10 @@ def test_a_run_that_is_interrupted_ends_all_its_processes(project, tmp_path):
     slow = "import os, time\ndef test_slow():\n    open(f'{os.getpid()}.pid', 'w').close()\n    time.sleep(99)\n"
     for name in ("a", "b"):
         (tmp_path / "tests" / f"test_{name}.py").write_text(slow)
-    command = [sys.executable, "tools/run_tests.py", "-j2"]
+    # A shell's background jobs begin with interrupts ignored, and so would this one.
+    own = "import runpy, signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    own += "runpy.run_path('tools/run_tests.py', run_name='__main__')"
+    command = [sys.executable, "-c", own, "-j2"]
     with subprocess.Popen(command, cwd=tmp_path, env=BARE, stdout=subprocess.PIPE, text=True) as run:
         while len(list(tmp_path.glob("*.pid"))) < 2:
             assert run.poll() is None

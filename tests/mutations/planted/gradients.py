@@ -76,7 +76,7 @@ backward(
 walk(
     "saved-tensors-not-freed",
     "Backward does not let go of what was saved.",
-    "                    node.saved = FREED\n",
+    "                    saved, node.saved = None, FREED  # freed here, not with the next node\n",
     "                    pass\n",
     "grad::test_grad_frees_unless_told_to_retain",
 )  # fmt: skip
