@@ -151,7 +151,7 @@ globalThis.bookFinder = (() => {
   /** The term of the glossary that a query is, in English or Chinese; undefined if it is none. */
   function termFor(query) {
     const asked = query.trim().toLowerCase();
-    return globalThis.bookTerms.find(({ name, chinese, forms }) => [name.toLowerCase(), chinese, ...forms].includes(asked));
+    return globalThis.bookTerms.find(({ name, chinese, forms }) => [name.toLowerCase(), chinese.toLowerCase(), ...forms].includes(asked));
   }
 
   /** A text as nodes, with the words that were asked for marked. */
