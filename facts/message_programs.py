@@ -216,7 +216,10 @@ NUMPY: dict[str, list[Entry]] = {
         ("i /= 2", "j = i / 2", "i //= 2"),
         ("np.add(c, c, out=np.ones(4, dtype=int))", "np.add(c, c, out=np.ones(4))"),
     ],
-    "resize": [("v = m[0]\nv.resize(6)", "v = np.resize(m[0], 6)"), ("v = m[0]\nm.resize(8)", "m = np.resize(m, 8)")],
+    "resize": [
+        ("v = m[0]\nv.resize(6)", "v = m[0].copy()\nv.resize(6)"),
+        ("v = m[0]\nm.resize(8)", "m = m.copy()\nm.resize(8)"),
+    ],
     "cannot be a view": [
         ("m.T.shape = 6", "v = m.T.reshape(6)"),
         ("np.array(c, copy=False, dtype=int)", "np.asarray(c, dtype=int)"),

@@ -52,7 +52,10 @@ def terms(root: Path) -> list[dict[str, Any]]:
     told = ("name", "chinese", "meaning", "page", "place")
     return [
         {key: term[key] for key in told}
-        | {"forms": [form.lower() for form in term["forms"]], "anchor": nodes.make_id(f"term {term['name']}")}
+        | {
+            "forms": [form.lower() for form in term["forms"]] + term.get("chinese_forms", []),
+            "anchor": nodes.make_id(f"term {term['name']}"),
+        }
         for term in glossary
     ]
 

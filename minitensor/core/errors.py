@@ -140,7 +140,7 @@ def stale(node: Node, what: str, saved: Saved) -> RuntimeError:
     if now > made:
         lines[-1] += f"; the storage is now at version {now}"
     lines.append(f"  received tensor_version:{now} != wrapper_version_snapshot:{version}")
-    way = f"or give {node.op.name} a `clone()` to save"
+    way = "or write into a `clone()` of the output" if what == "out" else f"or give {node.op.name} a `clone()` to save"
     if not by:
         way = 'or write under `set_inplace_policy("copy_on_write")`, which looks at bytes'
     lines.append(

@@ -73,6 +73,34 @@ def test_a_saved_output_is_called_an_output():
     assert "overwritten: by add_" in str(raised.value)
 
 
+def test_for_a_saved_output_the_way_out_is_a_write_into_a_clone_of_it_and_it_helps():
+    w, a = three()
+    y = a.exp()
+    y.add_(1.0)
+    with pytest.raises(RuntimeError, match=r"or write into a `clone\(\)` of the output\.$") as raised:
+        y.backward()
+    assert "to save" not in str(raised.value)
+    w, a = three()
+    y = a.exp()
+    z = y.clone()
+    z.add_(1.0)
+    z.backward()
+    np.testing.assert_allclose(w.grad.numpy(), np.exp([1.0, 2.0, 3.0]), rtol=1e-6)
+
+
+def test_for_a_saved_operand_the_way_out_is_to_save_a_clone_and_it_helps():
+    w, a = three()
+    y = a.sin()
+    a.add_(1.0)
+    with pytest.raises(RuntimeError, match=r"or give sin a `clone\(\)` to save\.$"):
+        y.backward()
+    w, a = three()
+    y = a.clone().sin()
+    a.add_(1.0)
+    y.backward()
+    np.testing.assert_allclose(w.grad.numpy(), np.cos([1.0, 2.0, 3.0]), rtol=1e-6)
+
+
 @pytest.mark.parametrize(
     "write, name",
     [

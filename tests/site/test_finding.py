@@ -343,6 +343,9 @@ def test_each_chinese_term_of_the_glossary_finds_the_place_that_teaches_it(tab, 
     assert search(tab, "步长")[0] == "chapters/01_what_a_tensor_is.html#how-a-tensor-finds-a-number"
     found = tab.evaluate("terms => terms.map(term => bookFinder.termFor(term)?.name)", [t["chinese"] for t in GLOSSARY])
     assert found == [term["name"] for term in GLOSSARY]
+    forms = [(form, term["name"]) for term in GLOSSARY for form in term.get("chinese_forms", [])]
+    found = tab.evaluate("forms => forms.map(form => bookFinder.termFor(form)?.name)", [form for form, _ in forms])
+    assert found == [name for _, name in forms] and forms
     assert tab.locator("#search-results .cause").first.inner_text().startswith("strides 步长")
 
 

@@ -12,7 +12,7 @@
   const prose = (text) => text.split("`").map((part, i) => (i % 2 ? make("code", {}, part) : part));
 
   /** What the book says of the causes of a message, as nodes; links begin at the root of the book. */
-  globalThis.bookCauses = (causes) => causes.map(({ title, what, do: todo, where, page, place, index, said }) => {
+  globalThis.bookCauses = (causes) => causes.map(({ title, what, do: todo, where, page, place, related, index, said }) => {
     const root = document.documentElement.dataset.content_root ?? "./";
     return make(
       "section",
@@ -20,7 +20,7 @@
       make("p", { className: "cause-title" }, make("a", { href: `${root}${page}.html#${place}` }, ...prose(title))),
       make("p", {}, ...prose(what)),
       make("p", {}, make("strong", {}, "What to do. "), ...prose(todo)),
-      make("p", { className: "cause-place" }, "Explained in ", make("a", { href: `${root}${page}.html#${place}` }, where), ". Programs, and what to write instead: ", make("a", { href: `${root}chapters/B_error_index.html#${index}` }, "appendix B"), `. Recorded from ${said.by}: `, make("code", {}, said.short)),
+      make("p", { className: "cause-place" }, related ? "See also " : "Explained in ", make("a", { href: `${root}${page}.html#${place}` }, where), ". Programs, and what to write instead: ", make("a", { href: `${root}chapters/B_error_index.html#${index}` }, "appendix B"), `. Recorded from ${said.by}: `, make("code", {}, said.short)),
     );
   });
 

@@ -68,8 +68,8 @@ globalThis.bookFinder = (() => {
     转置: "transpose", 广播: "broadcast", 优化器: "optimizer", 报错: "error", 错误: "error", 分配器: "allocator", 峰值: "peak",
     保存: "saved", 覆盖: "overwritten", 检测: "detection", 自动: "automatic", 算子: "operation", 操作: "operation",
     动态图: "autograd", 计算图: "history", 历史: "history", 单元: "cell", 元数据: "metadata", 数据类型: "dtype", 普通操作: "normal operation", 连续: "contiguous",
-    已分配: "allocated", 已保留: "reserved", 缓存: "cache", 碎片: "fragmentation", 兆字节: "MiB", 段: "segment", 块: "block",
-    叶子节点: "leaf", 停止梯度: "stop_gradient", 不记录梯度: "no_grad", 操作数: "operand", 导数规则: "rule", 导数表: "derivative table",
+    已分配: "allocated", 已保留: "reserved", 缓存: "cache", 碎片: "fragmentation", 兆字节: "MiB", 二进制兆字节: "MiB", 段: "segment", 块: "block",
+    叶子节点: "leaf", 叶子张量: "leaf", 停止梯度: "stop_gradient", 不记录梯度: "no_grad", 禁用梯度计算: "no_grad", 操作数: "operand", 导数规则: "rule", 导数表: "derivative table",
     保存的张量: "saved tensor", 过期: "stale", 策略: "policy", 视图组: "view group", 泄漏: "memory", 溢出: "out of memory", 名字: "name", 重塑: "reshape",
   };
   const CHINESE = Object.keys(TERMS).sort((a, b) => b.length - a.length);
@@ -151,7 +151,7 @@ globalThis.bookFinder = (() => {
   /** The term of the glossary that a query is, in English or Chinese; undefined if it is none. */
   function termFor(query) {
     const asked = query.trim().toLowerCase();
-    return globalThis.bookTerms.find(({ name, chinese, forms }) => [name.toLowerCase(), chinese, ...forms].includes(asked));
+    return globalThis.bookTerms.find(({ name, chinese, forms }) => [name.toLowerCase(), chinese.toLowerCase(), ...forms].includes(asked));
   }
 
   /** A text as nodes, with the words that were asked for marked. */
