@@ -38,7 +38,7 @@ def test_a_question_leads_to_the_line_that_shows_its_answer(opened):
 def test_a_guess_about_a_leaf_is_broken_by_the_stage_and_kept_on_the_next_visit(site, visit):
     seen = visit(f"{site}chapters/08_leaves.html")
     question = seen.page.locator("predict-first").first
-    question.get_by_role("radio", name="the gradient", exact=True).check()
+    question.get_by_role("radio", name="the gradient by the old w", exact=True).check()
     question.get_by_role("button", name="Check").click()
     assert question.get_by_role("status").inner_text().startswith("Not this one.")
     question.get_by_role("button", name="Step the stage to line 6").click()
