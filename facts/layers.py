@@ -9,7 +9,6 @@ path; they are drawn, too, in the order of `named_parameters`.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -99,17 +98,10 @@ def flat(out) -> list:
 
 def main() -> None:
     import torch
+    from recording import write_cases
 
-    record = {
-        "library": "torch",
-        "version": torch.__version__.partition("+")[0],
-        "command": "python facts/layers.py",
-        "answers": {CASES[number][0]: answer(torch, number) for number in range(len(CASES))},
-    }
-    file = Path(__file__).with_suffix(".json")
-    rounded = json.loads(json.dumps(record), parse_float=lambda text: float(f"{float(text):.12g}"))
-    file.write_text(json.dumps(rounded, separators=(",", ":")) + "\n", encoding="utf-8")
-    print(f"{file.name}: {len(CASES)} cases of torch {record['version']}")
+    answers = {name: answer(torch, number) for number, (name, *_) in enumerate(CASES)}
+    write_cases(Path(__file__).with_suffix(".json"), "torch", answers, digits=12)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ python facts/optimizers.py        where PyTorch is installed
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 #: Name; the optimizer of `w`; what sets its rate, or None; what is done to the gradients before a step, or None.
@@ -57,16 +56,10 @@ def answer(torch, number: int) -> dict:
 
 def main() -> None:
     import torch
+    from recording import write_cases
 
-    record = {
-        "library": "torch",
-        "version": torch.__version__.partition("+")[0],
-        "command": "python facts/optimizers.py",
-        "answers": {CASES[number][0]: answer(torch, number) for number in range(len(CASES))},
-    }
-    file = Path(__file__).with_suffix(".json")
-    file.write_text(json.dumps(record, separators=(",", ":")) + "\n", encoding="utf-8")
-    print(f"{file.name}: {len(CASES)} cases of torch {record['version']}")
+    answers = {name: answer(torch, number) for number, (name, *_) in enumerate(CASES)}
+    write_cases(Path(__file__).with_suffix(".json"), "torch", answers)
 
 
 if __name__ == "__main__":

@@ -65,6 +65,20 @@ def write(file: Path, questions: Questions, ask: Ask = ask) -> None:
     file.write_text(json.dumps(dict(sorted(records.items())), indent=1) + "\n", encoding="utf-8")
 
 
+def write_cases(file: Path, library: str, answers: dict[str, Any], digits: int = 17) -> None:
+    """Put the answers of one library to the cases of a script into `file`; seventeen digits are all of a number's."""
+    version = importlib.import_module(library).__version__.partition("+")[0]
+    record = {
+        "library": library,
+        "version": version,
+        "command": f"python facts/{file.with_suffix('.py').name}",
+        "answers": answers,
+    }
+    rounded = json.loads(json.dumps(record), parse_float=lambda text: float(f"{float(text):.{digits}g}"))
+    file.write_text(json.dumps(rounded, separators=(",", ":")) + "\n", encoding="utf-8")
+    print(f"{file.name}: {len(answers)} cases of {library} {version}")
+
+
 #: The exit status of a process in which the recorder itself failed.
 RECORDER_FAILED = 70
 

@@ -22,6 +22,8 @@ from sphinx.application import Sphinx
 
 from minitensor.notebook import error_tables
 
+from .terms import anchor, glossary
+
 ROOT = Path(__file__).parents[2]
 LONGEST = 160  # characters of a message where it is quoted
 #: What no reader reads as prose: code, pictures as text, raw HTML, and the sources at the end of a chapter.
@@ -37,9 +39,7 @@ def messages(root: Path) -> dict[str, Any]:
 
 
 def _entry(row: error_tables.Row) -> dict[str, Any]:
-    short = row.message.splitlines()[0]
-    if len(short) > LONGEST:
-        short = short[:LONGEST].rsplit(" ", 1)[0] + " …"
+    short = error_tables.shortened(row.message.splitlines()[0], LONGEST)
     name = error_tables.NAMES[row.library]
     known = f"reported {row.reported}" if row.reported else "from its source" if row.source else None
     by = f"{name}, {known}" if known else f"{name} {' and '.join(row.versions)}"
@@ -48,15 +48,14 @@ def _entry(row: error_tables.Row) -> dict[str, Any]:
 
 def terms(root: Path) -> list[dict[str, Any]]:
     """The terms of the glossary, as the search shows them when one is asked for by its name."""
-    glossary = json.loads((root / "book" / "glossary.json").read_text(encoding="utf-8"))
     told = ("name", "chinese", "meaning", "page", "place")
     return [
         {key: term[key] for key in told}
         | {
             "forms": [form.lower() for form in term["forms"]] + term.get("chinese_forms", []),
-            "anchor": nodes.make_id(f"term {term['name']}"),
+            "anchor": anchor(term),
         }
-        for term in glossary
+        for term in glossary(root)
     ]
 
 

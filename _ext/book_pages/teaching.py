@@ -144,8 +144,7 @@ def _sheet(book: dict[str, BuiltPage], kind: str) -> str:
     """All questions of all chapters; as ``"answers"``, what is right, and what is mistaken in each other option."""
     sections = []
     for page in book.values():
-        asked = page.questions
-        if asked and re.search(r"/\d\d_", page.name):
+        if re.search(r"/\d\d_", page.name) and (asked := page.questions):
             items = "\n".join(f"<li>{_answer(one) if kind else _asked(one)}</li>" for one in asked)
             sections.append(f"<h3><a href='../{page.name}.html'>{escape(page.title)}</a></h3>\n<ol>\n{items}\n</ol>")
     return "\n".join(sections)

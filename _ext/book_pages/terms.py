@@ -16,8 +16,6 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from .finding import ROOT
-
 GLOSSARY = "chapters/E_glossary"
 #: The pages with links: chapters, which begin with their number, and guides, which begin with a small letter.
 READ = re.compile(r"chapters/[0-9a-z]")
@@ -32,7 +30,12 @@ def link_terms(app: Sphinx, doctree: nodes.document, pagename: str) -> None:
     """Make a link of the first use of each term on the page."""
     if app.builder.format != "html" or GLOSSARY not in app.env.found_docs or not READ.match(pagename):
         return
-    terms = {form.lower(): term for term in glossary(ROOT) for form in term["forms"] if is_term_on(term, pagename)}
+    terms = {
+        form.lower(): term
+        for term in glossary(Path(app.srcdir))
+        for form in term["forms"]
+        if is_term_on(term, pagename)
+    }
     longest_first = sorted(terms, key=len, reverse=True)
     pattern = re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, longest_first))})(?![\w-])", re.IGNORECASE)
     linked: set[str] = set()

@@ -13,7 +13,7 @@ import numpy as np
 
 from minitensor.core.regions import address
 from minitensor.core.storage import Storage
-from minitensor.device.arrays import gpu_of
+from minitensor.device.arrays import gpu_of, restrided
 from minitensor.saving.cells import Cells
 from minitensor.sharing import borrowing
 
@@ -41,7 +41,7 @@ class Outside:
     def note(self, storage: Storage) -> None:
         """Copy ``storage`` as it is."""
         if gpu_of(storage.buffer) is None and 0 < storage.buffer.nbytes <= MOST_BYTES:
-            self._copies[id(storage)] = weakref.ref(storage), _bits(storage).copy()
+            self._copies[id(storage)] = weakref.ref(storage), bits(storage).copy()
 
     def wrote(self, storage: Storage) -> None:
         """The engine has written it."""
@@ -55,15 +55,14 @@ class Outside:
             if storage is None:
                 del self._copies[key]
                 continue
-            found = np.flatnonzero(_bits(storage) != then)
+            found = np.flatnonzero(bits(storage) != then)
             if found.size:
                 self.note(storage)
                 size: int = storage.buffer.itemsize
                 yield storage, Cells.at(found + address(storage.buffer) // size, size)
 
 
-def _bits(storage: Storage) -> Any:
-    """So that a NaN is what it was."""
+def bits(storage: Storage) -> Any:
+    """The cells of a host storage as integers, in the order of the memory: so that a NaN is what it was."""
     buffer = storage.buffer
-    flat = buffer.reshape(-1) if buffer.flags.c_contiguous else np.ascontiguousarray(buffer).reshape(-1)
-    return flat.view(f"u{buffer.itemsize}")
+    return restrided(buffer, (buffer.size,), (buffer.itemsize,)).view(f"u{buffer.itemsize}")

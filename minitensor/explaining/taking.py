@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from minitensor.autograd.context import GUARD
-from minitensor.core.history import Node
+from minitensor.core.history import Node, Saved
 from minitensor.core.regions import address
 from minitensor.core.storage import Storage
 from minitensor.core.tensor import Tensor
@@ -98,18 +98,24 @@ def _was_right(storage: Storage, version: int) -> bool:
     return version == storage.version - 1 or (kept_to == storage.version - 1 and kept_from <= version)
 
 
-def unnoticed(storage: Storage, written: Cells) -> list[SavedTensor]:
-    """What was saved of cells that were written while the version of their storage stayed: it is held to be right."""
-    found = []
+def _saved_of(storage: Storage) -> Iterator[tuple[Node, int, Saved]]:
+    """What living nodes have saved of ``storage``: the node, the position in its ``saved``, and the entry there."""
     for link in storage.savers or ():
         node = link()
         if node is None or node.saved is FREED or node.op is GUARD:
             continue
         for k, saved in enumerate(node.saved):
-            if not (type(saved) is tuple and len(saved) == 3 and saved[1] is storage) or not is_right(saved):
-                continue
-            if getattr(saved[2], "noted", None) is None and _meet(Cells.of(saved[0]), written):
-                found.append((node, k))
+            if type(saved) is tuple and len(saved) == 3 and saved[1] is storage:
+                yield node, k, saved
+
+
+def unnoticed(storage: Storage, written: Cells) -> list[SavedTensor]:
+    """What was saved of cells that were written while the version of their storage stayed: it is held to be right."""
+    found = [
+        (node, k)
+        for node, k, saved in _saved_of(storage)
+        if is_right(saved) and getattr(saved[2], "noted", None) is None and _meet(Cells.of(saved[0]), written)
+    ]
     return [told for _, _, told in _saved_tensors(found, lost=True)]
 
 
@@ -120,16 +126,11 @@ def _meet(a: Cells, b: Cells) -> bool:
 
 def moved(storage: Storage) -> list[Stale]:
     """What became stale by the last write although none of its bytes were taken: only the version has moved."""
-    found = []
-    for link in storage.savers or ():
-        node = link()
-        if node is None or node.saved is FREED or node.op is GUARD:
-            continue
-        for k, saved in enumerate(node.saved):
-            if not (type(saved) is tuple and len(saved) == 3 and saved[1] is storage) or type(saved[2]) is Lost:
-                continue
-            if not is_right(saved) and _was_right(storage, version_saved(saved)):
-                found.append((node, k))
+    found = [
+        (node, k)
+        for node, k, saved in _saved_of(storage)
+        if type(saved[2]) is not Lost and not is_right(saved) and _was_right(storage, version_saved(saved))
+    ]
     return [(weakref.ref(node), names, told) for node, names, told in _saved_tensors(found, lost=False)]
 
 

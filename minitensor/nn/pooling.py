@@ -9,21 +9,25 @@ from minitensor.networks.pooling import adaptive_avg_pool2d, avg_pool2d, max_poo
 from minitensor.nn.layer import Layer
 
 
-class MaxPool2D(Layer):
-    """See :func:`~minitensor.nn.functional.max_pool2d`."""
+class _Pool2D(Layer):
+    """Windows of ``kernel_size``, each ``stride`` from the next; by default they do not overlap."""
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0, name: str | None = None) -> None:
         super().__init__()
         self.kernel_size, self.stride, self.padding = kernel_size, stride, padding
 
-    def forward(self, x: Tensor) -> Tensor:
-        return max_pool2d(x, self.kernel_size, self.stride, self.padding)
-
     def extra_repr(self) -> str:
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
-class AvgPool2D(Layer):
+class MaxPool2D(_Pool2D):
+    """See :func:`~minitensor.nn.functional.max_pool2d`."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return max_pool2d(x, self.kernel_size, self.stride, self.padding)
+
+
+class AvgPool2D(_Pool2D):
     """See :func:`~minitensor.nn.functional.avg_pool2d`."""
 
     def __init__(
@@ -34,14 +38,11 @@ class AvgPool2D(Layer):
         exclusive: bool = True,
         name: str | None = None,
     ) -> None:
-        super().__init__()
-        self.kernel_size, self.stride, self.padding, self.exclusive = kernel_size, stride, padding, exclusive
+        super().__init__(kernel_size, stride, padding)
+        self.exclusive = exclusive
 
     def forward(self, x: Tensor) -> Tensor:
         return avg_pool2d(x, self.kernel_size, self.stride, self.padding, self.exclusive)
-
-    def extra_repr(self) -> str:
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
 class AdaptiveAvgPool2D(Layer):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import minitensor as mt
-from minitensor.notebook.error_tables import NAMES, code
+from minitensor.notebook.error_tables import NAMES, as_before, code, shortened
 
 #: The articles, by the name that a claim gives: their key in ``references.bib``, and what the book calls them.
 ARTICLES = {
@@ -60,17 +60,13 @@ def counts(root: Path) -> dict[str, dict[str, int]]:
 def shown(root: Path, proof: dict[str, Any]) -> str:
     """What the program of a proof gives, run now, as text. It sees ``mt``, and ``facts``, the folder of the records.
 
-    Devices and modes are as before afterwards.
+    Policy and device are as before afterwards.
     """
     names: dict[str, Any] = {"mt": mt, "facts": root / "facts"}
-    place = mt.get_device()
     gc.collect()  # what an earlier error left behind would be freed while the program counts bytes
-    try:
-        with mt.set_inplace_policy(mt.get_inplace_policy()):
-            exec(proof["run"], names)
-            return repr(eval(proof["shows"], names))
-    finally:
-        mt.set_device(place)
+    with as_before():
+        exec(proof["run"], names)
+        return repr(eval(proof["shows"], names))
 
 
 def answers(root: Path, proof: dict[str, Any]) -> dict[str, str]:
@@ -84,7 +80,7 @@ def answers(root: Path, proof: dict[str, Any]) -> dict[str, str]:
     for key in proof["of"]:
         answer = records[key]["answers"][proof["question"]]
         if proof["ask"] == "error":
-            value = _short(answer.get("error", "no error"))
+            value = shortened(" ".join(answer.get("error", "no error").split()), LONGEST)
         else:
             value = repr(_rounded(answer["values"][proof["ask"]]))
         found[f"{NAMES[records[key]['library']]} {records[key]['version']}"] = value
@@ -130,11 +126,6 @@ def _rounded(value: Any) -> Any:
     if isinstance(value, list):
         return [_rounded(each) for each in value]
     return round(value, 4) if isinstance(value, float) else value
-
-
-def _short(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= LONGEST else text[:LONGEST].rsplit(" ", 1)[0] + " …"
 
 
 def _title(page: str) -> str:

@@ -7,9 +7,11 @@ messages are those of today.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -89,19 +91,26 @@ def said_now(start: str, program: str, names: dict[str, Any]) -> str | None:
         program: lines of Python.
         names: what both see, such as the library; changed in place.
 
-    Modes and devices are as before afterwards.
+    Policy and device are as before afterwards.
     """
+    with as_before(), warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        exec(start, names)  # the record's own programs
+        del warned[:]
+        try:
+            exec(program, names)
+        except Exception as error:
+            return f"{type(error).__name__}: {str(error).strip()}"
+    return f"{warned[-1].category.__name__}: {str(warned[-1].message).strip()}" if warned else None
+
+
+@contextlib.contextmanager
+def as_before() -> Iterator[None]:
+    """Afterwards policy and device are as they were, whatever a program does to them."""
     place = mt.get_device()
     try:
-        with warnings.catch_warnings(record=True) as warned, mt.set_inplace_policy(mt.get_inplace_policy()):
-            warnings.simplefilter("always")
-            exec(start, names)  # the record's own programs
-            del warned[:]
-            try:
-                exec(program, names)
-            except Exception as error:
-                return f"{type(error).__name__}: {str(error).strip()}"
-        return f"{warned[-1].category.__name__}: {str(warned[-1].message).strip()}" if warned else None
+        with mt.set_inplace_policy(mt.get_inplace_policy()):
+            yield
     finally:
         mt.set_device(place)
 
@@ -115,11 +124,12 @@ def table(root: Path, cause: str) -> str:
     Raises:
         ValueError: when a program of minitensor raises nothing any more.
     """
+    start = starts(root)["minitensor"]
     lines = ["| " + " | ".join(HEADS) + " |", "|---" * len(HEADS) + "|"]
     for row in (row for row in recorded(root) if row.cause == cause):
         message = row.message
         if row.library == "minitensor":
-            now = said_now(starts(root)["minitensor"], row.program, {"minitensor": mt})
+            now = said_now(start, row.program, {"minitensor": mt})
             if now is None:
                 raise ValueError(f"this program of facts/messages.json raises nothing:\n{row.program}")
             message = now
@@ -141,8 +151,12 @@ def origin(row: Row) -> str:
 
 def quoted(message: str) -> str:
     """A message in one line, cut where it is long."""
-    text = " ".join(message.split())
-    return _span(text if len(text) <= LONGEST else text[:LONGEST].rsplit(" ", 1)[0] + " …")
+    return _span(shortened(" ".join(message.split()), LONGEST))
+
+
+def shortened(text: str, most: int) -> str:
+    """``text``, cut behind a word where it has more than ``most`` characters."""
+    return text if len(text) <= most else text[:most].rsplit(" ", 1)[0] + " …"
 
 
 def code(program: str) -> str:

@@ -27,7 +27,7 @@ import numpy as np
 
 from minitensor.core import errors
 from minitensor.core.history import Leaf, Node, Operation, current, record_write
-from minitensor.core.storage import Storage, calling_frame, outside_engine, placed
+from minitensor.core.storage import Storage, calling_frame, of_engine, outside_engine, placed
 from minitensor.core.tensor import Tensor
 from minitensor.device.counters import cpu_meter
 from minitensor.dtypes import FLOATS
@@ -269,6 +269,7 @@ CALLS: dict[str, Any] = {
     **{name: getattr(errors, name) for name in EXPLAINED},
     "freed": errors.freed,
     "getframe": sys._getframe,
+    "of_engine": of_engine,
     "outside_engine": outside_engine,
     "in_chunks": chunks.in_chunks,
     "index_written": index_written,

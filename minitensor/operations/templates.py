@@ -67,7 +67,9 @@ NORMAL_RECORD = """\
             node.saved = {saved}
             node.shape = r.shape
             node.hooks = None
-            frame = outside_engine(getframe(1))
+            frame = getframe(1)
+            if of_engine[frame.f_globals.get("__package__")]:
+                frame = outside_engine(frame)
             node.code = frame.f_code
             node.instruction = frame.f_lasti
 {remember}

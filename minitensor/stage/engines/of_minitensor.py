@@ -22,6 +22,7 @@ from minitensor.device.counters import cpu_meter
 from minitensor.device.places import current
 from minitensor.dtypes import BY_NUMPY
 from minitensor.events import Hearing
+from minitensor.explaining import outside
 from minitensor.modes import modes, set_inplace_policy
 from minitensor.operations.operands import CONSTANT
 from minitensor.optimizer.optimizer import Optimizer
@@ -297,10 +298,9 @@ class MinitensorEngine:
 
     def bits(self, storage: Storage) -> np.ndarray | None:
         """So that a NaN is what it was."""
-        buffer = storage.buffer
-        if gpu_of(buffer) is not None or not buffer.size:
+        if gpu_of(storage.buffer) is not None or not storage.buffer.size:
             return None
-        return restrided(buffer, (buffer.size,), (buffer.itemsize,)).view(f"u{buffer.itemsize}")
+        return outside.bits(storage)
 
 
 #: It has no state: what it answers is all in what it is asked of.

@@ -188,32 +188,37 @@ class InstanceNorm2d(Module):
         )
 
 
-class MaxPool2d(Module):
-    """See ``functional.max_pool2d``."""
+class _Pool2d(Module):
+    """Windows of ``kernel_size``, each ``stride`` from the next; by default they do not overlap."""
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
         super().__init__()
         self.kernel_size, self.stride, self.padding = kernel_size, kernel_size if stride is None else stride, padding
+
+    def extra_repr(self) -> str:
+        """The sizes."""
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class MaxPool2d(_Pool2d):
+    """See ``functional.max_pool2d``."""
 
     def forward(self, input: Tensor) -> Tensor:
         """The largest of each window."""
         return F.max_pool2d(input, self.kernel_size, self.stride, self.padding)
 
     def extra_repr(self) -> str:
-        """The sizes."""
-        return (
-            f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, dilation=1, ceil_mode=False"
-        )
+        """The sizes, and what is always so here."""
+        return f"{super().extra_repr()}, dilation=1, ceil_mode=False"
 
 
-class AvgPool2d(Module):
+class AvgPool2d(_Pool2d):
     """See ``functional.avg_pool2d``."""
 
     def __init__(
         self, kernel_size: Any, stride: Any = None, padding: Any = 0, *, count_include_pad: bool = True
     ) -> None:
-        super().__init__()
-        self.kernel_size, self.stride, self.padding = kernel_size, kernel_size if stride is None else stride, padding
+        super().__init__(kernel_size, stride, padding)
         self.count_include_pad = count_include_pad
 
     def forward(self, input: Tensor) -> Tensor:
@@ -221,10 +226,6 @@ class AvgPool2d(Module):
         return F.avg_pool2d(
             input, self.kernel_size, self.stride, self.padding, count_include_pad=self.count_include_pad
         )
-
-    def extra_repr(self) -> str:
-        """The sizes."""
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
 class AdaptiveAvgPool2d(Module):
