@@ -24,6 +24,7 @@ _DEFINED = {
     "parameter": ("ParamAttr", "Parameter"),
     "pooling": ("AdaptiveAvgPool2D", "AvgPool2D", "MaxPool2D"),
     "recurrent": ("LSTM", "LSTMCell", "SimpleRNNCell"),
+    "synchronized": ("SyncBatchNorm",),
 }
 _MODULES = {name: f"{__name__}.{module}" for module, names in _DEFINED.items() for name in names}
 _MODULES |= dict.fromkeys(("ClipGradByGlobalNorm", "ClipGradByNorm", "ClipGradByValue"), "minitensor.optimizer.clip")

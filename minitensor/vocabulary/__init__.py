@@ -19,7 +19,7 @@ _DEFINED = {
     "minitensor.vocabulary.places": ("CPUPlace", "CUDAPlace", "is_compiled_with_cuda"),
 }
 NAMES = {name: module for module, names in _DEFINED.items() for name in names}
-MODULES = ("autograd", "memory", "optimizer")
+MODULES = ("autograd", "distributed", "memory", "optimizer")
 
 
 def found(name: str) -> object:

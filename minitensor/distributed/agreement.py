@@ -1,0 +1,75 @@
+"""Do all ranks have the same parameters? A checksum of each tells, and its version tells who wrote more often."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from minitensor.core.tensor import Tensor
+from minitensor.device.arrays import host_array
+from minitensor.distributed.mpi import ranks_text
+from minitensor.distributed.world import link_for
+
+
+class RanksDifferError(RuntimeError):
+    """The ranks do not have the same numbers.
+
+    Attributes:
+        ranks: those that differ from the others; where nothing tells which these are, all.
+        parameter: the name of the first parameter that differs.
+    """
+
+    def __init__(self, text: str, ranks: list[int], parameter: str) -> None:
+        super().__init__(text)
+        self.ranks, self.parameter = ranks, parameter
+
+
+def checksum(tensor: Tensor) -> str:
+    """16 hexadecimal digits that depend on every bit of the numbers, on the shape and on the dtype (BLAKE2b)."""
+    digest = hashlib.blake2b(f"{tensor.dtype.name} {list(tensor.shape)}".encode(), digest_size=8)
+    digest.update(host_array(tensor._array).tobytes())
+    return digest.hexdigest()
+
+
+def check_equal(parameters: Mapping[str, Tensor] | Iterable[Tensor]) -> None:
+    """Raise on every rank when one of them has other numbers than the others. Sends 24 bytes a parameter, about.
+
+    Args:
+        parameters: ``layer.state_dict()``, or tensors in the same order on every rank.
+
+    Raises:
+        RanksDifferError: names the rank, the parameter, and how often it was written on each rank.
+        RuntimeError: before ``init_parallel_env``; when a rank does not come.
+    """
+    link = link_for("check_equal")
+    given = parameters if isinstance(parameters, Mapping) else {f"parameter {i}": x for i, x in enumerate(parameters)}
+    own = [(name, checksum(x), x._storage.version) for name, x in given.items()]
+    everyone = link.gather(own, "check_equal")
+    for position in range(max(len(each) for each in everyone)):
+        entries = [each[position] if position < len(each) else ("nothing", "", 0) for each in everyone]
+        if len({checks for _, checks, _ in entries}) > 1:
+            raise _difference(entries)
+
+
+def _difference(entries: list[tuple[str, str, int]]) -> RanksDifferError:
+    """What to say of the name, checksum and version of one parameter, by rank."""
+    names, sums, versions = (list(column) for column in zip(*entries, strict=True))
+    alike = Counter(sums)
+    (most, count), *others = alike.most_common()
+    if count > others[0][1]:
+        odd = [rank for rank, each in enumerate(sums) if each != most]
+    else:  # as many ranks have the one as the other: who wrote more often did what the others did not
+        odd = [rank for rank, each in enumerate(versions) if each > min(versions)] or list(range(len(sums)))
+    all_odd = len(odd) == len(sums)
+    text = f"The ranks do not agree about `{names[odd[0]]}`. " + (
+        "Nothing tells which of them is right." if all_odd else f"It is {ranks_text(odd)} that differs."
+    )
+    text += "\n" + "\n".join(
+        f"  rank {rank}: checksum {sums[rank]}, written {versions[rank]} times" for rank in range(len(sums))
+    )
+    if len(set(versions)) > 1:
+        text += "\nIt was not written equally often: an in-place operation ran on some ranks alone."
+    else:
+        text += "\nIt was written equally often: one of the writes had other numbers, or the ranks began with others."
+    return RanksDifferError(text, odd, names[odd[0]])

@@ -1,0 +1,67 @@
+"""Arrays between CUDA devices, through CuPy's NCCL: in place, without a way over the host.
+
+Each rank has a device of its own. MPI brings the ranks together and carries what is no array.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minitensor.device.arrays import gpu_of
+from minitensor.distributed.mpi import Mpi
+
+Array = Any
+
+#: NCCL's own numbers for dtypes and operations (nccl.h).
+DTYPES = {np.dtype(np.int32): 2, np.dtype(np.int64): 4, np.dtype(np.float32): 7, np.dtype(np.float64): 8}
+OPERATIONS = {"sum": 0, "prod": 1, "max": 2, "min": 3}
+
+
+class Nccl:
+    """The ranks of an :class:`Mpi`, whose arrays lie on CUDA devices."""
+
+    def __init__(self, mpi: Mpi) -> None:
+        try:
+            from cupy.cuda import get_current_stream, nccl
+        except ImportError as error:
+            raise ImportError(
+                'init_parallel_env: backend "nccl" needs CuPy with NCCL and a CUDA device for each rank; '
+                'backend "mpi" works on any device.'
+            ) from error
+        self._mpi, self._stream = mpi, get_current_stream
+        self.rank, self.size = mpi.rank, mpi.size
+        (first, *_) = mpi.gather(nccl.get_unique_id() if mpi.rank == 0 else None, "init_parallel_env")
+        self._nccl = nccl.NcclCommunicator(self.size, first, self.rank)
+        self.bytes_reduced = 0
+
+    def all_reduce(self, array: Array, op: str, what: str) -> None:
+        """Overwrite ``array``, contiguous and alike on all ranks, by the sum (or what ``op`` says) over the ranks."""
+        pointer, count, dtype = self._described(array, what)
+        self._mpi.barrier(what)  # NCCL itself waits for ever
+        self.bytes_reduced += array.nbytes
+        self._nccl.allReduce(pointer, pointer, count, dtype, OPERATIONS[op], self._stream().ptr)
+
+    def broadcast(self, array: Array, source: int, what: str) -> None:
+        """Overwrite ``array`` by that of the rank ``source``."""
+        pointer, count, dtype = self._described(array, what)
+        self._mpi.barrier(what)
+        self._nccl.broadcast(pointer, pointer, count, dtype, source, self._stream().ptr)
+
+    def _described(self, array: Array, what: str) -> tuple[int, int, int]:
+        if gpu_of(array) is None or not hasattr(array, "data"):
+            raise TypeError(f'{what}: backend "nccl" takes tensors on a CUDA device; this one lies elsewhere')
+        return array.data.ptr, array.size, DTYPES[array.dtype]
+
+    def gather(self, value: Any, what: str) -> list[Any]:
+        """What every rank gives, by rank, on all ranks; it can be pickled."""
+        return self._mpi.gather(value, what)
+
+    def all_equal(self, number: int, what: str) -> bool:
+        """Whether every rank gives the same number, of at most 62 bits."""
+        return self._mpi.all_equal(number, what)
+
+    def barrier(self, what: str) -> None:
+        """Wait until every rank is here."""
+        self._mpi.barrier(what)

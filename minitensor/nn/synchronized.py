@@ -1,0 +1,62 @@
+"""Batch normalization whose batch is that of all ranks together, under Paddle's name."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from minitensor.core.tensor import Tensor
+from minitensor.creation.making import full
+from minitensor.distributed.collectives import all_reduce, sum_over_ranks
+from minitensor.modes import no_grad
+from minitensor.nn.layer import Layer
+from minitensor.nn.normalizing import _BatchNorm
+from minitensor.operations import FUNCTIONS
+
+
+class SyncBatchNorm(_BatchNorm):
+    """Batch normalization of [rows, channels] or [images, channels, height, width], by the batch of all ranks.
+
+    In training each rank adds what it has of the sums to those of the others, twice forward and twice backward; the
+    gradients are those of one process with the whole batch. The ranks may have batches of different sizes.
+    ``eval()`` uses the running values and no other rank.
+
+    Raises:
+        RuntimeError: in training, before ``distributed.init_parallel_env()``.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not self.training:
+            self.dimensions = x.ndim
+            return super().forward(x)
+        if x.ndim < 2 or x.shape[1] != self.num_features:
+            raise ValueError(f"SyncBatchNorm: x is [rows, {self.num_features}, ...]; its shape is {x.shape}")
+        axes, beside = [0, *range(2, x.ndim)], [1, -1, *[1] * (x.ndim - 2)]
+        total = FUNCTIONS["sum"]
+        with no_grad():
+            count = all_reduce(full([1], math.prod(x.shape) // self.num_features, "float64")).item()
+        mean = sum_over_ranks(total(x, axes)) * (1 / count)
+        centred = x - mean.reshape(beside)
+        variance = sum_over_ranks(total(centred * centred, axes)) * (1 / count)
+        with no_grad():
+            for running, now in ((self._mean, mean), (self._variance, variance)):
+                running.lerp_(now.detach(), 1 - self.momentum)
+        scale = FUNCTIONS["rsqrt"](variance + self.epsilon)
+        if self.weight is not None:
+            scale = scale * self.weight
+        normal = centred * scale.reshape(beside)
+        return normal if self.bias is None else normal + self.bias.reshape(beside)
+
+    @classmethod
+    def convert_sync_batchnorm(cls, layer: Layer) -> Any:
+        """``layer`` with every batch normalization in it synchronised; a new layer takes over parameters and values."""
+        if isinstance(layer, _BatchNorm):
+            left_out = (False if each is None else None for each in (layer.weight, layer.bias))
+            converted = cls(layer.num_features, layer.momentum, layer.epsilon, *left_out)
+            for name in ("weight", "bias", "_mean", "_variance"):
+                setattr(converted, name, getattr(layer, name))
+            converted.training = layer.training
+            return converted
+        for name, inner in layer.named_children():
+            setattr(layer, name, cls.convert_sync_batchnorm(inner))
+        return layer
