@@ -93,7 +93,8 @@ def commit(arrived: dict[Node, np.ndarray], way: OnArrays) -> None:
     called = _to_be_called(arrived)
     with _committing:
         for box, g in way.retained.items():
-            made.append((box, _taken_over(g, way) if box.gradient is None else _sum(box.gradient, g, way)))
+            adds = box.adds and box.gradient is not None
+            made.append((box, _sum(box.gradient, g, way) if adds else _taken_over(g, way)))
         while arrived:
             node, g = arrived.popitem()
             if type(node) is not Leaf:

@@ -160,12 +160,16 @@ def new_node(
 
 
 class GradientBox:
-    """Keeps the gradient of a tensor that is not a leaf (``retain_grads``). It follows the tensor's current value."""
+    """Keeps the gradient of a tensor that is not a leaf (``retain_grads``). It follows the tensor's current value.
 
-    __slots__ = ("gradient",)
+    ``adds``: whether the next backward's gradient is added to it, as in PyTorch, or takes its place, as in Paddle.
+    """
+
+    __slots__ = ("gradient", "adds")
 
     def __init__(self) -> None:
         self.gradient: Any = None
+        self.adds = False
 
 
 def move_boxes(old: Node, new: Node | None) -> None:

@@ -318,7 +318,7 @@ class Tensor:
                 return
             if copies:
                 gradient = Tensor._made(gradient._array.copy(), "clone", (gradient,))
-            elif not gradient.stop_gradient:
+            elif not gradient.is_leaf:
                 gradient = gradient.detach()  # its history may lead back to this leaf
         node.saved = gradient
 

@@ -29,12 +29,12 @@ _DEFINED = {
 _MODULES = {name: f"{__name__}.{module}" for module, names in _DEFINED.items() for name in names}
 _MODULES |= dict.fromkeys(("ClipGradByGlobalNorm", "ClipGradByNorm", "ClipGradByValue"), "minitensor.optimizer.clip")
 
-__all__ = ["functional", "initializer", *sorted(_MODULES)]
+__all__ = ["functional", "initializer", "utils", *sorted(_MODULES)]
 
 
 def __getattr__(name: str) -> object:
-    if name == "initializer":
-        return importlib.import_module("minitensor.nn.initializer")
+    if name in ("initializer", "utils"):
+        return importlib.import_module(f"minitensor.nn.{name}")
     if name not in _MODULES:
         raise missing(__name__, name, __all__)
     found = globals()[name] = getattr(importlib.import_module(_MODULES[name]), name)

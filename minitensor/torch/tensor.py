@@ -188,6 +188,11 @@ class Tensor(BaseTensor):
                 f"attempting to assign a gradient of size '{list(gradient._array.shape)}' to a tensor of size "
                 f"'{list(self._array.shape)}'. Please ensure that the gradient and the tensor are the same size"
             )
+        if gradient._array.dtype != self._array.dtype:
+            raise RuntimeError(
+                f"attempting to assign a gradient with dtype '{gradient.dtype}' to a tensor with dtype '{self.dtype}'. "
+                f"The gradient must match the tensor's dtype: `x.grad = g.to({self.dtype})`."
+            )
         self._put_gradient(gradient, copies=False)
 
     @grad.deleter
@@ -203,6 +208,8 @@ class Tensor(BaseTensor):
         if self._current() is None:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         BaseTensor.retain_grads(self)
+        if type(self._current()) is not Leaf:
+            self._extra.box.adds = True  # type: ignore[union-attr]  # it retains its gradient
 
     @property
     def retains_grad(self) -> bool:

@@ -9,33 +9,26 @@ import pytest
 
 from tests.vocabulary import gradients
 
-NOT_YET = gradients.not_yet()
 
-
-@pytest.mark.parametrize(
-    "question",
-    [
-        pytest.param(
-            question,
-            marks=[pytest.mark.xfail(strict=True, reason="in gradients-not-yet.txt")] if question in NOT_YET else [],
-        )
-        for question in gradients.questions()
-        if question not in gradients.DELIBERATE
-    ],
-)
+@pytest.mark.parametrize("question", [each for each in gradients.questions() if each not in gradients.ON_PURPOSE])
 def test_a_gradient_does_what_it_does_in_the_framework(question):
-    """Who mends some runs `python -m tests.vocabulary.gradients list` and looks at what became of the list."""
     assert not gradients.differences(question)
 
 
-@pytest.mark.parametrize("question", gradients.DELIBERATE)
-def test_what_differs_on_purpose_still_differs(question):
-    assert gradients.differences(question), "it differs no more: take it out of DELIBERATE"
+@pytest.mark.parametrize("question", gradients.ON_PURPOSE)
+def test_what_differs_on_purpose_differs_as_its_kind_says_and_in_nothing_else(question):
+    assert gradients.differences(question), "it differs no more: take it out of its kind"
+    assert not gradients.unlike(question)
 
 
-def test_the_lists_name_questions_that_were_asked():
-    assert set(NOT_YET) | set(gradients.DELIBERATE) <= set(gradients.questions())
-    assert not set(NOT_YET) & set(gradients.DELIBERATE)
+def test_the_kinds_name_questions_that_were_asked_and_each_once():
+    named = [question for kind in gradients.DELIBERATE.values() for question in kind.questions]
+    assert set(named) <= set(gradients.questions()) and len(named) == len(set(named))
+
+
+def test_a_kind_does_not_cover_a_difference_of_another_kind(monkeypatch):
+    monkeypatch.setattr(gradients, "differences", lambda question: ["next backward: grad [3.0], here [4.0]"])
+    assert gradients.unlike("paddle: x.grad.zero_()") and gradients.unlike("torch: create_graph twice")
 
 
 @pytest.mark.parametrize(

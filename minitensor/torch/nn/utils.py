@@ -31,18 +31,18 @@ def clip_grad_norm_(parameters: Any, max_norm: float, norm_type: float = 2.0) ->
     with no_grad():
         norms = [float(each.norm(norm_type).item()) for each in gradients]
         total = max(norms) if norm_type == math.inf else sum(norm**norm_type for norm in norms) ** (1 / norm_type)
-        factor = max_norm / (total + 1e-6)
-        if factor < 1:
-            for each in gradients:
-                each.mul_(factor)
+        factor = min(1.0, max_norm / (total + 1e-6))
+        for each in gradients:  # also by 1: PyTorch writes them in any case
+            each.mul_(factor)
     return tensor(total, dtype=gradients[0].dtype)
 
 
 def clip_grad_value_(parameters: Any, clip_value: float) -> None:
     """Put each element of each gradient between ``-clip_value`` and ``clip_value``, in place."""
     with no_grad():
-        for each in _gradients(parameters):
-            each.clamp_(-float(clip_value), float(clip_value))
+        for each in _gradients(parameters):  # two writes, as PyTorch's
+            each.clamp_(min=-float(clip_value))
+            each.clamp_(max=float(clip_value))
 
 
 __getattr__ = missing_in("torch.nn.utils", lambda: __all__)

@@ -1,0 +1,68 @@
+"""``paddle.nn.utils``: gradients made smaller, in place."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from minitensor.core.tensor import Tensor
+from minitensor.creation.making import to_tensor
+from minitensor.modes import no_grad
+from minitensor.vocabulary.missing import missing
+
+__all__ = ["clip_grad_norm_", "clip_grad_value_"]
+
+NORMS = (math.inf, 0, 1, 2)
+
+
+def _gradients(parameters: Any) -> list[Tensor]:
+    given: Iterable[Tensor] = [parameters] if isinstance(parameters, Tensor) else parameters
+    return [gradient for each in given if (gradient := each.grad) is not None]
+
+
+def clip_grad_norm_(
+    parameters: Any, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False
+) -> Tensor:
+    """Scale all gradients alike, in place, so that the norm of all of them is at most ``max_norm``.
+
+    Args:
+        parameters: a tensor or several; those without a gradient are passed over.
+        norm_type: inf, 0, 1 or 2.
+        error_if_nonfinite: refuse a norm that is inf or nan.
+
+    Returns:
+        The norm that they had, a tensor without dimensions.
+
+    Raises:
+        ValueError: for another ``norm_type``.
+        RuntimeError: the norm is not finite, and ``error_if_nonfinite``; no gradient has changed then.
+    """
+    if norm_type not in NORMS:
+        raise ValueError(f"norm_type only support {list(NORMS)}, not {norm_type!r}")
+    gradients = _gradients(parameters)
+    if not gradients:
+        return to_tensor(0.0)
+    with no_grad():
+        norms = to_tensor([float(each.norm(float(norm_type)).item()) for each in gradients], gradients[0].dtype)
+        total: Tensor = norms.norm(float(norm_type))
+        if error_if_nonfinite and not math.isfinite(total.item()):
+            raise RuntimeError(
+                f"The total norm of {float(norm_type)} order of the gradients from `parameters` is {total.item()}, so "
+                f"it cannot be clipped. Set `error_if_nonfinite=False` to scale them by it all the same."
+            )
+        factor = min(1.0, float(max_norm) / (total.item() + 1e-6))
+        for each in gradients:
+            each.scale_(factor)
+    return total
+
+
+def clip_grad_value_(parameters: Any, clip_value: float) -> None:
+    """Put each element of each gradient between ``-clip_value`` and ``clip_value``, in place."""
+    with no_grad():
+        for each in _gradients(parameters):
+            each.clip_(-float(clip_value), float(clip_value))
+
+
+def __getattr__(name: str) -> object:
+    raise missing(__name__, name, __all__)
