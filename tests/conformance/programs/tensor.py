@@ -138,20 +138,20 @@ class CellTensor(Views, Elements):
                 tensor.accumulate(derivative[tensor.own_directions()], noise[tensor.own_directions()])
 
     def accumulate(self, gradient: np.ndarray, noise: np.ndarray) -> None:
-        """A leaf's first gradient is a new tensor; later ones are written into it, for everybody who holds it."""
-        if self.grad is None or self.grad.storage.version == self.grad.emptied_at:
-            before = 0.0 if self.grad is None else self.grad.noise
+        """A leaf's first gradient is a new tensor; later ones are written into it, for everybody who holds it.
+
+        What is retained is replaced each time, as in Paddle.
+        """
+        retained = self.group.leaf is not self
+        if retained or self.grad is None or self.grad.storage.version == self.grad.emptied_at:
+            before = 0.0 if retained or self.grad is None else self.grad.noise
             self.grad = self.world.fresh(constant(gradient.astype(self.dtype)))
             self.grad.noise = noise + before
             self.grad.storage.is_gradient = True
             return
         total = constant(self.world.accumulated(self.grad.numpy(), gradient).astype(self.dtype))
         noise = noise + self.grad.noise
-        if self.group.leaf is self:
-            self.world.write(self.grad, self.grad.cells, total, recording=False)
-        else:  # what is retained is replaced
-            self.grad = self.world.fresh(total)
-            self.grad.storage.is_gradient = True
+        self.world.write(self.grad, self.grad.cells, total, recording=False)
         self.grad.noise = noise
 
     def clear_gradient(self, set_to_zero: bool = True) -> None:
