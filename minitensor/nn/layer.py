@@ -7,12 +7,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-import numpy as np
-
 from minitensor.core.tensor import Hook, Tensor
 from minitensor.nn.initializer import Initializer
 from minitensor.nn.moving import in_dtype
 from minitensor.nn.parameter import Parameter, as_attr, create_parameter
+from minitensor.nn.states import load_into, state_of
 
 _made: Counter[str] = Counter()
 
@@ -240,30 +239,28 @@ class Layer:
 
     # ---------- saving and loading ----------
 
-    def state_dict(self) -> dict[str, Tensor]:
-        """Parameters and persistable buffers by path. They are the tensors themselves, no copies."""
-        found: dict[str, Tensor] = {}
-        for path, layer in self.named_sublayers(include_self=True):
-            saved = {name: each for name, each in layer._buffers.items() if name not in layer._not_saved}
-            for name, each in {**layer._parameters, **saved}.items():
-                if each is not None:
-                    found[f"{path}.{name}" if path else name] = each
-        return found
+    def state_dict(self, include_sublayers: bool = True, structured_name_prefix: str = "") -> dict[str, Tensor]:
+        """Parameters and persistable buffers by path. They are the tensors themselves, no copies.
 
-    def set_state_dict(self, state_dict: Mapping[str, Any]) -> tuple[list[str], list[str]]:
-        """Load numbers by path with ``set_value``: one counted write each. Nothing is written when one does not fit.
+        What has two paths is there twice.
+        """
+        return state_of(self, include_sublayers, structured_name_prefix)
+
+    def set_state_dict(
+        self, state_dict: Mapping[str, Any], use_structured_name: bool = True
+    ) -> tuple[list[str], list[str]]:
+        """Load numbers by path, or by the parameters' own names, with ``set_value``: one counted write each.
+
+        A path that is not given is warned of. Nothing is written when one does not fit.
 
         Returns:
             The paths that were not given, and those that were given and are not here.
 
         Raises:
-            ValueError, TypeError: when a shape or a dtype differs.
+            ValueError, TypeError: when a shape or a dtype differs. All that differ are named, and what was not given,
+                and what is not here.
         """
-        here = self.state_dict()
-        fitting = {path: _fitting(path, here[path], value) for path, value in state_dict.items() if path in here}
-        for path, value in fitting.items():
-            here[path].set_value(value)
-        return [path for path in here if path not in state_dict], [path for path in state_dict if path not in here]
+        return load_into(self, state_dict, use_structured_name)
 
     load_dict = set_dict = set_state_dict
 
@@ -285,14 +282,3 @@ class Layer:
 
 def _kind_of(value: Any) -> type | None:
     return Parameter if isinstance(value, Parameter) else Layer if isinstance(value, Layer) else None
-
-
-def _fitting(path: str, target: Tensor, value: Any) -> Any:
-    """``value`` if it can be loaded into ``target``."""
-    value = value if isinstance(value, Tensor) else np.asarray(value)
-    if list(value.shape) != target.shape or target.dtype != str(getattr(value.dtype, "name", value.dtype)):
-        raise (ValueError if list(value.shape) != target.shape else TypeError)(
-            f"set_state_dict: {path!r} has shape {target.shape} and dtype {target.dtype.name}; the value has shape "
-            f"{list(value.shape)} and dtype {getattr(value.dtype, 'name', value.dtype)}. Nothing was loaded."
-        )
-    return value

@@ -42,7 +42,16 @@ class LRScheduler:
         return {"last_epoch": self.last_epoch, "last_lr": self.last_lr}
 
     def set_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from there."""
+        """Go on from there.
+
+        Raises:
+            RuntimeError: when it says not where.
+        """
+        for name in ("last_epoch", "last_lr"):
+            if name not in state_dict:
+                raise RuntimeError(
+                    f"Please check whether state_dict is correct for optimizer. Can't find [ {name} ] in state_dict"
+                )
         self.last_epoch, self.last_lr = int(state_dict["last_epoch"]), float(state_dict["last_lr"])
 
 

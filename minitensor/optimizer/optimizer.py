@@ -6,6 +6,7 @@ at a time, so that what it needs beside the parameter, its gradient and the kept
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -16,7 +17,7 @@ from minitensor.core.history import Leaf
 from minitensor.core.regions import writeable
 from minitensor.core.storage import calling_frame
 from minitensor.core.tensor import Tensor
-from minitensor.device.arrays import gpu_of
+from minitensor.device.arrays import gpu_of, like
 from minitensor.device.interrupts import uninterrupted
 from minitensor.events import watch
 from minitensor.optimizer.clip import Clip
@@ -195,35 +196,64 @@ class Optimizer:
         self._rate = self._number("learning_rate", value)
 
     def state_dict(self) -> dict[str, Any]:
-        """The averages kept for each parameter, as tensors, and how many steps it has had, by its name."""
+        """The averages kept for each parameter, as tensors, and how many steps it has had, by its name.
+
+        They are what this optimizer goes on writing, no copies. Of a scheduler, ``"LR_Scheduler"`` says where it is.
+        """
         found: dict[str, Any] = {}
         for parameter, kept, steps in zip(self._parameters, self._kept, self._steps, strict=True):
             found.update({f"{parameter.name}_{slot}_0": each for slot, each in zip(self.slots, kept, strict=False)})
-            if steps:
+            if steps and self.slots:
                 found[f"{parameter.name}_steps"] = steps
+        if self._schedule is not None:
+            found["LR_Scheduler"] = self._schedule.state_dict()
         return found
 
     def set_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Go on from what ``state_dict`` of such an optimizer returned. The numbers are copied.
 
+        Entries for no parameter of this optimizer are warned of: a second network in one program has other names.
+
         Raises:
-            ValueError: when an average does not have the shape of its parameter. Nothing was loaded then.
+            ValueError: naming all averages that are missing beside others, or of another shape than their parameter,
+                and the scheduler's state where it is missing. Nothing was loaded then.
         """
-        loaded = []
-        for parameter, steps in zip(self._parameters, self._steps, strict=True):
-            found = [state_dict.get(f"{parameter.name}_{slot}_0") for slot in self.slots]
-            kept = [each for each in found if each is not None]
-            for each in kept:
-                if list(each.shape) != parameter.shape:
-                    raise ValueError(
-                        f"{self._name}.set_state_dict: an average of {parameter.name} has shape {list(each.shape)}; "
-                        f"the parameter has shape {parameter.shape}"
-                    )
-            loaded.append((kept, state_dict.get(f"{parameter.name}_steps", steps)))
-        for position, (kept, steps) in enumerate(loaded):
+        wrong, known = [], {"LR_Scheduler"}
+        for parameter in self._parameters:
+            names = [f"{parameter.name}_{slot}_0" for slot in self.slots]
+            known |= {*names, f"{parameter.name}_steps"}
+            given = [name for name in names if name in state_dict]
+            wrong += [f"{name!r} is missing" for name in names if given and name not in given]
+            wrong += [
+                f"{name!r} has shape {list(state_dict[name].shape)}, its parameter {parameter.shape}"
+                for name in given
+                if list(state_dict[name].shape) != parameter.shape
+            ]
+        if self._schedule is not None and state_dict and "LR_Scheduler" not in state_dict:
+            wrong.append("'LR_Scheduler' is missing, and a scheduler says the rate")
+        if wrong:
+            raise ValueError(f"{self._name}.set_state_dict: {'; '.join(wrong)}. Nothing was loaded.")
+        if strangers := [name for name in state_dict if name not in known]:
+            warnings.warn(
+                f"{self._name}.set_state_dict: no parameter of this optimizer is meant by {', '.join(strangers)}: they "
+                "were not loaded",
+                stacklevel=2,
+            )
+        for position, parameter in enumerate(self._parameters):
+            kept = [state_dict[f"{parameter.name}_{slot}_0"] for slot in self.slots
+                    if f"{parameter.name}_{slot}_0" in state_dict]  # fmt: skip
             if len(kept) == len(self.slots):
-                self._kept[position] = [each.clone() for each in kept]
-                self._steps[position] = steps
+                array = parameter._array
+                self._kept[position] = [Tensor._made(_like(each, array)) for each in kept]
+                self._steps[position] = int(state_dict.get(f"{parameter.name}_steps", self._steps[position]))
+        if self._schedule is not None and "LR_Scheduler" in state_dict:
+            self._schedule.set_state_dict(state_dict["LR_Scheduler"])
+
+
+def _like(given: Any, array: Array) -> Array:
+    """A copy of the numbers of a tensor or an array, with the dtype and on the device of ``array``."""
+    host = np.array(given, array.dtype, order="C")
+    return like(host, array)
 
 
 def _piece(array: Array) -> int:

@@ -40,6 +40,7 @@ from minitensor.torch.creation import (
 )
 from minitensor.torch.dtypes import Size, device, dtype, finfo, float32, float64, iinfo, int32, int64
 from minitensor.torch.dtypes import bool_ as bool
+from minitensor.torch.files import load, save
 from minitensor.torch.generator import Generator, default_generator
 from minitensor.torch.keywords import with_out as _with_out
 from minitensor.torch.missing import missing_in as _missing_in

@@ -14,6 +14,7 @@ import importlib
 _DEFINED = {
     "minitensor.sharing.foreign_writes": ("check_foreign_writes",),
     "minitensor.nn.parameter": ("ParamAttr", "create_parameter"),
+    "minitensor.vocabulary.files": ("load", "save"),
     "minitensor.vocabulary.making": ("assign", "empty", "empty_like", "eye", "linspace", "randint", "randperm"),
     "minitensor.vocabulary.modes": ("disable_static", "enable_static", "in_dynamic_mode", "set_grad_enabled"),
     "minitensor.vocabulary.places": ("CPUPlace", "CUDAPlace", "is_compiled_with_cuda"),

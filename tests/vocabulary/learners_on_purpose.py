@@ -63,7 +63,7 @@ ON_PURPOSE: dict[str, str] = {
     r"paddle: modules: (batch norm of the old kind|layer norm|dropout)": _LAYERS,
     r"paddle: modules: batch norm": "the gradient of one row is 0, and training goes on without a warning each time",
     r"paddle: modules: a double input": "dtypes promote",
-    r"paddle: modules: (a missing key|a wrong shape)": "what does not fit is refused, and nothing is loaded",
+    r"paddle: modules: a wrong shape": "what does not fit is refused, and nothing is loaded",
     r"paddle: modules: loaded": "every write counts: set_value, too",
     r"paddle: warnings: F.(mse_loss|l1_loss)": "a loss of shapes that broadcast is refused: it is a mistake",
     r"paddle: warnings: F.(smooth_l1|binary_cross)": _LAYERS,

@@ -56,7 +56,7 @@ def test_a_state_is_the_tensors_themselves_without_what_is_not_saved():
     net = Net()
     state = net.state_dict()
     assert state["first.weight"] is net.first.weight and state["count"] is net.count
-    assert "scratch" not in state and "shared.weight" not in state
+    assert "scratch" not in state and state["shared.weight"] is state["first.weight"]
 
 
 def test_loading_a_state_counts_one_write_each_and_keeps_the_parameters(device):
@@ -73,7 +73,7 @@ def test_a_state_that_does_not_fit_loads_nothing(wrong):
     net = Net()
     before = {name: x.tolist() for name, x in net.state_dict().items()}
     state = {name: x.numpy() + 1 for name, x in net.state_dict().items()}
-    with pytest.raises((ValueError, TypeError), match=r"'first.weight' has shape"):
+    with pytest.raises((ValueError, TypeError), match=r"'first.weight' has (shape|dtype)"):
         net.set_state_dict({**state, "first.weight": wrong})
     assert {name: x.tolist() for name, x in net.state_dict().items()} == before
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from minitensor.torch.autograd import no_grad
 from minitensor.torch.converting import where_to
 from minitensor.torch.dtypes import dtype_of, float32, float64
 from minitensor.torch.missing import missing
 from minitensor.torch.nn.parameter import Parameter
 from minitensor.torch.nn.parts import IncompatibleKeys, RemovableHandle, drop_gradient, move
+from minitensor.torch.nn.states import load_into, state_of
 from minitensor.torch.tensor import Tensor
 
 
@@ -80,6 +80,8 @@ class Module:
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Have a tensor under ``name`` that is saved and moved with the parameters and not trained."""
         self._buffers[name] = tensor
+        unsaved = self.__dict__.setdefault("_non_persistent_buffers_set", set())
+        (unsaved.discard if persistent else unsaved.add)(name)
 
     def add_module(self, name: str, module: Module | None) -> None:
         """Have another module under ``name``."""
@@ -195,44 +197,26 @@ class Module:
         for parameter in self.parameters():
             drop_gradient(parameter, set_to_none)
 
-    def state_dict(self) -> OrderedDict[str, Tensor]:
-        """Parameters and buffers by name, as looks at the same memory without history."""
-        found = OrderedDict()
-        for owner, module in self.named_modules():
-            for name, value in (*module._parameters.items(), *module._buffers.items()):
-                if value is not None:
-                    found[f"{owner}.{name}" if owner else name] = value.detach()
-        return found
+    def state_dict(self, *, prefix: str = "", keep_vars: bool = False) -> OrderedDict[str, Any]:
+        """Parameters and buffers by name, as looks at the same memory without history; ``keep_vars``: they themselves.
 
-    def load_state_dict(self, state_dict: dict[str, Any], strict: bool = True) -> IncompatibleKeys:
-        """Copy numbers into parameters and buffers.
+        What has two names is there twice. A buffer that is not persistent is left out.
+        """
+        return state_of(self, prefix, keep_vars)
+
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> IncompatibleKeys:
+        """Copy numbers into parameters and buffers; or, to ``assign``, have the given tensors in their places.
 
         Raises:
-            RuntimeError: when names are missing or too many (``strict``), or shapes differ. Nothing is copied then.
+            RuntimeError: names all that are missing or too many (``strict``), of another shape, or no tensors. Nothing
+                is copied then.
 
         Returns:
             The names that were missing, and those that were too many.
         """
-        own = {**dict(self.named_parameters()), **dict(self.named_buffers())}
-        keys = IncompatibleKeys(
-            [name for name in own if name not in state_dict], [name for name in state_dict if name not in own]
-        )
-        wrong = [f'Missing key(s) in state_dict: "{name}". ' for name in keys.missing_keys]
-        wrong += [f'Unexpected key(s) in state_dict: "{name}". ' for name in keys.unexpected_keys]
-        wrong = wrong if strict else []
-        for name, value in state_dict.items():
-            if name in own and tuple(value.shape) != own[name]._array.shape:
-                wrong.append(
-                    f"size mismatch for {name}: copying a param with shape {value.shape} from checkpoint, the shape in "
-                    f"current model is {own[name].shape}."
-                )
-        if wrong:
-            raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t" + "\n\t".join(wrong))
-        with no_grad():
-            for name, value in state_dict.items():
-                if name in own:
-                    own[name].copy_(value)
-        return keys
+        return load_into(self, state_dict, strict, assign)
 
     def apply(self, fn: Callable[[Module], Any]) -> Module:
         """Call ``fn`` with every module inside, in their order, and then with this one."""

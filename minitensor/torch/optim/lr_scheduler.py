@@ -19,6 +19,7 @@ class LRScheduler:
         for group in optimizer.param_groups:
             group.setdefault("initial_lr", group["lr"])
         self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
+        self._step_count = 0
         self.step()
 
     def rate(self, base: float) -> float:
@@ -28,19 +29,21 @@ class LRScheduler:
     def step(self) -> None:
         """Go on by one step."""
         self.last_epoch += 1
+        self._step_count += 1
         for group, base in zip(self.optimizer.param_groups, self.base_lrs, strict=True):
             group["lr"] = self.rate(base)
+        self._last_lr = [group["lr"] for group in self.optimizer.param_groups]
 
     def get_last_lr(self) -> list[float]:
-        """The rate of each group now."""
-        return [group["lr"] for group in self.optimizer.param_groups]
+        """The rate of each group as the last step left it."""
+        return self._last_lr
 
     def state_dict(self) -> dict[str, Any]:
         """Where it is, without the optimizer."""
         return {name: value for name, value in self.__dict__.items() if name not in ("optimizer", "lr_lambda")}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from there."""
+        """Go on from there. The optimizer's own rate changes with the next step, or with its own state."""
         self.__dict__.update(state_dict)
 
 

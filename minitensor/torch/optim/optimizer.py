@@ -76,19 +76,26 @@ class Optimizer:
         raise NotImplementedError
 
     def state_dict(self) -> dict[str, Any]:
-        """What is remembered, with the parameters numbered, and the settings."""
+        """What is remembered, with the parameters numbered, and the settings.
+
+        What is remembered are the tensors that this optimizer goes on writing, no copies.
+        """
         every = [x for group in self.param_groups for x in group["params"]]
         numbers = {id(x): i for i, x in enumerate(every)}
         groups = [{**group, "params": [numbers[id(x)] for x in group["params"]]} for group in self.param_groups]
-        return {"state": {numbers[id(x)]: dict(s) for x, s in self.state.items()}, "param_groups": groups}
+        return {"state": {numbers[id(x)]: kept for x, kept in self.state.items()}, "param_groups": groups}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over settings and what is remembered, in copies; the parameters stay this optimizer's own.
+        """Take over settings, in copies, and what is remembered. The parameters stay this optimizer's own.
+
+        As in PyTorch, a tensor of the same dtype is taken over itself: an optimizer whose ``state_dict()`` was given
+        without ``copy.deepcopy`` and this one write the same averages.
 
         Raises:
-            ValueError: when the groups are others, or not as long.
+            ValueError: when the groups are others, or not as long, or an average has another shape than its parameter.
+                Nothing was loaded then.
         """
-        groups = state_dict["param_groups"]
+        groups = copy.deepcopy(state_dict["param_groups"])
         if len(groups) != len(self.param_groups):
             raise ValueError("loaded state dict has a different number of parameter groups")
         if any(len(a["params"]) != len(b["params"]) for a, b in zip(groups, self.param_groups, strict=True)):
@@ -97,9 +104,20 @@ class Optimizer:
         every = [x for group in self.param_groups for x in group["params"]]
         numbers = [number for group in groups for number in group["params"]]
         by_number = dict(zip(numbers, every, strict=True))
-        self.state = {by_number[number]: copy.deepcopy(kept) for number, kept in state_dict["state"].items()}
+        wrong = [
+            f"{name} of parameter {number} has shape {list(value.shape)}, the parameter {list(by_number[number].shape)}"
+            for number, kept in state_dict["state"].items()
+            for name, value in kept.items()
+            if isinstance(value, BaseTensor) and value.ndim and value._array.shape != by_number[number]._array.shape
+        ]
+        if wrong:
+            raise ValueError(f"loaded state dict does not fit: {'; '.join(wrong)}. Nothing was loaded.")
+        self.state = {
+            by_number[number]: {name: _for(by_number[number], value) for name, value in kept.items()}
+            for number, kept in state_dict["state"].items()
+        }
         for own, group in zip(self.param_groups, groups, strict=True):
-            own.update({name: copy.deepcopy(value) for name, value in group.items() if name != "params"})
+            own.update({name: value for name, value in group.items() if name != "params"})
 
     def __repr__(self) -> str:
         lines = []
@@ -107,3 +125,8 @@ class Optimizer:
             lines.append(f"Parameter Group {i}")
             lines += [f"    {name}: {group[name]}" for name in sorted(group) if name != "params"]
         return f"{type(self).__name__} (\n" + "\n".join(lines) + "\n)"
+
+
+def _for(x: Any, value: Any) -> Any:
+    """What was remembered, in the dtype and on the device of its parameter; a count of steps stays as it is."""
+    return value.to(x) if isinstance(value, BaseTensor) and value.ndim else value

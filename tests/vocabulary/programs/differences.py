@@ -119,7 +119,6 @@ NOT_YET: dict[str, dict[str, str]] = {
         "gradient_penalty": "what a gradient of 0 reaches has the gradient 0, not none",
         "half_precision": "float16, bfloat16, uint8",
         "sort_and_topk": "unique shows a grad_fn, though it has no gradient",
-        "state_dict_in_memory": "save, load",
     },
     "paddle": {
         "batch_norm_layer": "BatchNorm lists its running mean and variance among its parameters",
@@ -128,7 +127,6 @@ NOT_YET: dict[str, dict[str, str]] = {
         "losses": "functional.smooth_l1_loss, binary_cross_entropy",
         "minimize": "Optimizer.minimize",
         "one_hot_and_lookup": "functional.one_hot",
-        "save_and_load": "save, load",
         "softmax_and_cross_entropy": "functional.softmax_with_cross_entropy",
         "sort_and_topk": "unique; positions print stop_gradient=False",
         "statistics": "median",

@@ -1,0 +1,194 @@
+"""The file: arrays under their names, and what says how they belong together. Written whole, read whole, or not at all.
+
+Every array has a checksum in the archive. What is read is measured first: an array is never made larger than the file
+that it comes from.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import lzma
+import math
+import os
+import shutil
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.lib import format as npy
+
+from minitensor.device.arrays import host_array
+
+STRUCTURE = "structure.json"
+#: What an archive or an array in it may raise when its bytes are not what was written.
+BROKEN = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, ValueError, TypeError, KeyError, IndexError),
+    *(EOFError, OSError, NotImplementedError, RuntimeError, OverflowError, SyntaxError, MemoryError),
+)
+#: Arrays of these kinds of numpy have a format that is read without running anything: numbers and truth values.
+KINDS = "biufc"
+
+
+class Unreadable(Exception):
+    """Says in one line why a file is not loaded. A vocabulary raises an error of its own with these words."""
+
+
+# ---------- writing ----------
+
+
+def write(target: Any, arrays: list[tuple[str, Any]], structure: dict[str, Any]) -> None:
+    """Write ``arrays``, of the host or of a GPU, under their names, and ``structure``, into a path or an open file.
+
+    A path has the old file or the new one at any time, never a part of one.
+    """
+    if hasattr(target, "write"):
+        whole = io.BytesIO()
+        _fill(whole, arrays, structure)
+        target.write(whole.getbuffer())
+        return
+    path = os.path.realpath(os.fspath(target))
+    if os.path.exists(path) and not os.path.isfile(path):  # a device or a pipe; a folder says so itself
+        with open(path, "wb") as file:
+            _fill(file, arrays, structure)
+        return
+    with _in_its_place(path) as file:
+        _fill(file, arrays, structure)
+
+
+@contextmanager
+def _in_its_place(path: str | bytes) -> Iterator[BinaryIO]:
+    """A new file beside ``path`` that takes its place when all is written and on the disk; else it is gone."""
+    folder, name = os.path.split(os.fsdecode(path))
+    beside = os.path.join(folder, f".{name[:200]}.{os.urandom(6).hex()}")
+    try:
+        with open(beside, "xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        if os.path.exists(path):
+            shutil.copymode(path, beside)
+        os.replace(beside, path)
+    except BaseException:  # an interrupt, too, leaves nothing behind
+        if os.path.exists(beside):
+            os.unlink(beside)
+        raise
+    _sync(folder)
+
+
+def _sync(folder: str) -> None:
+    """Have the new name on the disk, where a folder can be opened."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    opened = os.open(folder or ".", os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
+
+
+def _fill(file: Any, arrays: list[tuple[str, Any]], structure: dict[str, Any]) -> None:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for name, array in arrays:
+            # Every file has the same date, so that the same numbers make the same bytes.
+            entry = zipfile.ZipInfo(f"{name}.npy")
+            with archive.open(entry, "w", force_zip64=array.nbytes >= 1 << 30) as member:
+                npy.write_array(member, host_array(array), allow_pickle=False)
+        archive.writestr(zipfile.ZipInfo(STRUCTURE), json.dumps(structure))
+
+
+# ---------- reading ----------
+
+
+def read(source: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """The arrays by their names, and the structure, of a path or of an open file from where it stands on.
+
+    Raises:
+        OSError: when there is no such file.
+        Unreadable: for anything that ``write`` did not write, or that is no longer as it was.
+    """
+    if hasattr(source, "read"):
+        return _read(io.BytesIO(source.read()), "the file")
+    with open(source, "rb") as file:
+        return _read(file, f"'{os.fsdecode(source)}'")
+
+
+def _read(file: Any, called: str) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    length = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    _refuse_others(file.read(2), length, called)
+    try:
+        with zipfile.ZipFile(file) as archive:
+            entries = archive.infolist()
+            _refuse_other_archives([entry.filename for entry in entries], called)
+            if min(entry.header_offset for entry in entries) != 0 or any(entry.compress_type for entry in entries):
+                raise Unreadable(f"{called} is damaged: its list of contents does not fit what it holds")
+            arrays = {
+                entry.filename.removesuffix(".npy"): _array(archive, entry, length)
+                for entry in entries
+                if entry.filename != STRUCTURE
+            }
+            structure = json.loads(archive.read(STRUCTURE))
+    except Unreadable:
+        raise
+    except BROKEN as error:
+        raise Unreadable(f"{called} is damaged or was cut short ({_in_short(error)}); nothing was loaded") from None
+    if not isinstance(structure, dict) or structure.get("version") != 1:
+        raise Unreadable(f"{called} was written by another version of minitensor, or is damaged; nothing was loaded")
+    return arrays, structure
+
+
+def _refuse_others(start: bytes, length: int, called: str) -> None:
+    if not length:
+        raise Unreadable(f"{called} holds nothing from here on: a buffer that was written is read after buffer.seek(0)")
+    if start[:1] == b"\x80" and start[1:2] <= b"\x05":
+        raise Unreadable(
+            f"{called} is a pickle, as Paddle and older versions of PyTorch write it. Reading one runs whatever code "
+            "is in it, so it is not read here. Load it in the framework that wrote it, write its arrays with "
+            "numpy.savez(path, **{name: value.numpy() for name, value in state.items()}), and read these with "
+            "numpy.load(path)"
+        )
+    if start != b"PK":
+        raise Unreadable(f"{called} is no file that `save` wrote, or its beginning is damaged; nothing was loaded")
+
+
+def _refuse_other_archives(names: list[str], called: str) -> None:
+    if any(name.rpartition("/")[2] == "data.pkl" for name in names):
+        raise Unreadable(
+            f"{called} was written by PyTorch's torch.save: it is a pickle in a zip archive. Reading one runs whatever "
+            "code is in it, so it is not read here. In PyTorch, write its arrays with numpy.savez(path, "
+            "**{name: value.numpy() for name, value in torch.load(file).items()}), and read these with "
+            "numpy.load(path)"
+        )
+    if STRUCTURE not in names:
+        what = "was written by numpy.savez: read it with numpy.load" if names and all(
+            name.endswith(".npy") for name in names
+        ) else "is an archive that `save` did not write"  # fmt: skip
+        raise Unreadable(f"{called} {what}")
+
+
+def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, length: int) -> np.ndarray:
+    """One array, whose checksum was right."""
+    with archive.open(entry) as member:
+        header = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[npy.read_magic(member)]
+        shape, by_columns, dtype = header(member)
+        nbytes = math.prod(shape) * dtype.itemsize
+        if dtype.kind not in KINDS or nbytes > length or nbytes != entry.file_size - member.tell():
+            raise ValueError("an array is not as long as its header says")
+        array = np.empty(shape, dtype, order="F" if by_columns else "C")
+        cells: Any = array.reshape(-1, order="A").view(np.uint8)
+        filled = 0
+        while part := member.read(1 << 20):  # the end is read as well: there the checksum is compared
+            cells[filled : filled + len(part)] = np.frombuffer(part, np.uint8)
+            filled += len(part)
+    if filled != nbytes:
+        raise ValueError("an array ends too early")
+    return array
+
+
+def _in_short(error: BaseException) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0][:100]

@@ -1,0 +1,65 @@
+"""The state of a layer: what ``state_dict`` lists, and what ``set_state_dict`` does with such a list."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from minitensor.core.tensor import Tensor
+
+
+def _saved(layer: Any, prefix: str, inside: bool) -> Iterator[tuple[str, Tensor]]:
+    """Each parameter and persistable buffer with its path."""
+    for name, each in layer._parameters.items():
+        if each is not None:
+            yield prefix + name, each
+    for name, each in layer._buffers.items():
+        if each is not None and name not in layer._not_saved:
+            yield prefix + name, each
+    if inside:
+        for name, sublayer in layer.named_children():
+            yield from _saved(sublayer, f"{prefix}{name}.", inside)
+
+
+def state_of(layer: Any, include_sublayers: bool, prefix: str) -> dict[str, Tensor]:
+    """Parameters and persistable buffers by path."""
+    return dict(_saved(layer, prefix, include_sublayers))
+
+
+def load_into(layer: Any, given: Mapping[str, Any], by_path: bool) -> tuple[list[str], list[str]]:
+    """Write what is ``given`` into the parameters and buffers; all of it is looked at before the first write.
+
+    Raises:
+        TypeError, ValueError: when something does not fit.
+    """
+    if not isinstance(given, Mapping):
+        raise TypeError(f"set_state_dict takes a dict, as state_dict() gives it, not {type(given).__name__}")
+    found = state_of(layer, True, "")
+    here = found if by_path else {each.name: each for each in found.values()}
+    called = dict(zip(found if by_path else (each.name for each in found.values()), found, strict=True))
+    missing, extra = [name for name in here if name not in given], [name for name in given if name not in here]
+    values = {
+        name: given[name] if isinstance(given[name], Tensor) else np.asarray(given[name])
+        for name in here
+        if name in given
+    }
+    misshapen = [name for name in values if list(values[name].shape) != here[name].shape]
+    mistyped = [name for name in values if _dtype(values[name]) != here[name].dtype.name and name not in misshapen]
+    if misshapen or mistyped:
+        wrong = [f"{name!r} has shape {here[name].shape}, the value {list(values[name].shape)}" for name in misshapen]
+        wrong += [f"{name!r} has dtype {here[name].dtype.name}, the value {_dtype(values[name])}" for name in mistyped]
+        wrong += [f"{name!r} was not given" for name in missing]
+        wrong += [f"{name!r} is not here" for name in extra]
+        raise (ValueError if misshapen else TypeError)(f"set_state_dict: {'; '.join(wrong)}. Nothing was loaded.")
+    for name in missing:
+        warnings.warn(f"Skip loading for {called[name]}. {name} is not found in the provided dict.", stacklevel=3)
+    for each, value in {id(here[name]): (here[name], value) for name, value in values.items()}.values():
+        each.set_value(value)  # once, also where it has two paths: the last counts
+    return missing, extra
+
+
+def _dtype(value: Any) -> str:
+    return str(getattr(value.dtype, "name", value.dtype))

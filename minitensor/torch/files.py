@@ -1,0 +1,122 @@
+"""``torch.save`` and ``torch.load``: tensors and plain values in a file, without pickle."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from minitensor.core.tensor import Tensor as BaseTensor
+from minitensor.device.places import device_named
+from minitensor.dtypes import DType
+from minitensor.files.archive import Unreadable
+from minitensor.files.transfer import load_from, save_to
+from minitensor.torch.dtypes import Size, device, dtype_of, engine_place
+from minitensor.torch.nn.parameter import Parameter
+from minitensor.torch.tensor import as_kind
+
+
+def save(obj: Any, f: Any) -> None:
+    """Write tensors, state dicts and plain values into the file ``f``, a path or an open file.
+
+    A storage is written once and whole, as PyTorch does: tensors that share memory share it again when they are
+    loaded, and a small view of a large tensor takes the large one's bytes. ``x.clone()`` is written by itself. The
+    gradients and histories stay behind. A path holds the old file until the new one is complete.
+
+    Raises:
+        TypeError: for what is no tensor and no plain value: of a module, save its ``state_dict()``.
+        RuntimeError: when there is no such folder.
+    """
+    if not hasattr(f, "write"):
+        if not isinstance(f, (str, bytes, os.PathLike)):
+            raise AttributeError("expected 'f' to be string, path, or a file-like object with a 'write' attribute")
+        folder = os.path.dirname(os.fsdecode(f))
+        if folder and not os.path.isdir(folder):
+            raise RuntimeError(f"Parent directory {folder} does not exist.")
+    save_to("torch.save", obj, f, _spelled, keeps_sharing=True)
+
+
+def load(f: Any, map_location: Any = None, *, weights_only: bool | None = None) -> Any:
+    """What :func:`save` wrote into the file ``f``, a path or an open file, on the devices where it was.
+
+    Nothing in such a file can run, with or without ``weights_only``.
+
+    Args:
+        map_location: the device for everything; or a dict from device to device, ``{"cuda:0": "cpu"}``; or a function
+            of a storage and the name of its device that returns ``storage``, for the host, or ``storage.cuda()``.
+
+    Raises:
+        OSError: when there is no such file.
+        RuntimeError: when it was damaged or cut short, or is a pickle. Nothing is loaded then.
+    """
+    if not hasattr(f, "read") and not isinstance(f, (str, bytes, os.PathLike)):
+        raise AttributeError(
+            f"'{type(f).__name__}' object has no attribute 'seek'. You can only torch.load from a file that is "
+            "seekable. Please pre-load the data into a buffer like io.BytesIO and try to load from it instead."
+        )
+    kinds = {"Parameter": _parameter, "": _tensor}
+    try:
+        return load_from(f, made=_MADE, kinds=kinds, where=lambda place: _where(map_location, place))
+    except Unreadable as error:
+        raise RuntimeError(f"torch.load: {error}") from None
+
+
+def _spelled(value: Any) -> tuple[str, Any] | None:
+    if isinstance(value, Size):
+        return "Size", list(value)
+    if isinstance(value, DType):
+        return "dtype", value.name
+    return ("device", str(value)) if isinstance(value, device) else None
+
+
+_MADE: dict[str, Callable[[Any], Any]] = {"Size": Size, "dtype": dtype_of, "device": device}
+
+
+def _tensor(x: BaseTensor, entry: dict[str, Any]) -> Any:
+    loaded = as_kind(x)
+    if entry["wants"]:
+        loaded.requires_grad = True
+    return loaded
+
+
+def _parameter(x: BaseTensor, entry: dict[str, Any]) -> Parameter:
+    return Parameter(as_kind(x), requires_grad=entry["wants"])
+
+
+# ---------- where it goes ----------
+
+
+class _Storage:
+    """What a function given as ``map_location`` is asked about: it says where the storage is to be."""
+
+    def __init__(self, place: str = "cpu") -> None:
+        self.place = place
+
+    def cpu(self) -> _Storage:
+        return self
+
+    def cuda(self, device: Any = None) -> _Storage:
+        return _Storage("cuda" if device is None else str(_device(device)))
+
+
+def _where(asked: Any, place: str) -> Any:
+    """The GPU (None: the host) for what was saved on ``place``."""
+    tag = "cpu" if place == "cpu" else "cuda:0"
+    if isinstance(asked, dict):
+        asked = asked.get(tag, tag)
+    elif callable(asked):
+        told = asked(_Storage(), tag)
+        if told is not None and not isinstance(told, _Storage):
+            raise RuntimeError(f"map_location returns the storage, or storage.cuda(), not {type(told).__name__}")
+        asked = tag if told is None else told.place
+    return device_named("load", engine_place(_device(tag if asked is None else asked)))
+
+
+def _device(asked: Any) -> device:
+    try:
+        return device(asked)
+    except RuntimeError:
+        raise RuntimeError(
+            f"don't know how to restore data location of torch.storage.UntypedStorage (tagged with {asked})\n"
+            "There are 'cpu' and 'cuda' here."
+        ) from None

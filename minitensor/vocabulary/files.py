@@ -1,0 +1,96 @@
+"""``save`` and ``load`` under Paddle's names: tensors and plain values in a file, without pickle."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import Any
+
+import numpy as np
+
+from minitensor.core.tensor import Tensor
+from minitensor.creation.making import to_tensor
+from minitensor.device.places import current
+from minitensor.dtypes import DType, dtype_of
+from minitensor.files.archive import Unreadable
+from minitensor.files.transfer import load_from, save_to
+
+
+def save(obj: Any, path: Any, protocol: int = 4) -> None:
+    """Write tensors, state dicts and plain values into the file ``path``, a path or an open file.
+
+    As in Paddle, each tensor is written by itself: tensors that share memory no longer do when they are loaded. The
+    gradients stay behind. A path holds the old file until the new one is complete; its folders are made.
+
+    Args:
+        protocol: of a pickle, in Paddle. There is none here, so it changes nothing.
+
+    Raises:
+        TypeError: for what is no tensor and no plain value.
+        ValueError: for a layer: save its ``state_dict()``; and for what is no path.
+    """
+    if not isinstance(protocol, int) or not 1 < protocol < 5:
+        raise ValueError(f"Expected 1<'protocol'<5, but received protocol={protocol}")
+    if hasattr(obj, "state_dict") and hasattr(obj, "forward"):
+        raise ValueError(
+            f"paddle do not support saving `paddle.nn.Layer` object. This one is a {type(obj).__name__}: save its "
+            "state_dict(), and load that into a layer made anew."
+        )
+    if isinstance(obj, dict) and not obj:
+        warnings.warn("The input state dict is empty, no need to save.", stacklevel=2)
+    if not hasattr(path, "write"):
+        _need_path(path)
+        folder, name = os.path.split(os.fsdecode(path))
+        if not name:
+            raise ValueError("The input path MUST be format of dirname/filename, but received filename is empty string")
+        if os.path.isdir(path):
+            raise IsADirectoryError(21, os.strerror(21), os.fsdecode(path))
+        if folder:
+            os.makedirs(folder, exist_ok=True)
+    save_to("save", obj, path, _spelled, keeps_sharing=False)
+
+
+def load(path: Any, return_numpy: bool = False) -> Any:
+    """What :func:`save` wrote into the file ``path``, a path or an open file, on the device that ``set_device`` chose.
+
+    Args:
+        return_numpy: arrays of NumPy in place of tensors. Else arrays that were saved become tensors.
+
+    Raises:
+        ValueError: when there is no such file, or it was damaged or cut short, or is a pickle. Nothing is loaded then.
+    """
+    if not hasattr(path, "read"):
+        _need_path(path)
+        if not os.path.exists(path):
+            raise ValueError(f"The ``path`` ({os.fsdecode(path)}) to load model not exists.")
+        if os.path.isdir(path):
+            raise ValueError(f"The ``path`` ({os.fsdecode(path)}) is a folder; load reads a file.")
+    try:
+        return load_from(
+            path,
+            made={"dtype": dtype_of},
+            kinds={"": _array if return_numpy else _tensor},
+            where=lambda place: None if return_numpy else current.gpu,
+            array=(lambda array: array) if return_numpy else to_tensor,
+        )
+    except Unreadable as error:
+        raise ValueError(f"load: {error}") from None
+
+
+def _need_path(path: Any) -> None:
+    if not isinstance(path, (str, bytes, os.PathLike)):
+        raise ValueError(f"only supports saving objects to file and `BytesIO`, but got {type(path)}")
+
+
+def _spelled(value: Any) -> tuple[str, Any] | None:
+    return ("dtype", value.name) if isinstance(value, DType) else None
+
+
+def _tensor(x: Tensor, entry: dict[str, Any]) -> Tensor:
+    if entry["name"] is not None:
+        x.name = entry["name"]
+    return x
+
+
+def _array(x: Tensor, entry: dict[str, Any]) -> np.ndarray:
+    return x.numpy()
