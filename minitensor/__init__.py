@@ -5,7 +5,7 @@ derivative table (:mod:`minitensor.table`); what is saved, copied or refused in 
 
 Read it in this order, about 2,380 lines:
 
-    1. core/storage.py              170   what is overwritten: bytes, and a version that every write raises
+    1. core/storage.py              200   what is overwritten: bytes, and a version that every write raises
     2. core/tensor.py               480   how one looks at a storage: shape, strides, offset
     3. core/history.py              430   where numbers came from: nodes, and what holds for all views of one base
     4. table/rows.py                150   an operation is one row; the names in its rules are what backward needs
@@ -21,7 +21,7 @@ and then ``print(minitensor.source("add_"))``, the function that comes of it. To
       who saves            source("sin")               its last lines
       who saved of it?     saving/writing.py           before_write, after_write
       the bytes            ``forward(a, b, a)``, which is numpy's ``add`` here
-      the new value        core/history.py             record_write
+      the new value        core/history.py             set_node
     y.sum().backward()     autograd/backward_pass.py   propagate; the rules: source("sin_backward")
       is it as it was?     saving/saved.py             recovered
       the error            core/errors.py              stale

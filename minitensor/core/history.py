@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from types import CodeType, FrameType
+from types import CodeType
 from typing import Any
 
 import numpy as np
 
 from minitensor.core.regions import Extent, Part, Pick, Region, covers, extent_of, region_of, same_layout
-from minitensor.core.storage import Place, Storage, caller, calling_frame, of_engine, outside_engine
+from minitensor.core.storage import Place, Storage, caller, calling_frame
 from minitensor.device.arrays import like
 
 #: A saved array, the storage it lies in, and the version at which it was saved: an integer, or what
@@ -310,28 +310,6 @@ def set_node(x: Any, node: Node) -> None:
         if x._node is not None and x._node.hooks is not None:
             move_boxes(x._node, node)
         x._node = node
-
-
-def record_write(x: Any, op: Operation, inputs: tuple[Node | None, ...], saved: Any, frame: FrameType) -> Node:
-    """Tensor ``x`` was overwritten by ``op``, which ``frame`` called: the node of its new value."""
-    if of_engine[frame.f_globals.get("__package__")]:  # a call of `outside_engine` takes as long as the node
-        frame = outside_engine(frame)
-    node = Node()
-    node.op = op
-    node.inputs = inputs
-    node.saved = saved
-    node.shape = x._array.shape
-    node.hooks = None
-    node.code = frame.f_code
-    node.instruction = frame.f_lasti
-    if x._history is not None:
-        wrote(x, node)
-    else:  # as in :func:`set_node`, whose call a chain of small writes would feel
-        old = x._node
-        if old is not None and old.hooks is not None:
-            move_boxes(old, node)
-        x._node = node
-    return node
 
 
 def become_leaf(x: Any, leaf: Leaf) -> None:

@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 
 from minitensor.core import errors
-from minitensor.core.history import Leaf, Node, Operation, current, record_write
-from minitensor.core.storage import Storage, calling_frame, of_engine, outside_engine, placed
+from minitensor.core.history import Leaf, Node, Operation, current, set_node
+from minitensor.core.storage import Storage, calling_frame, outside, outside_engine, placed
 from minitensor.core.tensor import Tensor
 from minitensor.device.counters import cpu_meter
 from minitensor.dtypes import FLOATS
@@ -269,7 +269,7 @@ CALLS: dict[str, Any] = {
     **{name: getattr(errors, name) for name in EXPLAINED},
     "freed": errors.freed,
     "getframe": sys._getframe,
-    "of_engine": of_engine,
+    "outside": outside,
     "outside_engine": outside_engine,
     "in_chunks": chunks.in_chunks,
     "index_written": index_written,
@@ -284,7 +284,7 @@ CALLS: dict[str, Any] = {
     "quietly": quietly,
     "recovered": recovered,
     "ref": weakref.ref,
-    "record_write": record_write,
+    "set_node": set_node,
     "remember": remember,
     "rule_in_chunks": chunks.rule_in_chunks,
     "tidy": tidy,

@@ -2,7 +2,7 @@
 
 ``print(minitensor.source("add_"))`` shows one. What such a function calls by name is listed, with where it comes from,
 as ``CALLS`` in :mod:`minitensor.operations.compiling`: before a write and after it :mod:`minitensor.saving.writing`,
-for the new value ``record_write`` of :mod:`minitensor.core.history`; ``forward`` is the function of the row, on arrays.
+for the new value ``set_node`` of :mod:`minitensor.core.history`; ``forward`` is the function of the row, on arrays.
 
 Where a comment in a template speaks of safety, the line below it is there because some rule of the row names what the
 line protects.
@@ -61,17 +61,8 @@ NORMAL_RECORD = """\
     if not paused.threads or modes.grad:
 {nodes}
         if {any_node}:
-            result._node = node = Node()
-            node.op = OPERATION
-            node.inputs = ({inputs},)
-            node.saved = {saved}
-            node.shape = r.shape
-            node.hooks = None
-            frame = getframe(1)
-            if of_engine[frame.f_globals.get("__package__")]:
-                frame = outside_engine(frame)
-            node.code = frame.f_code
-            node.instruction = frame.f_lasti
+{made}
+            result._node = node
 {remember}
 """
 
@@ -116,9 +107,27 @@ IN_PLACE_RECORD = """\
 
 IN_PLACE_COMMIT = """\
     if {any_node}:
-        {node}record_write({x}, OPERATION, ({inputs},), {saved}, getframe(1))
+{made}
+        before = {x}._node
+        if {x}._history is None and (before is None or before.hooks is None):
+            {x}._node = node
+        else:
+            set_node({x}, node)
 {remember}
 """
+
+NODE = """\
+node = Node()
+node.op = OPERATION
+node.inputs = ({inputs},)
+node.saved = {saved}
+node.shape = {array}.shape
+node.hooks = None
+frame = getframe(1)
+if frame.f_code is not outside.code:
+    frame = outside_engine(frame)
+node.code = frame.f_code
+node.instruction = frame.f_lasti"""
 
 #: What ``saving.remember`` does, with one weak reference for all that a node saves.
 REMEMBER = """\
@@ -273,7 +282,8 @@ def normal_source(row: Row) -> str:
         ]
         if lines:
             lines.insert(0, "link = ref(node)")
-        pieces["record"] = NORMAL_RECORD.format(**pieces, saved=text.saved(entries), remember=_lines(12, lines))
+        made = _lines(12, [NODE.format(**pieces, saved=text.saved(entries), array="r")])
+        pieces["record"] = NORMAL_RECORD.format(**pieces, made=made, remember=_lines(12, lines))
     return _tidy(NORMAL.format(**pieces))
 
 
@@ -332,11 +342,11 @@ def in_place_source(row: Row) -> str:
     if "out" in text.saves:
         remember.append(text.where_wanted("out", "remember(storage, node)"))
     pieces["version"] = "= version = storage.version + 1" if "out" in text.saves else "+= 1"
-    pieces["node"] = "node = " if remember else ""
     pieces["record"] = pieces["commit"] = ""
     if text.rules:
         pieces["record"] = IN_PLACE_RECORD.format(**pieces, keep=_lines(12, keep))
-        pieces["commit"] = IN_PLACE_COMMIT.format(**pieces, saved=text.saved(entries), remember=_lines(8, remember))
+        made = _lines(8, [NODE.format(**pieces, saved=text.saved(entries), array=a)])
+        pieces["commit"] = IN_PLACE_COMMIT.format(**pieces, made=made, remember=_lines(8, remember))
     pieces["out"] = a if _takes_out_by_position(row) else f"out={a}"
     compute = IN_CHUNKS if row.by_element else "forward({call}, {out})"
     pieces["compute"] = _lines(8, [compute.format(**pieces)])

@@ -106,13 +106,13 @@ def test_one_write_can_be_followed_through_five_files():
     assert ways[0] == ways[1] and len({path for path, _ in ways[0]}) == 5
     names = {name for _, name in ways[0]}
     assert names == {
-        *("is_protected", "before_write", "after_write", "record_write", "propagate", "recovered", "stale"),
+        *("is_protected", "before_write", "after_write", "set_node", "propagate", "recovered", "stale"),
     }
 
 
 def test_the_functions_on_that_way_are_the_ones_that_run():
     """Seen in the frames of a program whose backward is refused, and in what its in-place operation calls."""
-    assert {"before_write", "after_write", "record_write"} <= set(re.findall(r"\w+", minitensor.source("add_")))
+    assert {"before_write", "after_write", "set_node"} <= set(re.findall(r"\w+", minitensor.source("add_")))
     x = minitensor.to_tensor([1.0, 2.0], stop_gradient=False) * 1
     z = x * x
     x.add_(1.0)
