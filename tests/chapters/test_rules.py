@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.chapters.chapter import FOLDER, HEADER, WORD, Chapter, appendices, guides, in_order
+from tests.chapters.chapter import FENCE, FOLDER, HEADER, ROOT, WORD, Chapter, appendices, guides, in_order
 
 FEWEST_WORDS, MOST_WORDS = 800, 1800
 RULES: list[Callable[[Chapter], str | None]] = []
@@ -172,6 +176,55 @@ def shows_the_memory_of_a_gpu(chapter):
     shown = r"^%%stage|\bstage\.compare\(|\b(timeline|allocator_map|what_fits|meter|controls)\.show\("
     if not any(re.search(shown, source, re.MULTILINE) for source in code[first:]):
         return "no stage, timeline, allocator map, what-fits figure or meter shows the memory of the GPU"
+
+
+@rule
+def explains_a_term_before_it_is_used(chapter):
+    """What a later chapter explains is said in a few words where it first stands, in italics, or links to that chapter.
+
+    A word with an everyday meaning is a term from its chapter on; "known" are those that the reader comes with, who has
+    trained a network once.
+    """
+    names = in_order()
+    if chapter.name in names:
+        earlier = list(map(read_once, names[: names.index(chapter.name)]))
+        for term in terms_to_come(names[names.index(chapter.name) + 1 :]):
+            if any(is_introduced(paragraph, term) for page in earlier for paragraph in paragraphs_with(page, term)):
+                continue
+            first = next(paragraphs_with(chapter, term), None)
+            if first is not None and not is_introduced(first, term):
+                return f"{term['name']!r} is explained in {term['page']}: {first[:80]}"
+
+
+@cache
+def read_once(name: str) -> Chapter:
+    return Chapter.read(name)
+
+
+def terms_to_come(names: list[str]) -> list[dict[str, Any]]:
+    """The terms of the glossary that one of these chapters explains."""
+    return [
+        term
+        for term in json.loads((ROOT / "book" / "glossary.json").read_text(encoding="utf-8"))
+        if Path(term["page"]).name in names and term["forms"] and not (term.get("everyday") or term.get("known"))
+    ]
+
+
+def paragraphs_with(chapter: Chapter, term: dict[str, Any]) -> Iterator[str]:
+    """The paragraphs of a chapter that have the word in their prose."""
+    for paragraph in re.split(r"\n\s*\n", FENCE.sub("", chapter.prose)):
+        words = re.sub(r"`[^`]*`|\]\([^)]*\)|\{[^}]*\}", "", paragraph)
+        if not paragraph.startswith(("#", "|")) and re.search(rf"(?<![\w-]){forms_of(term)}(?![\w-])", words, re.I):
+            yield paragraph
+
+
+def is_introduced(paragraph: str, term: dict[str, Any]) -> bool:
+    """Whether it stands in italics there, as the word that is explained, or beside a link to its chapter."""
+    return f"]({Path(term['page']).name}.md" in paragraph or bool(re.search(rf"\*{forms_of(term)}\*", paragraph, re.I))
+
+
+def forms_of(term: dict[str, Any]) -> str:
+    return f"(?:{'|'.join(map(re.escape, term['forms']))})"
 
 
 @rule
@@ -358,6 +411,19 @@ def test_each_rule_speaks_when_it_is_broken(old, new, broken):
     assert old in text
     spoken = [fault.split(":")[0] for fault in faults(Chapter("77_bad", text.replace(old, new)))]
     assert broken.__name__ in spoken
+
+
+def test_a_term_of_a_later_chapter_is_explained_where_it_first_stands():
+    first = in_order()[0]
+    for said in ("The fragmentation grows.", "Much *room*: fragmentation."):
+        assert "fragmentation" in (explains_a_term_before_it_is_used(Chapter(first, said)) or "")
+    for said in (
+        "Holes that nobody can use, *fragmentation*, grow.",
+        "The fragmentation grows ([chapter 6](06_the_allocator.md)).",
+        "The `fragmentation` grows.",
+        "The gradient grows.",
+    ):
+        assert explains_a_term_before_it_is_used(Chapter(first, said)) is None
 
 
 def test_a_chapter_has_to_lead_on():
