@@ -340,7 +340,7 @@ def test_the_legend_tells_every_mark_that_occurs_and_no_other(show, name):
 
 
 def test_at_twice_the_size_everything_fits_and_answers(show):
-    page = show("loop", width=1280)
+    page = show("loop", width=1280, motion="reduce")  # a storage that moves to its place is hit where it was
     page.evaluate("document.documentElement.style.zoom = 2")
     page.wait_for_function("document.querySelector('memory-stage').width === 640")
     assert page.evaluate("tooWide()") == []
