@@ -15,6 +15,7 @@ from minitensor import stage
 from minitensor.explaining import Report, Verdict
 from minitensor.notebook.explain_html import SIGNS, as_html
 from minitensor.stage.embed import asset
+from tests.accessibility import violations
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -198,12 +199,10 @@ def page(open_page) -> Page:
 @pytest.mark.parametrize("width", [1100, 320])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_table_is_accessible(page, scheme, width):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
     page.emulate_media(color_scheme=scheme)
     page.set_viewport_size({"width": width, "height": 900})
     page.evaluate("document.querySelectorAll('details').forEach(box => { box.open = true })")
-    found = axe.Axe().run(page).response["violations"]
-    assert [f"{rule['id']}: {node['html'][:120]}" for rule in found for node in rule["nodes"]] == []
+    assert violations(page) == []
     assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0
 
 

@@ -11,6 +11,7 @@ import pytest
 from minitensor.notebook import predict
 from minitensor.stage import embed
 from minitensor.stage.embed import page_assets, prose
+from tests.accessibility import violations
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOK = "minitensor.notebook"
@@ -332,12 +333,9 @@ def test_the_page_overrules_the_system_in_light_and_dark(show, system, theme, bo
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("answered", [False, True])
 def test_axe_finds_nothing_and_nothing_is_wider_than_a_phone(show, scheme, answered):
-    from axe_playwright_python.sync_playwright import Axe
-
     page = show(scheme=scheme, width=360, height=700)
     if answered:
         answer(page.locator("predict-first").first, 0)
         page.locator("predict-first").nth(1).locator("summary").click()
-    found = Axe().run(page).response["violations"]
-    assert [(violation["id"], violation["nodes"]) for violation in found] == []
+    assert violations(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= 360

@@ -11,6 +11,7 @@ import pytest
 from minitensor.stage import embed, picture, still
 from minitensor.stage import stages as stage
 from minitensor.stage.validation import problems
+from tests.accessibility import violations
 from tests.notebook.stages import HOSTILE, Page, hostile_comparison, hostile_stage
 
 THREE = {
@@ -134,12 +135,10 @@ def test_a_narrow_page_without_javascript_does_not_scroll_sideways(open_page, wi
 
 @pytest.mark.parametrize("width", [320, 900])
 def test_the_still_form_is_accessible(open_page, width):
-    from axe_playwright_python.sync_playwright import Axe
-
     page = open_page(width=width)
     body = stage.as_html(stage.compare({**THREE, "wrong": f"raise ValueError({'m' * 200!r})"}).data)
     page.set_content(f"<!doctype html><html lang=en><title>A stage</title><main><h1>A stage</h1>{body}</main>")
-    assert [found["id"] for found in Axe().run(page).response["violations"]] == []
+    assert violations(page) == []
 
 
 # ---------- a file of its own ----------

@@ -7,11 +7,10 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
 
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import ConsoleMessage, Error, Page, Request, Response, Route
 
-# Stricter than axe's default, which leaves this rule out as experimental.
-AXE_RULES = {"label-content-name-mismatch": {"enabled": True}}
+from tests import accessibility
+
 # Stages and figures start when the reader comes near them; a test may ask for any of them at once.
 WAKE = """for (const one of document.querySelectorAll('[loading=lazy]')) {
     one.wake?.();
@@ -90,19 +89,8 @@ class Visit:
         self.page.wait_for_load_state("networkidle")
 
     def violations(self, *, contrast: bool = True, all_else: bool = True) -> list[str]:
-        """What axe-core finds wrong, one line for each element.
-
-        The contrast of colours takes most of the time and does not depend on the width of the window; all else does
-        not depend on the colours.
-        """
-        # Style sheets are not loaded a second time ("preload"): axe would look for imported ones beside
-        # the page instead of beside the importing sheet, and report them as missing.
-        rules = {**AXE_RULES, "color-contrast": {"enabled": contrast}}
-        options: dict[str, Any] = {"rules": rules, "resultTypes": ["violations"], "preload": False}
-        if not all_else:
-            options |= {"rules": {}, "runOnly": {"type": "rule", "values": ["color-contrast"]}}
-        found: list[dict[str, Any]] = Axe().run(self.page, options=options).response["violations"]
-        return [f"{rule['id']}: {node['html'][:160]}" for rule in found for node in rule["nodes"]]
+        """What axe-core finds wrong, one line for each element."""
+        return accessibility.violations(self.page, contrast=contrast, all_else=all_else)
 
     def overflow(self) -> int:
         """Pixels by which the page is wider than the window."""

@@ -1,0 +1,107 @@
+"""What axe-core finds wrong on a page, each question asked once.
+
+Promises: the contrast of colours is asked of one text of each *look*, all else of every element. Two texts look alike
+when their elements have the same tag and classes, in parents with the same, the same colours and type, and the same
+painted boxes behind them: axe answers for both alike. A chapter has 1,100 texts of 100 looks. (Of the colours inside of
+pictures axe knows nothing.)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page
+
+SCRIPT = Axe().axe_script
+#: Stricter than axe's default, which leaves this rule out as experimental.
+STRICTER = ("label-content-name-mismatch",)
+#: The rules that compare colours, and what they are asked of.
+OF_COLOURS = {"color-contrast": "*", "link-in-text-block": "a[href]"}
+LOOK = "data-look"
+
+# Marks one element of each look; gives how many texts there are and how many looks.
+MARK = """attribute => {
+    const all = [];
+    const gather = root => {
+        for (const element of root.querySelectorAll('*')) {
+            all.push(element);
+            if (element.shadowRoot) gather(element.shadowRoot);
+        }
+    };
+    gather(document);
+    const boxes = [], texts = [];
+    for (const element of all) {
+        if (!element.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
+        const style = getComputedStyle(element), box = element.getBoundingClientRect();
+        if (!box.width && !box.height) continue;
+        const ground = style.backgroundColor;
+        const painted = ground !== 'rgba(0, 0, 0, 0)' || style.backgroundImage !== 'none';
+        if (painted || style.opacity !== '1' || style.filter !== 'none') {
+            const how = [ground, style.backgroundImage, style.opacity, style.filter, style.position, style.zIndex];
+            boxes.push([box, how.join()]);
+        }
+        const own = [...element.childNodes].some(node => node.nodeType === Node.TEXT_NODE && node.data.trim());
+        if (own || element.matches('input, textarea, select')) texts.push([element, style, box]);
+    }
+    const classes = element => element && `${element.tagName}.${element.getAttribute('class') ?? ''}`;
+    const looks = new Set();
+    for (const [element, style, box] of texts) {
+        const behind = [];
+        boxes.forEach(([other, how]) => {
+            if (other.left < box.right && other.right > box.left && other.top < box.bottom && other.bottom > box.top) {
+                const covers = other.left <= box.left && other.right >= box.right &&
+                    other.top <= box.top && other.bottom >= box.bottom;
+                behind.push(how + covers);
+            }
+        });
+        const text = element.textContent.trim();
+        const kind = [text.length < 2, /[\\p{L}\\p{N}]/u.test(text)];  // axe is not sure of a single sign
+        const disabled = element.closest('[disabled], [aria-disabled=true]') !== null;
+        const look = [classes(element), classes(element.parentElement), kind, disabled, style.color,
+            style.fontSize, style.fontWeight, style.textShadow, style.textDecorationLine, ...behind].join('|');
+        if (!looks.has(look)) {
+            looks.add(look);
+            element.setAttribute(attribute, '');
+        }
+    }
+    return [texts.length, looks.size];
+}"""
+UNMARK = """attribute => {
+    const clear = root => {
+        for (const element of root.querySelectorAll('*')) {
+            element.removeAttribute(attribute);
+            if (element.shadowRoot) clear(element.shadowRoot);
+        }
+    };
+    clear(document);
+}"""
+# Style sheets are not loaded a second time ("preload"): axe would look for imported ones beside the page instead of
+# beside the importing sheet, and report them as missing.
+ASK = """async ([rules, options]) => {
+    axe.reset();
+    axe.configure({ rules });
+    const { violations } = await axe.run({ ...options, resultTypes: ['violations'], preload: false });
+    return violations.flatMap(rule => rule.nodes.map(node => `${rule.id}: ${node.html.slice(0, 160)}`));
+}"""
+
+
+def violations(page: Page, *, contrast: bool = True, all_else: bool = True) -> list[str]:
+    """What axe-core finds wrong on the page as it stands, one line for each element.
+
+    The contrast of colours does not depend on the width of the window; all else does not depend on the colours.
+    """
+    if not page.evaluate("'axe' in globalThis"):
+        page.evaluate(SCRIPT)
+    rules: list[dict[str, Any]] = [
+        {"id": rule, "selector": f"{asked.replace('*', '')}[{LOOK}]"} for rule, asked in OF_COLOURS.items()
+    ]
+    options: dict[str, Any] = {"rules": {rule: {"enabled": True} for rule in STRICTER}}
+    options["rules"]["color-contrast"] = {"enabled": contrast}
+    if not all_else:
+        options = {"runOnly": {"type": "rule", "values": ["color-contrast"]}}
+    page.evaluate(MARK, LOOK)
+    try:
+        return page.evaluate(ASK, [rules, options])
+    finally:
+        page.evaluate(UNMARK, LOOK)
