@@ -57,7 +57,7 @@ from minitensor.randomness import seed
 from minitensor.sharing.borrowing import from_numpy
 from minitensor.sharing.dlpack import from_dlpack
 from minitensor.views import indexing, joining, parts, replacing, reshaping, scanning
-from minitensor.vocabulary import asking, left_out, ordering
+from minitensor.vocabulary import asking, counting, left_out, ordering
 
 __version__ = "0.1.0"
 
@@ -74,6 +74,7 @@ globals().update(
         **drawing.FUNCTIONS,
         **asking.FUNCTIONS,
         **ordering.FUNCTIONS,
+        **counting.FUNCTIONS,
     }
 )
 

@@ -204,6 +204,24 @@ def cross_entropy(
     return recorded(out, CROSS_ENTROPY, (scores, label), ((0,), (0,)), settings, most, powers, counted)
 
 
+def softmax_with_cross_entropy(
+    logits: Tensor,
+    label: Tensor,
+    soft_label: bool = False,
+    ignore_index: int = -100,
+    return_softmax: bool = False,
+    axis: int = -1,
+) -> Any:
+    """The loss of each row, with length 1 along ``axis``; with ``return_softmax`` also the probabilities.
+
+    Paddle's older name of :func:`cross_entropy` with ``reduction="none"``.
+    """
+    losses = cross_entropy(logits, label, ignore_index=ignore_index, reduction="none", soft_label=soft_label, axis=axis)
+    if losses.ndim < logits.ndim:
+        losses = losses.unsqueeze(as_axis("softmax_with_cross_entropy", axis, logits.ndim))
+    return (losses, FUNCTIONS["softmax"](logits, axis)) if return_softmax else losses
+
+
 def _soft_labels(input: Tensor, label: Tensor, ignored: int, axis: int) -> tuple[None, int]:
     if not label.stop_gradient:
         raise TypeError("cross_entropy: no gradient is computed for soft labels; pass `label.detach()`")

@@ -12,11 +12,12 @@ _DEFINED = {
     "minitensor.networks.activations": ("dropout", "gelu", "log_softmax", "silu"),
     "minitensor.networks.attention": ("embedding",),
     "minitensor.networks.convolution": ("conv2d",),
-    "minitensor.networks.cross_entropy": ("cross_entropy",),
+    "minitensor.networks.cross_entropy": ("cross_entropy", "softmax_with_cross_entropy"),
     "minitensor.networks.linear": ("linear",),
     "minitensor.networks.losses": ("binary_cross_entropy_with_logits", "kl_div", "l1_loss", "mse_loss", "nll_loss"),
     "minitensor.networks.normalization": ("batch_norm", "group_norm", "instance_norm", "layer_norm"),
     "minitensor.networks.pooling": ("adaptive_avg_pool2d", "avg_pool2d", "max_pool2d"),
+    "minitensor.vocabulary.counting": ("one_hot",),
     "minitensor.nn.attention": ("scaled_dot_product_attention",),
 }
 _MODULES = {name: module for module, names in _DEFINED.items() for name in names}

@@ -101,9 +101,15 @@ class Optimizer:
         Raises:
             RuntimeError: for a parameter whose elements share memory, or whose memory is read-only.
         """
+        self._step(None)
+
+    def _step(self, chosen: set[int] | None) -> None:
+        """A step of all parameters, or of those with these ids."""
         ready: list[Any] = []
         longest: dict[Any, tuple[int, Array]] = {}
         for position, parameter in enumerate(self._parameters):
+            if chosen is not None and id(parameter) not in chosen:
+                continue
             node = parameter._node if parameter._history is None else parameter._current()
             gradient = None if node is None else node.saved if type(node) is Leaf else parameter.grad
             if gradient is None:
@@ -173,6 +179,24 @@ class Optimizer:
         raise NotImplementedError
 
     # ---------- around a step ----------
+
+    def minimize(
+        self, loss: Tensor, startup_program: None = None, parameters: Any = None, no_grad_set: None = None
+    ) -> tuple[list[Any], list[tuple[Tensor, Tensor]]]:
+        """A step, as ``step()``: the gradients are those that ``loss.backward()`` has left, which is not called here.
+
+        Args:
+            parameters: the tensors to update; all by default.
+
+        Returns:
+            An empty list, as in Paddle's dynamic graph, and the pairs of a parameter and its gradient.
+        """
+        if not isinstance(loss, Tensor):
+            raise TypeError(f"{self._name}.minimize: the loss is a Tensor, not {type(loss).__name__}")
+        chosen = None if parameters is None else {id(each) for each in parameters}
+        self._step(chosen)
+        wanted = (each for each in self._parameters if chosen is None or id(each) in chosen)
+        return [], [(each, each.grad) for each in wanted if each.grad is not None]
 
     def clear_grad(self, set_to_zero: bool = True) -> None:
         """Fill the gradient of every parameter with zeros, or drop it (``set_to_zero=False``) and free its memory."""

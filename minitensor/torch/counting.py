@@ -6,9 +6,30 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.core.history import Node, Operation, new_node
 from minitensor.device.arrays import host_array, like
-from minitensor.torch.naming import need_tensor, plain
+from minitensor.modes import modes
+from minitensor.torch.naming import Renamed, need_tensor, plain
 from minitensor.torch.tensor import Tensor, as_dim
+
+
+def _no_derivative(name: str, shown: str) -> Operation:
+    """An operation that is recorded, and whose derivative backward asks for in vain."""
+
+    def backward(node: Node, g: Any) -> Any:
+        raise NotImplementedError(
+            f"the derivative for '{name}' is not implemented.\n"
+            "Which values there are has no derivative: use x.detach().unique()."
+        )
+
+    op = Renamed(name, backward)
+    op.torch_name, op.operands = shown, ()
+    op.later = lambda: backward
+    return op
+
+
+_UNIQUE = _no_derivative("_unique2", "Unique2Backward0")
+_UNIQUE_DIM = _no_derivative("unique_dim", "UniqueDimBackward0")
 
 
 def unique(
@@ -21,7 +42,7 @@ def unique(
     """The values of ``input`` (its slices along ``dim``), each once and in order.
 
     Returns:
-        The values; with ``return_inverse`` also which of them each element is; with ``return_counts`` how often
+        The values, which want a gradient where ``input`` does, and have none; with ``return_inverse`` also which of them each element is; with ``return_counts`` how often
         each is.
     """
     need_tensor("unique", input)
@@ -33,6 +54,10 @@ def unique(
     inverse = inverse.reshape(array.shape if dim is None else (array.shape[dim],))
     answers = [values, *([inverse] if return_inverse else []), *([counts] if return_counts else [])]
     made = tuple(plain(input, like(np.ascontiguousarray(each), input._array), "unique") for each in answers)
+    source = input._current()
+    if modes.grad and source is not None:
+        op = _UNIQUE if dim is None else _UNIQUE_DIM
+        made[0]._node = new_node(op, (source,), (), made[0]._array.shape)
     return made if len(made) > 1 else made[0]
 
 

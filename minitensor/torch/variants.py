@@ -96,6 +96,11 @@ def _put(op: str, result: Any, out: Any) -> None:
     Tensor.copy_(out, result)
 
 
+def no_bounds() -> RuntimeError:
+    """``clamp`` was given neither bound."""
+    return RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+
+
 def clamped_by(op: str, turned_into: TurnedInto, x: Any, low: Any, high: Any) -> Any:
     """``x`` between bounds of which one at least is a tensor, with a bound for each element; ``op`` may be in place."""
     out = x

@@ -20,6 +20,7 @@ from minitensor.saving.saved import is_right
 from minitensor.saving.saved import recovered as engine_recovered
 from minitensor.torch.dtypes import SCALAR_NAMES
 from minitensor.torch.grad_names import function_name, operation_name
+from minitensor.views.viewing import Reshaping
 
 if TYPE_CHECKING:
     from minitensor.core.history import Node
@@ -242,6 +243,8 @@ def _origin(node: Node, what: str, storage: Storage) -> str:
         name = function_name(node)
     elif what not in known or (source := node.inputs[known.index(what)]) is None or not source.inputs:
         return ""
+    elif isinstance(source.op, Reshaping):  # a view: PyTorch looks at its base anew after a write
+        name = "AsStridedBackward0"
     else:
         write = write_that_made(storage, storage.version)
         name = function_name(source) if write is None else operation_name(write[0])

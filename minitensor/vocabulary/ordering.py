@@ -10,7 +10,10 @@ import numpy as np
 
 from minitensor.core.tensor import Tensor
 from minitensor.device.arrays import host_array, like
+from minitensor.dtypes import FLOATS
 from minitensor.operations import FUNCTIONS as TABLE
+from minitensor.views.parts import slice_
+from minitensor.views.reshaping import reshape, squeeze
 from minitensor.views.viewing import as_axis, need_tensor
 
 
@@ -129,6 +132,27 @@ def topk(
     return TABLE["take_along_axis"](x, index, axis), index
 
 
+def median(x: Tensor, axis: int | None = None, keepdim: bool = False) -> Tensor:
+    """The middle element along ``axis`` in order, of all by default; of two in the middle the mean. nan where one is.
+
+    Raises:
+        ValueError: when there is no element.
+    """
+    need_tensor("median", x)
+    if x.size == 0:
+        raise ValueError("In median, the size of input x should not be 0.")
+    values = x if x._array.dtype in FLOATS else x.astype("float32")
+    whole = axis is None or x.ndim == 0
+    values, axis = (reshape(values, [-1]), 0) if whole else (values, as_axis("median", axis, x.ndim))
+    count = values.shape[axis]
+    middle = slice_(sort(values, axis), [axis], [(count - 1) // 2], [count // 2 + 1])
+    nans = TABLE["where"](TABLE["isnan"](values), values, 0.0)
+    found = TABLE["mean"](middle, axis, True) + TABLE["sum"](nans, axis, keepdim=True)
+    if keepdim:
+        return reshape(found, [1] * x.ndim) if whole else found
+    return squeeze(found, axis)
+
+
 def contiguous(x: Tensor) -> Tensor:
     """``x`` itself where its elements lie one behind the other, else a copy in which they do."""
     return x if x.is_contiguous() else TABLE["clone"](x)
@@ -136,7 +160,7 @@ def contiguous(x: Tensor) -> Tensor:
 
 #: As functions.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    function.__name__: function for function in (var, std, norm, dot, mm, bmm, add_n, argsort, sort, topk)
+    function.__name__: function for function in (var, std, norm, median, dot, mm, bmm, add_n, argsort, sort, topk)
 }
 #: As methods of tensors.
 METHODS: dict[str, Callable[..., Any]] = {

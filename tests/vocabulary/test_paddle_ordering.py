@@ -88,3 +88,76 @@ def test_bits_of_tensors_and_numbers_join_in_either_order():
     assert [(i & 3).tolist(), (3 & i).tolist(), (8 | i).tolist(), (i ^ i).tolist(), (~i).tolist()] == [
         *([1, 2], [1, 2], [13, 14], [0, 0], [-6, -7]),
     ]
+
+
+@pytest.mark.parametrize("shape", [(5,), (4,), (2, 3), (3, 4), ()])
+def test_the_median_is_numpys_and_its_gradient_goes_to_the_middle(shape):
+    numbers = np.random.default_rng(0).standard_normal(shape).astype("float32")
+    for axis in (None, *range(len(shape))):
+        for keepdim in (False, True):
+            x = paddle.to_tensor(numbers, stop_gradient=False)
+            found = paddle.median(x, axis, keepdim)
+            np.testing.assert_allclose(found.numpy(), np.median(numbers, axis, keepdims=keepdim), rtol=1e-6)
+            found.sum().backward()
+            assert abs(float(x.grad.sum()) - found.size) < 1e-6
+            assert (x.grad.numpy() > 0).sum() == found.size * (1 if numbers.shape == () else _middles(numbers, axis))
+
+
+def _middles(numbers, axis):
+    return 1 if (numbers.size if axis is None else numbers.shape[axis]) % 2 else 2
+
+
+def test_the_median_of_nan_is_nan_and_of_nothing_none():
+    assert np.isnan(paddle.median(paddle.to_tensor([float("nan"), 2.0, 1.0])).item())
+    assert paddle.median(paddle.to_tensor([1, 2, 3, 4])).item() == 2.5
+    with pytest.raises(ValueError, match="should not be 0"):
+        paddle.median(paddle.zeros([0]))
+
+
+def test_unique_is_numpys():
+    numbers = np.random.default_rng(0).integers(0, 4, (6, 2))
+    x = paddle.to_tensor(numbers)
+    for axis in (None, 0, 1):
+        found = paddle.unique(x, True, True, True, axis, "int32")
+        right = np.unique(numbers, True, True, True, axis)
+        assert all((a.numpy() == b.reshape(a.shape)).all() for a, b in zip(found, right, strict=True))
+        assert [each.dtype for each in found] == ["int64", "int32", "int32", "int32"]
+    assert x.unique().tolist() == np.unique(numbers).tolist()
+    with pytest.raises(TypeError, match="int32 or int64, not float32"):
+        paddle.unique(x, dtype="float32")
+
+
+def test_one_hot_rows_pick_the_class_and_refuse_what_is_none():
+    labels = paddle.to_tensor([[2, 0], [1, 3]], dtype="int32")
+    hot = paddle.nn.functional.one_hot(labels, 4)
+    assert hot.dtype == "float32" and (hot.numpy() == np.eye(4)[labels.numpy()]).all()
+    for wrong in (4, -1):
+        with pytest.raises(ValueError, match=f"{wrong} is no class; with 4 they go from 0 to 3"):
+            paddle.nn.functional.one_hot(paddle.to_tensor([wrong]), 4)
+    with pytest.raises(TypeError, match="not float32"):
+        paddle.nn.functional.one_hot(paddle.ones([1]), 4)
+
+
+def test_the_older_cross_entropy_keeps_the_axis_and_has_the_gradient_of_the_newer():
+    F = paddle.nn.functional
+    numbers = np.random.default_rng(0).standard_normal((3, 4)).astype("float32")
+    labels = paddle.to_tensor([3, 0, -100])
+    a, b = (paddle.to_tensor(numbers, stop_gradient=False) for _ in range(2))
+    losses, shares = F.softmax_with_cross_entropy(a, labels.unsqueeze(1), return_softmax=True)
+    assert losses.shape == [3, 1] and losses[2].item() == 0.0
+    np.testing.assert_allclose(shares.numpy().sum(1), 1.0, rtol=1e-6)
+    losses.sum().backward()
+    F.cross_entropy(b, labels, reduction="sum").backward()
+    assert a.grad.tolist() == b.grad.tolist()
+    assert F.softmax_with_cross_entropy(a.t(), labels.unsqueeze(0), axis=0).tolist() == [losses.flatten().tolist()]
+
+
+def test_minimize_is_a_step_with_the_gradients_that_are_there():
+    w, v = (paddle.to_tensor([1.0], stop_gradient=False) for _ in range(2))
+    optimizer = paddle.optimizer.SGD(0.5, parameters=[w, v])
+    loss = (w * w + v).sum()
+    assert optimizer.minimize(loss) == ([], []) and w.item() == 1.0  # backward() has not been called
+    loss.backward()
+    _, pairs = optimizer.minimize(loss, parameters=[w])
+    assert [pair[0] is w for pair in pairs] == [True] and (w.item(), v.item()) == (0.0, 1.0)
+    assert w.inplace_version == 1 and v.inplace_version == 0

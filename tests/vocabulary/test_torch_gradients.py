@@ -96,3 +96,40 @@ def test_a_module_trains():
         losses.append(loss.item())
     assert losses[-1] < losses[0] / 10
     assert {p._version for p in net.parameters()} == {61}  # one fill, and one write a step
+
+
+@pytest.mark.parametrize("name", ["relu", "leaky_relu"])
+@pytest.mark.parametrize("in_place", [False, True])
+def test_the_gradient_of_a_kink_depends_on_its_input_with_slope_0(name, in_place):
+    """As in PyTorch, where `grad(g.sum(), x)` is zeros and not a refusal."""
+    x = torch.tensor([0.5, -1.5, 2.5], requires_grad=True)
+    y = getattr(torch.nn.functional, name)(x * 1.0, inplace=in_place)
+    (g,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+    assert g.requires_grad
+    assert torch.autograd.grad(g.sum(), x, create_graph=True)[0].tolist() == [0.0, 0.0, 0.0]
+    weight = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    y = getattr(torch.nn.functional, name)(x) * weight
+    (g,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+    (g * g).sum().backward()
+    slope = [1.0, 0.01 if name == "leaky_relu" else 0.0, 1.0]
+    assert weight.grad.tolist() == pytest.approx([2 * s * s * w for s, w in zip(slope, [1.0, 2.0, 3.0], strict=True)])
+
+
+def test_unique_shows_a_function_that_has_no_derivative():
+    x = torch.tensor([3.0, 1.0, 1.0], requires_grad=True)
+    for dim, name, said in ((None, "Unique2Backward0", "_unique2"), (0, "UniqueDimBackward0", "unique_dim")):
+        values = x.unique(dim=dim)
+        assert values.tolist() == [1.0, 3.0] and type(values.grad_fn).__name__ == name
+        with pytest.raises(NotImplementedError, match=f"the derivative for '{said}' is not implemented"):
+            values.sum().backward()
+    with torch.no_grad():
+        assert x.unique().grad_fn is None
+    assert x.unique(return_counts=True)[1].grad_fn is None
+
+
+@pytest.mark.parametrize("call", ["x.clamp()", "x.clamp_()", "torch.clip(x)", "x.clamp(None, None)", "torch.clamp_(x)"])
+def test_clamp_without_a_bound_is_refused(call):
+    x = torch.ones(2)
+    with pytest.raises(RuntimeError, match="At least one of 'min' or 'max' must not be None"):
+        eval(call, {"x": x, "torch": torch})
+    assert x._version == 0

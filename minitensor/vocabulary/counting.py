@@ -1,0 +1,66 @@
+"""Which values there are, and classes as rows of zeros with a one, under Paddle's names: answers without a gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minitensor.core.tensor import Tensor
+from minitensor.device.arrays import host_array, like
+from minitensor.dtypes import dtype_of
+from minitensor.views.viewing import as_axis, need_tensor
+
+
+def unique(
+    x: Tensor,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+    dtype: Any = "int64",
+) -> Any:
+    """The values of ``x`` (its slices along ``axis``), each once and in order.
+
+    Args:
+        dtype: of positions and counts, int32 or int64.
+
+    Returns:
+        The values; as asked for also where each is first, which of them each element is, and how often each is.
+    """
+    need_tensor("unique", x)
+    whole = dtype_of(dtype)
+    if whole.numpy.kind != "i":
+        raise TypeError(f"unique: positions are int32 or int64, not {whole.name}")
+    array = host_array(x._array)
+    axis = None if axis is None else as_axis("unique", axis, array.ndim)
+    values, first, inverse, counts = np.unique(array, True, True, True, axis, equal_nan=False)
+    asked = ((first, return_index), (inverse.reshape(-1), return_inverse), (counts, return_counts))
+    answers = [values, *(each.astype(whole.numpy) for each, wanted in asked if wanted)]
+    made = tuple(Tensor._made(like(np.ascontiguousarray(each), x._array), "unique", (x,)) for each in answers)
+    return made if len(made) > 1 else made[0]
+
+
+def one_hot(x: Tensor, num_classes: int, name: str | None = None) -> Tensor:
+    """Rows of zeros (float32) with a 1 at the class that each element names.
+
+    Raises:
+        TypeError: when the classes are no integers.
+        ValueError: when an element is no class.
+    """
+    need_tensor("one_hot", x)
+    array = host_array(x._array)
+    if array.dtype.kind != "i":
+        raise TypeError(f"one_hot: classes are int32 or int64, not {x.dtype.name}")
+    wrong = array[(array < 0) | (array >= num_classes)]
+    if wrong.size:
+        raise ValueError(f"one_hot: {wrong[0]} is no class; with {num_classes} they go from 0 to {num_classes - 1}")
+    hot = (array[..., None] == np.arange(num_classes)).astype(np.float32)
+    return Tensor._made(like(hot, x._array), "one_hot", (x,))
+
+
+#: As functions of the module.
+FUNCTIONS: dict[str, Callable[..., Any]] = {"unique": unique}
+
+Tensor.unique = unique
