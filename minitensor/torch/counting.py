@@ -42,8 +42,8 @@ def unique(
     """The values of ``input`` (its slices along ``dim``), each once and in order.
 
     Returns:
-        The values, which want a gradient where ``input`` does, and have none; with ``return_inverse`` also which of them each element is; with ``return_counts`` how often
-        each is.
+        The values, which want a gradient where ``input`` does, and have none; with ``return_inverse`` also which of
+        them each element is; with ``return_counts`` how often each is.
     """
     need_tensor("unique", input)
     array = host_array(input._array)

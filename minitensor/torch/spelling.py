@@ -167,7 +167,8 @@ spell("neg negative", "neg", found=_ALSO_IN_PLACE)
 spell("abs absolute", "abs", found="Tensor Tensor_ torch abs_")
 spell("clamp clip", "clip", marks={"passed": "not_outside(x, min, max)"}, grad_name="ClampBackward1",
       prologue="if min is None and max is None: raise no_bounds()\n"
-               "if isinstance(min, BaseTensor) or isinstance(max, BaseTensor): return clamped_by('clamp{_}', turned_into, x, min, max)",
+               "if isinstance(min, BaseTensor) or isinstance(max, BaseTensor): "
+               "return clamped_by('clamp{_}', turned_into, x, min, max)",
       found=_ALSO_IN_PLACE)  # fmt: skip
 spell("sign", in_place=True)
 for _name in ("square", "sqrt", "rsqrt", "reciprocal"):
@@ -231,7 +232,7 @@ spell("softmax", "softmax", "input, dim, dtype=None", prologue=_IN_DTYPE, found=
 # ---------- networks ----------
 
 # A gradient that is recorded depends on what it was computed from by a slope of 0, as PyTorch's does.
-spell("relu", rules={"x": "with_no_slope(where(out > 0, g, 0), out)"}, found=f"{_ALSO_IN_PLACE} F F_")
+spell("relu", found=f"{_ALSO_IN_PLACE} F F_", rules={"x": "with_no_slope(where(out > 0, g, 0), out)"})
 spell("relu6", "relu6", "input", out=False, found="F", grad_name="HardtanhBackward0")
 spell("leaky_relu", "leaky_relu", "input, negative_slope=0.01", out=False, found="F F_", rules={
       "x": "with_no_slope(where(out > 0, g, g * negative_slope if negative_slope else 0), out)"})  # fmt: skip

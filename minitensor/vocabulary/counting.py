@@ -63,4 +63,8 @@ def one_hot(x: Tensor, num_classes: int, name: str | None = None) -> Tensor:
 #: As functions of the module.
 FUNCTIONS: dict[str, Callable[..., Any]] = {"unique": unique}
 
-Tensor.unique = unique
+#: As methods of tensors.
+METHODS = FUNCTIONS
+
+for _name, _function in METHODS.items():
+    setattr(Tensor, _name, _function)
