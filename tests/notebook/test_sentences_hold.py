@@ -155,6 +155,27 @@ PAIRS = {
         "gone",
         {7: "Another thread writes storage 2"},
     ),
+    "PyTorch's program says another name than events do": Near(
+        "import minitensor.torch as torch\nx = torch.ones(2, 3)\ny = x.T",
+        "import minitensor.torch as torch\nx = torch.ones(2, 3)\ny = x.permute(1, 0)",
+        {3: "`x.T` makes a second tensor"},
+        "x.T",
+        {3: "`permute` makes a second tensor"},
+    ),
+    "PyTorch's reshape, and its view": Near(
+        "import minitensor.torch as torch\nx = torch.ones(6)\ny = (x + 1).reshape(2, 3)[0]",
+        "import minitensor.torch as torch\nx = torch.ones(6)\ny = (x + 1).view(2, 3)[0]",
+        {3: "then `reshape` makes a view on storage 2; then `(x + 1).reshape(2, 3)[0]` makes a view on storage 2."},
+        "reshape",
+        {3: "then `view` makes a view on storage 2; then `(x + 1).view(2, 3)[0]` makes a view on storage 2."},
+    ),
+    "a node of PyTorch's, and of Paddle's": Near(
+        "import minitensor.torch as torch\nw = torch.ones(2, requires_grad=True)\na = w * 1\nb = a.mul(a)\na.mul_(2)",
+        "w = mt.ones([2])\nw.stop_gradient = False\na = w * 1\nb = a.multiply(a)\na.multiply_(mt.ones([2]))",
+        {5: "`mul_` writes all 2 cells of storage 2, which goes from version 0 to version 1. `mul` (line 4) saved"},
+        "`mul`",
+        {5: "What `multiply` (line 4) saved is gone"},
+    ),
     "another thread makes a gradient, or this one does": Near(
         "import threading\nw = mt.ones([2])\nw.stop_gradient = False\ny = w * 3\n"
         "t = threading.Thread(target=y.backward)\nt.start(); t.join()",
@@ -190,6 +211,40 @@ def test_a_function_of_a_cell_that_awaited_is_stepped_through() -> None:
     sentences = [step["say"] for step in steps("x = mt.ones([2])\nhelper(x)", namespace)]
     assert any("`scale_` writes all 2 cells of storage 1" in each for each in sentences), sentences
     assert any("calls `helper`" in each for each in sentences), sentences
+
+
+def last_of_cell(program: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The sentence on the last line of a cell, whose value a notebook keeps as ``_``."""
+    namespace = {"__name__": "__main__", "mt": mt}
+    monkeypatch.setattr(sys, "displayhook", lambda value: namespace.__setitem__("_", value))
+    recording = record.run(program, namespace, file="<program>", show_last=True)
+    assert "_" in namespace
+    return recording.variant["steps"][-1]["say"]
+
+
+@pytest.mark.parametrize("last", ["a.add_(1)", "(a.add_(1))", "a[0:1].add_(1)"])
+def test_what_a_last_line_makes_stale_is_told_though_the_notebook_keeps_its_value(last, monkeypatch) -> None:
+    said = last_of_cell(f"w = mt.ones([2])\nw.stop_gradient = False\na = w * 1\nb = a * a\n{last}", monkeypatch)
+    assert "`multiply` (line 4) saved" in said and "gone: `backward` through it will be refused." in said, said
+
+
+def test_a_last_line_that_writes_says_that_the_notebook_keeps_its_value(monkeypatch) -> None:
+    said = last_of_cell("a = mt.ones([2])\na.add_(1)", monkeypatch)
+    assert said.endswith("version 0 to version 1. The notebook keeps `a` as its output, `_`."), said
+    assert not says("a = mt.ones([2])\na.add_(1)", 2, "notebook keeps")
+
+
+@pytest.mark.parametrize(
+    ("program", "holder"),
+    [
+        ("xs = {mt.ones([2])}\nx = 1", "a set"),
+        ("class Box:\n    __slots__ = ('t',)\nb = Box()\nb.t = mt.ones([2])", "an object of class Box"),
+        ("def rows():\n    yield [mt.ones([2])]\ng = rows()\nx = [next(g)]\nx = frozenset(x[0])", ""),
+    ],
+)
+def test_who_holds_what_has_no_name_is_in_the_trace_as_in_the_sentence(program: str, holder: str) -> None:
+    told = [event["holder"] for step in steps(program) for event in step["events"] if "holder" in event]
+    assert told == ([holder] if holder else []), told
 
 
 @pytest.mark.parametrize("body", ["f(n - 1)", "h(n); f(n - 1)", "x = n\n        f(n - 1)\n        x = 0"])

@@ -166,6 +166,12 @@ def test_two_names_of_one_tensor_and_two_tensors_of_one_storage_differ():
     assert "Of these, `b` reads all." in answer("slice", 3, tensor="t3")
 
 
+def test_a_holder_without_a_name_is_told():
+    shown = stage.record("xs = {mt.ones([2])}\nx = 1")
+    with_holder = answer(shown.data, 0, storage="1")
+    assert "a tensor of shape [2] without a name, which a set holds" in with_holder
+
+
 def test_cells_that_several_views_read_are_counted_exactly():
     seen = answer("views", 2, tensor="r")
     assert seen.startswith("`r` reads 4 cells of storage 1. Of these, `m` reads all, `t` all and `d` 1.")

@@ -49,6 +49,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from enum import Enum
+from types import FrameType
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -261,6 +262,15 @@ class Engine(Protocol):
 
     def spells_otherwise(self, x: Tensor) -> bool:
         """Whether the program may call its operations by other names than events do, as ``mul_`` for ``multiply_``."""
+
+    def spelled(self, x: Tensor, op: str) -> str:
+        """What the vocabulary of ``x`` calls the operation that events call ``op``."""
+
+    def has_name(self, x: Tensor, name: str) -> bool:
+        """Whether the vocabulary of ``x`` has a method, a property or a function of that name."""
+
+    def is_inside(self, frame: FrameType) -> bool:
+        """Whether a frame is the engine's own, or of what it is made with, and not the program's."""
 
     def array(self, x: Tensor) -> Any:
         """Its elements where they lie, as a gradient is given."""

@@ -5,10 +5,13 @@ Tensors are read without their properties, which may bring a view's history up t
 
 from __future__ import annotations
 
+import functools
+import importlib
+import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
@@ -34,6 +37,13 @@ from minitensor.stage.recording.cells import MOST_RANGES, SMALL, Run, merged, ru
 from minitensor.table import ROWS
 
 _ROLES = {READ: Role.READ, WRITE: Role.WRITE, RESHAPED: Role.RESHAPED}
+
+
+@functools.cache
+def _pytorchs() -> dict[str, str]:
+    """PyTorch's names of the rows that it spells otherwise. Loaded when a tensor of that vocabulary is there."""
+    spelling = importlib.import_module("minitensor.torch.spelling")
+    return {"concat": "cat", **{each.row.name: each.names[0] for each in spelling.SPELLINGS}}
 
 
 class _Ear(Hearing):
@@ -134,6 +144,24 @@ class MinitensorEngine:
     def spells_otherwise(self, x: Tensor) -> bool:
         """In PyTorch's vocabulary."""
         return x._spelled_otherwise
+
+    def spelled(self, x: Tensor, op: str) -> str:
+        """As the row is spelled there."""
+        if not x._spelled_otherwise:
+            return op
+        twin = op.removesuffix("_")
+        return _pytorchs().get(twin, twin) + op[len(twin) :]
+
+    def has_name(self, x: Tensor, name: str) -> bool:
+        """A member of its class, or a function of its package."""
+        package = sys.modules[type(x).__module__.rpartition(".")[0] or "minitensor"]
+        return any(
+            hasattr(each, name) for each in (type(x), package, sys.modules.get(f"{package.__name__}.nn.functional"))
+        )
+
+    def is_inside(self, frame: FrameType) -> bool:
+        """This package's, or numpy's."""
+        return str(frame.f_globals.get("__package__")).partition(".")[0] in ("minitensor", "numpy")
 
     def array(self, x: Tensor) -> np.ndarray:
         """As it lies."""

@@ -103,6 +103,7 @@ class TensorEntry:
     names: list[str] = field(default_factory=list)
     last_name: str = ""
     held: str = ""  # "line 5", while only the running line holds it
+    holder: str = ""  # who holds it, in words, while no name and no line does
     was_named: bool = False
     freed: bool = False
     run: int = 0  # the execution of a statement that made it
@@ -144,6 +145,12 @@ class NodeEntry:
     inner: bool = False  # no tensor's own: the call of a layer with several outputs, which are drawn in its place
     arrived: Any = None  # the gradient so far, as nested lists of numbers; None when it is long
     dead: bool = False
+    word: str = ""  # what sentences call the operation, where that is not ``op``
+
+    @property
+    def called(self) -> str:
+        """What sentences call the operation."""
+        return self.word or self.op
 
 
 @dataclass(eq=False)

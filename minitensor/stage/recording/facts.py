@@ -32,20 +32,36 @@ class TensorFreed:
 
 
 @dataclass(eq=False)
-class Made:
-    """A normal operation made a tensor on a new storage."""
+class Operated:
+    """An operation did something.
+
+    ``op`` is what the engine calls it; empty where no operation told. ``word`` is what a sentence calls it, if that is
+    another name, and ``at`` the place in the program and what stands there, where that is known.
+    """
 
     op: str
+    word: str = field(default="", kw_only=True)
+    at: tuple[int, int, tuple[str, ...]] | None = field(default=None, kw_only=True)
+
+    @property
+    def called(self) -> str:
+        """What a sentence calls the operation."""
+        return self.word or self.op
+
+
+@dataclass(eq=False)
+class Made(Operated):
+    """A normal operation made a tensor on a new storage."""
+
     tensor: TensorEntry
     inputs: list[TensorEntry]
     node: NodeEntry | None = None
 
 
 @dataclass(eq=False)
-class Viewed:
+class Viewed(Operated):
     """A view made a tensor on an old storage."""
 
-    op: str
     tensor: TensorEntry
     base: TensorEntry | None
     same_group: bool
@@ -66,10 +82,9 @@ class Preserved:
 
 
 @dataclass(eq=False)
-class Wrote:
+class Wrote(Operated):
     """An in-place operation wrote."""
 
-    op: str
     tensor: TensorEntry
     storage: StorageEntry
     before: int  # version
@@ -85,29 +100,26 @@ class Wrote:
 
 
 @dataclass(eq=False)
-class Reshaped:
+class Reshaped(Operated):
     """An in-place operation changed shape and strides only."""
 
-    op: str
     tensor: TensorEntry
     old: dict[str, Any]
 
 
 @dataclass(eq=False)
-class Moved:
-    """A tensor went to another storage."""
+class Moved(Operated):
+    """A tensor went to another storage; ``op`` is empty when no operation told of it."""
 
-    op: str  # empty when no operation told of it
     tensor: TensorEntry
     old: dict[str, Any]  # how it looked
     left: StorageEntry
 
 
 @dataclass(eq=False)
-class Unversioned:
-    """Memory was written and no version tells."""
+class Unversioned(Operated):
+    """Memory was written and no version tells; ``op`` is empty when numpy or another library did it."""
 
-    op: str  # empty when numpy or another library did it
     tensor: TensorEntry | None  # through which it was written; None when numpy or another library did it
     storage: StorageEntry
     cover: Cover

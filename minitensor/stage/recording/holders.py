@@ -24,9 +24,16 @@ def holder_of(value: Any) -> str:
         for kind, text in _KINDS:
             if type(each) is kind and not _is_of_frame(each):
                 return text
-        if hasattr(each, "__dict__") and not isinstance(each, (types.ModuleType, type, types.FunctionType)):
+        if _is_object(each):
             return f"an object of class {type(each).__name__}"
     return SOMETHING
+
+
+def _is_object(holder: Any) -> bool:
+    """Whether it is an object of the program, with a dict of attributes or with slots."""
+    if isinstance(holder, (types.ModuleType, type, types.FunctionType)):
+        return False
+    return hasattr(holder, "__dict__") or hasattr(type(holder), "__slots__")
 
 
 def _is_of_frame(container: Any) -> bool:

@@ -209,7 +209,7 @@ class Ledger(Lineage):
         """Say what storages are for that an operation of this step made for its backward and no tensor looks at."""
         for fact in self.facts:
             if type(fact) is facts.Allocated and not (fact.storage.freed or fact.storage.lookers or fact.storage.saves):
-                op = next((made.node.op for made in reversed(self.facts) if getattr(made, "node", None)), "")
+                op = next((made.node.called for made in reversed(self.facts) if getattr(made, "node", None)), "")
                 if op and "label" not in fact.storage.event:
                     fact.storage.label(f"kept by {op}")
 

@@ -194,6 +194,7 @@ class Lineage(Savings):
         """A node seen for the first time: the value of ``entry`` now. Drawn when ``op`` made it."""
         state = state or self._state(entry)
         name, line = self.engine.name(node), self.line if line is None else line
+        x = entry.ref()
         value = NodeEntry(state, name, line, None, reads=reads, of=entry)
         state.holders += 1
         for each in reads.values():
@@ -206,9 +207,10 @@ class Lineage(Savings):
             return value
         value.drawn = self._new_id("n")
         ins = list(dict.fromkeys(each.id for each in reads.values()))
-        self.events.append({"do": "node", "id": value.drawn, "op": op, "line": line, "ins": ins, "out": state.id})
         if op != name:
             value.op = op  # `cast_` is recorded as the cast that it is
+        value.word = op = op if x is None else self.engine.spelled(x, op)
+        self.events.append({"do": "node", "id": value.drawn, "op": op, "line": line, "ins": ins, "out": state.id})
         for saved in self.engine.saved(node):
             self._save(value, saved)
         for index in self.engine.indices(node):

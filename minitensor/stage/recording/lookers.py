@@ -179,11 +179,23 @@ class Lookers(Memory):
 
     def holder_of(self, entry: TensorEntry) -> str:
         """Who holds a tensor without a name, in words. Asked of the whole heap, and so not often."""
-        value = entry.ref()
-        if value is None or self._asked >= MOST_ASKED:
-            return SOMETHING
-        self._asked += 1
-        return holder_of(value)
+        if entry.names or entry.held:
+            entry.holder = ""
+        elif not entry.holder:
+            value = entry.ref()
+            if value is None or self._asked >= MOST_ASKED:
+                return SOMETHING
+            self._asked += 1
+            entry.holder = holder_of(value)
+        return entry.holder or SOMETHING
+
+    def tell_holders(self) -> None:
+        """Tell of those who hold tensors that no name stands for."""
+        for entry in list(self.tensors.values()):
+            known = entry.holder
+            self.holder_of(entry)
+            if entry.holder not in (known, "", SOMETHING):
+                self.events.append({"do": "retensor", "id": entry.id, "holder": entry.holder})
 
     # ---------- gone ----------
 

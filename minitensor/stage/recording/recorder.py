@@ -11,12 +11,16 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 from minitensor.stage.engines.engine import Engine, Node, Role
 from minitensor.stage.recording import backsteps, facts, hooks
 from minitensor.stage.recording.following import Following
 from minitensor.stage.recording.steps import Open
+
+#: The events that tell of an operation.
+_OPERATIONS = frozenset(("make", "view", "write", "meta"))
 
 
 class Recorder(Following):
@@ -76,7 +80,10 @@ class Recorder(Following):
             self.leaving = self.engine.freed(arguments[0]) if kind == "free" else 0
             self._locate(sys._getframe(1))
             self.leaving = 0
+            told = len(self.ledger.facts)
             self._note(kind, *arguments)
+            if kind in _OPERATIONS:
+                self.spelling.note(self._asker(sys._getframe(1)), self.ledger.facts[told:], arguments[0], arguments[2])
         except Exception as failure:
             self._give_up(failure)
 
@@ -91,6 +98,12 @@ class Recorder(Following):
             tell()
         except Exception as failure:
             self._give_up(failure)
+
+    def _asker(self, frame: FrameType | None) -> FrameType | None:
+        """The innermost frame of the program: who asked for the operation."""
+        while frame is not None and self.engine.is_inside(frame):
+            frame = frame.f_back
+        return frame
 
     # ---------- other threads ----------
 

@@ -13,7 +13,7 @@ from types import FrameType
 from typing import Any
 
 from minitensor.stage.engines.engine import Engine, Node
-from minitensor.stage.recording import facts, names
+from minitensor.stage.recording import facts, names, spelling
 from minitensor.stage.recording.done import Done
 from minitensor.stage.recording.hooks import Statement
 from minitensor.stage.recording.ledger import Ledger
@@ -44,6 +44,7 @@ class Steps(Running):
         self.limit = limit
         self.ledger = Ledger(engine)
         self.names = names.Names(namespace, self.ledger, ignore)
+        self.spelling = spelling.Spelling(engine)
         self.steps: list[dict[str, Any]] = []
         self._on_gpu: list[dict[str, int]] = []  # what the GPU's meter said at the end of each step
         self.reserved_before = 0
@@ -123,6 +124,8 @@ class Steps(Running):
         unfinished = partly or error is not None
         self.names.scan(self.stack, frame, lambda: self._running(unfinished), only_locals=came_back)
         ledger.tidy()
+        if ledger.events:
+            ledger.tell_holders()
         # Where a line goes on into backward, its first gradient belongs to backward's own first step.
         early = self.flight - self.told_flight if step.phase == "forward" and partly else 0
         alone = step.goes_on and partly and not (ledger.events or ledger.facts or self.text)
@@ -130,6 +133,7 @@ class Steps(Running):
             ledger.events.append({"do": "flight", "bytes": self.flight})
             self.told_flight = self.flight
         events, happened = ledger.close_step()
+        spelling.settle(happened)
         text = "".join(self.text)
         self.text.clear()
         if error is not None:

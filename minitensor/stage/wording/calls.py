@@ -43,8 +43,8 @@ def say_return(done: Done, ops: list[Any]) -> str:
     if call is not None:
         result = called(done, call.tensor)
         return fitting(
-            f"{code(function)} is done. {result} is its result, and {code(call.op)} is recorded as what made it.",
-            kept_for_backward(call.node, call.op),
+            f"{code(function)} is done. {result} is its result, and {code(call.called)} is recorded as what made it.",
+            kept_for_backward(call.node, call.called),
         )
     if ops:
         return fitting(f"{back[:-1]}; {brief(done, ops[-1])}.", moved(done))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from minitensor.stage.recording.done import Done
 from minitensor.stage.recording.entries import StorageEntry, TensorEntry
@@ -56,7 +57,7 @@ def say_names(done: Done) -> str:
         return f"{line} prints and changes no memory."
     if done.statement.kind == "assign" and _NUMPY.match(done.statement.text):
         return f"{code(done.statement.text)} copies the numbers into a numpy array of its own. No tensor is made."
-    if any(event["do"] == "retensor" for event in done.events):
+    if _changed_looks(done):
         return _regradient(done)
     return f"{line} touches no tensor: memory stays as it is."
 
@@ -77,8 +78,13 @@ def _other_names(fact: Named, named: Sequence[Named]) -> list[str]:
     return [name for name in fact.tensor.names if name not in [other.name for other in named]]
 
 
+def _changed_looks(done: Done) -> list[dict[str, Any]]:
+    """The events on tensors that look otherwise now; not those that tell only who holds one."""
+    return [event for event in done.events if event["do"] == "retensor" and set(event) - {"do", "id", "holder"}]
+
+
 def _regradient(done: Done) -> str:
-    changed = [event for event in done.events if event["do"] == "retensor"]
+    changed = _changed_looks(done)
     entry = next((e for e in done.ledger.tensors.values() if e.id == changed[0]["id"]), None)
     name = called(done, entry) if entry is not None else "the tensor"
     wanting = [event for event in changed if event.get("stop_gradient") is False]

@@ -9,7 +9,7 @@ import math
 
 from minitensor.stage.recording.done import Done
 from minitensor.stage.recording.entries import NodeEntry
-from minitensor.stage.recording.facts import Made, Named, Reshaped, Viewed
+from minitensor.stage.recording.facts import Made, Named, Operated, Reshaped, Viewed
 from minitensor.stage.wording.naming import called, kept, moved, name_of
 from minitensor.stage.wording.sharing import say_borrowed
 from minitensor.stage.wording.words import both, bytes_text, code, count_of, fitting
@@ -23,7 +23,7 @@ def say_made(done: Done, fact: Made) -> str:
     tensor, storage = fact.tensor, fact.tensor.storage
     numbers = count_of(storage.length, "number")
     if storage.is_borrowed:
-        return say_borrowed(done, fact, _subject(done, fact.op))
+        return say_borrowed(done, fact, _subject(done, fact))
     if not fact.inputs:
         if not tensor.look["stop_gradient"]:
             return fitting(
@@ -39,22 +39,22 @@ def say_made(done: Done, fact: Made) -> str:
             return fitting(first, "Nothing names the tensor, so both are freed at once.")
         named = f"{code(tensor.names[0])} is a name for that tensor." if tensor.names else ""
         return fitting(first, moved(done) or named)
-    subject = _subject(done, fact.op)
+    subject = _subject(done, fact)
     if fact.op == "clone":
         first = f"{subject} copies {numbers} into a new storage {storage.id}, {bytes_text(storage.nbytes)}."
     elif fact.op in ("reshape", "flatten"):
         first = (
-            f"{code(fact.op)} cannot show these cells in shape {tensor.look['shape']} without moving them, "
+            f"{code(fact.called)} cannot show these cells in shape {tensor.look['shape']} without moving them, "
             f"so it copies them to storage {storage.id}, {bytes_text(storage.nbytes)}."
         )
     else:
         new = f"the tensor {called(done, tensor)}" if tensor.names and not moved(done) else "a new tensor"
         first = f"{subject} makes storage {storage.id}, {bytes_text(storage.nbytes)}, and {new}."
     if done.partly and tensor.held:
-        return fitting(f"{first[:-1]}, held by the running line.", _saved(fact.node, fact.op))
+        return fitting(f"{first[:-1]}, held by the running line.", _saved(fact.node, fact.called))
     if tensor.freed:
         return fitting(first, "Nothing names it, so it is freed at once." if storage.freed else kept(done, storage))
-    to, saves = moved(done), _saved(fact.node, fact.op)
+    to, saves = moved(done), _saved(fact.node, fact.called)
     if tensor.names == ["_"]:
         first = f"{subject} makes storage {storage.id}, {bytes_text(storage.nbytes)}, and a new tensor."
         return fitting(first, f"The notebook keeps it as its output, {code('_')}.", saves)
@@ -93,7 +93,7 @@ def say_viewed(done: Done, fact: Viewed) -> str:
             f"{code('data')} makes a second tensor on storage {storage.id}, with a count of versions of its own.",
             f"What is written through {name} neither version nor history will tell.",
         )
-    subject = _subject(done, fact.op) if fact.op in ("getitem", "slice", "select") else code(fact.op)
+    subject = _subject(done, fact) if fact.op in ("getitem", "slice", "select") else code(fact.called)
     if done.statement.kind == "for":
         subject = f"The loop in line {done.line}"
     if whole:
@@ -121,20 +121,22 @@ def say_reshaped(done: Done, fact: Reshaped) -> str:
     new = tensor.look
     change = f"the shape of {called(done, tensor)} from {old['shape']} to {new['shape']}"
     if old["shape"] == new["shape"] and old["strides"] == new["strides"]:
-        return f"{code(fact.op)} leaves shape and strides of {called(done, tensor)} as they were, and writes nothing."
+        return (
+            f"{code(fact.called)} leaves shape and strides of {called(done, tensor)} as they were, and writes nothing."
+        )
     if old["shape"] == new["shape"]:
         change = f"the strides of {called(done, tensor)} from {old['strides']} to {new['strides']}"
     names = [named.name for named in done.all(Named) if named.tensor is tensor]
     return fitting(
-        f"{code(fact.op)} changes {change}.",
+        f"{code(fact.called)} changes {change}.",
         f"{code(names[-1])} is a second name for the same tensor." if names else "",
         f"It writes nothing: storage {tensor.storage.id} stays at version {tensor.storage.version}.",
     )
 
 
-def _subject(done: Done, op: str) -> str:
+def _subject(done: Done, fact: Operated) -> str:
     """What makes something: the reader's own expression when it is short, else the operation."""
     text = done.statement.text
     if not done.partly and text and len(text) <= MOST_CODE and "`" not in text and done.statement.kind != "return":
         return code(text)
-    return code(op)
+    return code(fact.called)

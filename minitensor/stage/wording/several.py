@@ -21,7 +21,7 @@ def say_several(done: Done, ops: list[Any]) -> str:
     made = [fact for fact in ops if isinstance(fact, Made)]
     outside = [fact for fact in ops if isinstance(fact, Unversioned)]
     if len(writes) == len(ops) > 1 and len({fact.op for fact in ops}) == 1:
-        first = f"Line {done.line}: {code(ops[0].op)} writes {_written_names(done, writes)}, each one version on."
+        first = f"Line {done.line}: {code(ops[0].called)} writes {_written_names(done, writes)}, each one version on."
     elif len(ops) <= 3:
         first = f"Line {done.line}: {'; then '.join(brief(done, fact) for fact in ops)}."
     else:
@@ -57,7 +57,8 @@ def _views(done: Done, ops: list[Viewed]) -> str:
     """One operation that gives several views."""
     names = [code(fact.tensor.names[0]) for fact in ops if fact.tensor.names]
     which = f", {both(names[:3])}" if names and len(names) == len(ops) <= 3 else ""
-    first = f"{code(ops[0].op)} makes {len(ops)} tensors on storage {ops[0].tensor.storage.id}{which}"
+    subject = f"The loop in line {done.line}" if done.statement.kind == "for" else code(ops[0].called)
+    first = f"{subject} makes {len(ops)} tensors on storage {ops[0].tensor.storage.id}{which}"
     base = next((code(fact.base.names[0]) for fact in ops if fact.base is not None and fact.base.names), "")
     if ops[0].same_group and names and base and not ops[0].tensor.look["stop_gradient"]:
         return fitting(f"{first}: no number is copied.", f"{both([base, *names[:3]])} share one history from now on.")
@@ -86,12 +87,12 @@ def _lost(made: list[Made], writes: list[Wrote]) -> str:
 def brief(done: Done, fact: Any) -> str:
     """One operation of several: a part of a sentence."""
     if isinstance(fact, Made):
-        return f"{code(fact.op)} makes storage {fact.tensor.storage.id}, {bytes_text(fact.tensor.storage.nbytes)}"
+        return f"{code(fact.called)} makes storage {fact.tensor.storage.id}, {bytes_text(fact.tensor.storage.nbytes)}"
     if isinstance(fact, Viewed):
-        return f"{code(fact.op)} makes a view on storage {fact.tensor.storage.id}"
+        return f"{code(fact.called)} makes a view on storage {fact.tensor.storage.id}"
     if isinstance(fact, Wrote):
         cells = cells_text(fact.storage, fact.cover)
-        return f"{code(fact.op)} writes {cells} of storage {fact.storage.id}, version {fact.before + 1}"
+        return f"{code(fact.called)} writes {cells} of storage {fact.storage.id}, version {fact.before + 1}"
     if isinstance(fact, Moved):
         return brief_moved(done, fact)
     if isinstance(fact, Elsewhere):
@@ -100,4 +101,4 @@ def brief(done: Done, fact: Any) -> str:
         return f"another thread writes storage {fact.storage.id}, version {fact.version}"
     if isinstance(fact, Unversioned):
         return brief_unversioned(done, fact)
-    return f"{code(fact.op)} changes the shape of {called(done, fact.tensor)}"
+    return f"{code(fact.called)} changes the shape of {called(done, fact.tensor)}"

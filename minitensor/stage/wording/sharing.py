@@ -37,7 +37,7 @@ def say_unversioned(done: Done, fact: Unversioned) -> str:
         first = f"Line {done.line} writes {what} from outside, and no version tells: it stays {storage.version}."
     else:
         first = (
-            f"{code(fact.op)} writes {what} through {called(done, fact.tensor)}, which counts versions of its own: "
+            f"{code(fact.called)} writes {what} through {called(done, fact.tensor)}, which counts versions of its own: "
             f"storage {storage.id} stays at version {storage.version}."
         )
     return fitting(first, *unnoticed(fact), who_sees(done, storage, fact.cover, fact.tensor))
@@ -100,7 +100,7 @@ def say_moved(done: Done, fact: Moved) -> str:
         return fitting(f"{code('set_')} leaves {name} empty, on a storage of 0 bytes.", left)
     others = [entry.names[0] for entry in storage.lookers.values() if entry is not tensor and entry.names]
     where = f"the storage of {code(others[0])}, storage {storage.id}" if others else f"storage {storage.id}"
-    subject = code(fact.op) if fact.op else f"Line {done.line}"
+    subject = code(fact.called) if fact.op else f"Line {done.line}"
     return fitting(f"{subject} lets {name} look at {where}: nothing is copied.", left)
 
 
@@ -114,10 +114,10 @@ def _left(done: Done, storage: StorageEntry) -> str:
 def brief_moved(done: Done, fact: Moved) -> str:
     """The same as a part of a longer sentence."""
     storage = fact.tensor.storage.root
-    return f"{code(fact.op or 'it')} moves {called(done, fact.tensor)} to storage {storage.id}"
+    return f"{code(fact.called or 'it')} moves {called(done, fact.tensor)} to storage {storage.id}"
 
 
 def brief_unversioned(done: Done, fact: Unversioned) -> str:
     """The same as a part of a longer sentence."""
-    who = code(fact.op) if fact.op else "numpy"
+    who = code(fact.called) if fact.op else "numpy"
     return f"{who} writes {cells_text(fact.storage, fact.cover)} of storage {fact.storage.id}, version unchanged"

@@ -49,7 +49,7 @@ def both(things: Sequence[str]) -> str:
 
 def node_text(node: NodeEntry) -> str:
     """``multiply (line 3)``."""
-    return f"{code(node.op)} (line {node.line})"
+    return f"{code(node.called)} (line {node.line})"
 
 
 def storages_text(storages: Sequence[StorageEntry]) -> str:

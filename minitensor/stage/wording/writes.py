@@ -20,12 +20,13 @@ _CALL = re.compile(r"\.(\w+)\(")
 def say_write(done: Done, fact: Wrote) -> str:
     """The sentence on an in-place operation."""
     tensor, storage = fact.tensor, fact.storage
-    subject = f"Line {done.line}" if fact.op == "setitem" else code(as_written(done, fact.op, tensor))
+    subject = f"Line {done.line}" if fact.op == "setitem" else code(fact.called)
     through = f" through {called(done, tensor)}" if _says_through(done, fact) else ""
     versions = f", which goes from version {fact.before} to version {storage.version}"
     if through:
         versions = f": version {storage.version}"
     what = f"{cells_text(fact.storage, fact.cover)} of storage {storage.id}{through}"
+    names = [named.name for named in done.all(Named) if named.tensor is tensor and named.name != tensor.name]
     if fact.own:
         first = f"{_kept_first(subject, fact)} {what}: version {storage.version}."
     elif fact.node is None and not tensor.look["stop_gradient"]:
@@ -38,8 +39,7 @@ def say_write(done: Done, fact: Wrote) -> str:
             first = first[0].upper() + first[1:]
     else:
         first = f"{subject} writes {what}{versions}."
-        names = [named.name for named in done.all(Named) if named.tensor is tensor and named.name != tensor.name]
-        if names:
+        if names and not (fact.victims or names == ["_"]):  # what became stale is told first
             first = f"{subject} writes {what}, now at version {storage.version}." if through else first
             first = (
                 f"{first[:-1]}, and returns {called(done, tensor)} itself: {code(names[0])} is a second name for the "
@@ -50,14 +50,22 @@ def say_write(done: Done, fact: Wrote) -> str:
         stale_text(fact),
         preserved_text(fact),
         spared_text(fact),
-        kept_for_backward(fact.node, fact.op),
+        kept_for_backward(fact.node, fact.called),
         _joined(done, fact),
         _read_first(done, fact),
         _unknown_to_history(done, fact),
         _group_moves(done, fact),
         _same_tensor(done, fact),
         _seen(done, fact),
+        _second_name(done, fact, names),
     )
+
+
+def _second_name(done: Done, fact: Wrote, names: list[str]) -> str:
+    """What was written got further names by this line, and nothing was said of it yet."""
+    if names == ["_"]:
+        return f"The notebook keeps {called(done, fact.tensor)} as its output, {code('_')}."
+    return f"{code(names[0])} names the same tensor." if names and fact.victims else ""
 
 
 def as_written(done: Done, op: str, tensor: TensorEntry | None) -> str:
