@@ -10,7 +10,6 @@ from collections.abc import Iterable
 #: Names of Paddle for what does not exist here on purpose, and why, or what to do instead.
 NOT_HERE: dict[str, str] = {
     "fluid": "it was Paddle's first interface, and is gone from Paddle, too",
-    "io": "write a loop over slices of the data",
     "jit": "nothing is compiled: every operation runs when it is called",
     "static": "there is no static graph: every operation runs when it is called",
     "vision": "data sets and ready models are not part of minitensor",

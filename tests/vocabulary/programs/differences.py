@@ -128,12 +128,10 @@ DELIBERATE: dict[str, dict[str, str]] = {
 #: Programs that differ because something is missing or wrong, and what.
 NOT_YET: dict[str, dict[str, str]] = {
     "torch": {
-        "dataset_and_loader": "utils.data",
         "embedding_and_gru": "nn.GRU",
         "gan_step": "nn.BCELoss",
     },
     "paddle": {
-        "dataset_and_loader": "io.Dataset, io.DataLoader",
         "gan_step": "nn.BCELoss",
         "losses": "functional.smooth_l1_loss, binary_cross_entropy",
     },

@@ -1,0 +1,86 @@
+"""Which samples PyTorch's loaders and samplers hand out after one seed, and what they refuse: writes `loading.json`.
+
+python facts/loading.py        where PyTorch is installed
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+NAMES = [
+    *("BatchSampler", "ConcatDataset", "DataLoader", "RandomSampler", "SequentialSampler", "SubsetRandomSampler"),
+    *("TensorDataset", "WeightedRandomSampler", "default_collate", "random_split"),
+]
+#: Expressions over `data`, six rows, each with its number; each is asked after `torch.manual_seed(7)`.
+CASES = [
+    "[numbers.tolist() for _, numbers in DataLoader(data, 4)]",
+    "[numbers.tolist() for _, numbers in DataLoader(data, batch_size=4, drop_last=True)]",
+    "[numbers.tolist() for _, numbers in DataLoader(data, 2, shuffle=True)]",
+    "[[n.tolist() for _, n in loader] for loader in [DataLoader(data, 4, shuffle=True)] for _ in range(3)]",
+    "[n.tolist() for _, n in DataLoader(data, 4, shuffle=True, generator=torch.Generator().manual_seed(3))]",
+    "[n.tolist() for _, n in DataLoader(data, 4, sampler=RandomSampler(data, replacement=True, num_samples=40))]",
+    "[n.tolist() for _, n in DataLoader(data, batch_sampler=[[5, 0], [1, 2, 3]])]",
+    "[n.tolist() for _, n in DataLoader(data, batch_size=None, shuffle=True)]",
+    "[list(part.indices) for part in random_split(data, [4, 2])]",
+    "[list(part.indices) for part in random_split(data, [0.5, 0.25, 0.25])]",
+    "[list(sampler) for sampler in (RandomSampler(data), SubsetRandomSampler([1, 3, 5]), SequentialSampler(data))]",
+    "list(WeightedRandomSampler([0.1, 0.2, 0.7], 5))",
+    "[list(BatchSampler(range(5), 2, drop)) for drop in (False, True)]",
+    "[len(DataLoader(data, 4)), len(DataLoader(data, 4, drop_last=True)), len(data + data)]",
+    "[ConcatDataset([data, data])[i][1].item() for i in (0, 5, 6, -1)]",
+    "[x.tolist() for x in DataLoader([1.5, 2.5, 3.5], 2)]",
+    "str(default_collate([(1, 2.0, 'a', {'k': torch.ones(2)}), (3, 4.0, 'b', {'k': torch.zeros(2)})])[:2])",
+    "[(list(DataLoader(data, 2, shuffle=True)), torch.rand(2).tolist())[1]]",
+]
+#: What is refused, and how.
+REFUSED = [
+    "DataLoader(data, batch_size=0)",
+    "DataLoader(data, batch_size=2.5)",
+    "DataLoader(data, sampler=[0], shuffle=True)",
+    "DataLoader(data, batch_sampler=[[0]], batch_size=2)",
+    "DataLoader(data, batch_size=None, drop_last=True)",
+    "DataLoader(data, num_workers=-1)",
+    "TensorDataset(torch.ones(2), torch.ones(3))",
+    "random_split(data, [1, 1])",
+    "RandomSampler([])",
+    "BatchSampler([1], 0, False)",
+    "ConcatDataset([])",
+    "list(DataLoader([torch.ones(1), torch.ones(2)], batch_size=2))",
+    "list(DataLoader([None, None], batch_size=2))",
+    "list(DataLoader([[1], [1, 2]], batch_size=2))",
+]
+
+
+def answers(torch) -> dict:
+    """What a vocabulary answers to each case, and the type and words of each refusal."""
+    data = torch.utils.data
+    names = {name: getattr(data, name) for name in NAMES}
+    names |= {"torch": torch, "data": data.TensorDataset(torch.arange(12.0).reshape(6, 2), torch.arange(6))}
+    found = {}
+    for case in CASES:
+        torch.manual_seed(7)
+        found[case] = eval(case, names)
+    for case in REFUSED:
+        try:
+            eval(case, names)
+        except Exception as error:
+            found[case] = f"{type(error).__name__}: {error}"
+    return found
+
+
+def main() -> None:
+    import torch
+    import torch.utils.data
+
+    record = {
+        "library": "torch",
+        "version": torch.__version__.partition("+")[0],
+        "command": "python facts/loading.py",
+        "answers": answers(torch),
+    }
+    Path(__file__).with_suffix(".json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

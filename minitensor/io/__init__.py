@@ -1,0 +1,19 @@
+"""Data sets and loaders under Paddle's names: ``from minitensor.io import DataLoader, TensorDataset``.
+
+What is drawn at random is drawn by the engine's generator, which ``minitensor.seed`` begins.
+May import: all that stands below ``io``.
+"""
+
+from minitensor.data.datasets import ConcatDataset, Dataset, IterableDataset, Subset
+from minitensor.data.samplers import Sampler
+from minitensor.io.batches import BatchSampler, DataLoader, RandomSampler, SequenceSampler, TensorDataset, random_split
+from minitensor.vocabulary.missing import missing
+
+__all__ = [
+    *("BatchSampler", "ConcatDataset", "DataLoader", "Dataset", "IterableDataset", "RandomSampler", "Sampler"),
+    *("SequenceSampler", "Subset", "TensorDataset", "random_split"),
+]
+
+
+def __getattr__(name: str) -> object:
+    raise missing(__name__, name, __all__)

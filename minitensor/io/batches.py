@@ -1,0 +1,165 @@
+"""Data sets of tensors, their orders and their batches, under Paddle's names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from minitensor.core.tensor import Tensor
+from minitensor.creation.making import to_tensor
+from minitensor.data import datasets, samplers
+from minitensor.data.loading import Loader, collated, rebuilt
+from minitensor.randomness import source
+from minitensor.views.joining import stack
+
+
+class TensorDataset(datasets.Rows):
+    """Row i of each of ``tensors`` is sample i: a view of them; a copy with ``share=False`` (only minitensor has it).
+
+    Raises:
+        TypeError, AssertionError: for anything but tensors whose first dimensions have one length.
+    """
+
+    def __init__(self, tensors: Sequence[Tensor], share: bool = True) -> None:
+        if isinstance(tensors, Tensor):
+            raise TypeError("TensorDataset takes a list of tensors: TensorDataset([x, y])")
+        super().__init__(tensors, share)
+
+
+SequenceSampler = samplers.InOrder
+
+
+class RandomSampler(samplers.Shuffled):
+    """Every index once, in any order; with ``replacement`` any index at any time."""
+
+    def _drawing(self) -> Callable[[str, int, int], list[int]]:
+        generator = source.generator if self.generator is None else self.generator
+
+        def drawn(what: str, length: int, count: int) -> list[int]:
+            if what == "order":
+                return generator.permutation(length).tolist()
+            return generator.integers(0, length, count).tolist()
+
+        return drawn
+
+
+class BatchSampler(samplers.Batches):
+    """Lists of ``batch_size`` indices of a data set, or of what a sampler says.
+
+    Raises:
+        ValueError: for a size that is no number above 0, both a data set and a sampler, or neither.
+    """
+
+    def __init__(
+        self,
+        dataset: Any = None,
+        sampler: Iterable[Any] | None = None,
+        shuffle: bool = False,
+        batch_size: int = 1,
+        drop_last: bool = False,
+    ) -> None:
+        if (dataset is None) == (sampler is None) or (sampler is not None and shuffle):
+            raise ValueError(
+                "BatchSampler: give either dataset, which may be shuffled, or sampler, which says an order"
+            )
+        if sampler is None:
+            sampler = RandomSampler(dataset) if shuffle else SequenceSampler(dataset)
+        super().__init__(sampler, batch_size, drop_last)
+
+
+def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) -> list[datasets.Subset]:
+    """Parts of ``dataset``, of so many samples or of such shares, drawn at random.
+
+    Raises:
+        ValueError: when the lengths do not sum to that of the data set, or to 1.
+    """
+    counts = datasets.lengths_of(len(dataset), lengths)
+    order = (source.generator if generator is None else generator).permutation(len(dataset))
+    return datasets.split(dataset, counts, order.tolist())
+
+
+def _joined(samples: list[Any]) -> Any:
+    first = samples[0]
+    if isinstance(first, Tensor):
+        return stack(samples)
+    if isinstance(first, np.ndarray):
+        return to_tensor(np.stack(samples))
+    if isinstance(first, (bool, int, float, np.number, np.bool_)):
+        return to_tensor(np.array(samples))
+    return NotImplemented
+
+
+class DataLoader(Loader):
+    """Batches of ``dataset``, one after another.
+
+    Args:
+        dataset: a Dataset, an IterableDataset, or anything with ``__getitem__`` and ``__len__``.
+        batch_sampler: lists of indices, in the place of ``batch_size``, ``shuffle`` and ``drop_last``.
+        batch_size: how many samples a batch has; None hands out samples as the data set has them.
+        shuffle: a new order each time, drawn by the engine's generator.
+        drop_last: leave out a last batch that is shorter.
+        collate_fn: makes a batch of a list of samples; otherwise the parts of samples are stacked, which copies.
+        num_workers: 0; batches are made when they are asked for.
+        share: True for batches that are views of the tensors of a TensorDataset, False for copies in every case, also
+            with ``batch_size=None`` (only minitensor has it).
+
+    Raises:
+        ValueError, TypeError: for arguments that do not fit together, and ``num_workers`` above 0.
+    """
+
+    _rows = TensorDataset
+
+    def __init__(
+        self,
+        dataset: Any,
+        feed_list: None = None,
+        places: Any = None,
+        return_list: bool = True,
+        batch_sampler: Iterable[Any] | None = None,
+        batch_size: int | None = 1,
+        shuffle: bool = False,
+        drop_last: bool = False,
+        collate_fn: Callable[[list[Any]], Any] | None = None,
+        num_workers: int = 0,
+        *,
+        share: bool | None = None,
+    ) -> None:
+        self.dataset, self.share, self.batch_size, self.drop_last = dataset, share, batch_size, drop_last
+        self._own_collate = collate_fn is not None
+        self.collate = collate_fn or (lambda samples: collated(samples, _joined, "DataLoader"))
+        self._check(num_workers)
+        self.shuffle = shuffle
+        if batch_sampler is not None:
+            if batch_size != 1 or shuffle or drop_last:
+                raise ValueError("batch_size/shuffle/drop_last should not be set when batch_sampler is given")
+            self.batches, self.batch_size = batch_sampler, None
+            return
+        if batch_size is not None and (
+            isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1
+        ):
+            raise ValueError(
+                f"batch_size should be None or a positive value when batch_sampler is not given; it is {batch_size!r}"
+            )
+        self.batches = None
+        if isinstance(dataset, datasets.IterableDataset):
+            if shuffle:
+                raise ValueError("shuffle: an IterableDataset says its own order")
+        elif batch_size is not None:
+            self.batches = BatchSampler(dataset, shuffle=shuffle, batch_size=batch_size, drop_last=drop_last)
+
+    def _order(self) -> Any:
+        return RandomSampler(self.dataset) if self.shuffle else SequenceSampler(self.dataset)
+
+    def _alone(self, sample: Any) -> Any:
+        made = self.collate(sample) if self._own_collate else _as_tensors(sample)
+        return _copied(made) if self.share is False else made
+
+
+def _as_tensors(value: Any) -> Any:
+    return to_tensor(value) if isinstance(value, np.ndarray) else rebuilt(value, _as_tensors)
+
+
+def _copied(value: Any) -> Any:
+    return value.clone() if isinstance(value, Tensor) else rebuilt(value, _copied)

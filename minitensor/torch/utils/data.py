@@ -1,0 +1,225 @@
+"""``torch.utils.data``: data sets, orders of their samples, and batches of them.
+
+What is drawn at random is drawn number for number as PyTorch does: the generator of the whole program gives a seed, and
+the order comes from a generator of its own that begins with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from minitensor.data import datasets, samplers
+from minitensor.data.datasets import ConcatDataset, Dataset, IterableDataset, Subset  # noqa: F401  # found here by name
+from minitensor.data.loading import Loader, collated, rebuilt
+from minitensor.data.samplers import Sampler
+from minitensor.torch.creation import as_tensor, tensor
+from minitensor.torch.dtypes import float64
+from minitensor.torch.generator import Generator, default_generator
+from minitensor.torch.joining import stack
+from minitensor.torch.missing import missing_in
+from minitensor.torch.random import multinomial
+from minitensor.torch.tensor import Tensor
+
+__all__ = [
+    *("BatchSampler", "ConcatDataset", "DataLoader", "Dataset", "IterableDataset", "RandomSampler", "Sampler"),
+    *("SequentialSampler", "Subset", "SubsetRandomSampler", "TensorDataset", "WeightedRandomSampler"),
+    *("default_collate", "random_split"),
+]
+
+
+class TensorDataset(datasets.Rows):
+    """Row i of each of ``tensors`` is sample i: a view of them; a copy with ``share=False`` (only minitensor has it).
+
+    Raises:
+        TypeError, AssertionError: for anything but tensors whose first dimensions have one length.
+    """
+
+    def __init__(self, *tensors: Tensor, share: bool = True) -> None:
+        super().__init__(tensors, share)
+
+
+SequentialSampler = samplers.InOrder
+
+
+def _seed() -> int:
+    """A number of 63 bits from the generator of the whole program."""
+    return int(default_generator.long_words(1)[0] % np.uint64(2**63))
+
+
+class RandomSampler(samplers.Shuffled):
+    """Every index once, in any order; with ``replacement`` any index at any time."""
+
+    def _drawing(self) -> Callable[[str, int, int], list[int]]:
+        generator = Generator().manual_seed(_seed()) if self.generator is None else self.generator
+
+        def drawn(what: str, length: int, count: int) -> list[int]:
+            if what == "order":
+                return generator.permutation(length).tolist()
+            return generator.integers((count,), 0, length).tolist()
+
+        return drawn
+
+
+class SubsetRandomSampler(Sampler):
+    """Some indices, in any order."""
+
+    def __init__(self, indices: Sequence[int], generator: Generator | None = None) -> None:
+        super().__init__()
+        self.indices, self.generator = indices, generator
+
+    def __iter__(self) -> Any:
+        order = (self.generator or default_generator).permutation(len(self.indices))
+        return (self.indices[i] for i in order.tolist())
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+
+class WeightedRandomSampler(Sampler):
+    """``num_samples`` indices, each as likely as its weight says."""
+
+    def __init__(
+        self,
+        weights: Sequence[float],
+        num_samples: int,
+        replacement: bool = True,
+        generator: Generator | None = None,
+    ) -> None:
+        super().__init__()
+        if isinstance(num_samples, bool) or not isinstance(num_samples, int) or num_samples < 1:
+            raise ValueError(f"num_samples should be a positive integer value, but got num_samples={num_samples}")
+        self.weights, self.num_samples = as_tensor(weights, dtype=float64), num_samples
+        self.replacement, self.generator = replacement, generator
+
+    def __iter__(self) -> Any:
+        return iter(multinomial(self.weights, self.num_samples, self.replacement, generator=self.generator).tolist())
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+
+BatchSampler = samplers.Batches
+
+
+def random_split(
+    dataset: Any, lengths: Sequence[float], generator: Generator = default_generator
+) -> list[datasets.Subset]:
+    """Parts of ``dataset``, of so many samples or of such shares, drawn at random.
+
+    Raises:
+        ValueError: when the lengths do not sum to that of the data set, or to 1.
+    """
+    counts = datasets.lengths_of(len(dataset), lengths)
+    return datasets.split(dataset, counts, generator.permutation(len(dataset)).tolist())
+
+
+def _joined(samples: list[Any]) -> Any:
+    first = samples[0]
+    if isinstance(first, Tensor):
+        return stack(samples)
+    if isinstance(first, (np.ndarray, np.number, np.bool_)):
+        return stack([as_tensor(each) for each in samples])
+    if isinstance(first, float):
+        return tensor(samples, dtype=float64)
+    return tensor(samples) if isinstance(first, int) else NotImplemented
+
+
+def default_collate(batch: list[Any]) -> Any:
+    """One batch of a list of samples: tensors, arrays and numbers are stacked, which copies; texts stay a list.
+
+    Raises:
+        TypeError: for anything else.
+        RuntimeError: when the shapes differ.
+    """
+    return collated(batch, _joined, "default_collate")
+
+
+class DataLoader(Loader):
+    """Batches of ``dataset``, one after another.
+
+    Args:
+        dataset: a Dataset, an IterableDataset, or anything with ``__getitem__`` and ``__len__``.
+        batch_size: how many samples a batch has; None hands out samples as the data set has them.
+        shuffle: a new order each time.
+        sampler: says the order, in the place of ``shuffle``.
+        batch_sampler: lists of indices, in the place of ``batch_size``, ``shuffle``, ``sampler`` and ``drop_last``.
+        num_workers: 0; batches are made when they are asked for.
+        collate_fn: makes a batch of a list of samples; otherwise :func:`default_collate`.
+        pin_memory: without effect here.
+        drop_last: leave out a last batch that is shorter.
+        generator: draws the order.
+        share: True for batches that are views of the tensors of a TensorDataset, False for copies in every case, also
+            with ``batch_size=None`` (only minitensor has it).
+
+    Raises:
+        ValueError, TypeError: for arguments that do not fit together, and ``num_workers`` above 0.
+    """
+
+    _rows = TensorDataset
+
+    def __init__(
+        self,
+        dataset: Any,
+        batch_size: int | None = 1,
+        shuffle: bool | None = None,
+        sampler: Iterable[Any] | None = None,
+        batch_sampler: Iterable[Any] | None = None,
+        num_workers: int = 0,
+        collate_fn: Callable[[list[Any]], Any] | None = None,
+        pin_memory: bool = False,
+        drop_last: bool = False,
+        *,
+        generator: Generator | None = None,
+        share: bool | None = None,
+    ) -> None:
+        self.dataset, self.share, self.batch_size, self.drop_last = dataset, share, batch_size, drop_last
+        self._own_collate = collate_fn is not None
+        self.collate, self.generator = collate_fn or default_collate, generator
+        self._check(num_workers)
+        self.batches = self.sampler = None
+        if isinstance(dataset, IterableDataset):
+            if shuffle or sampler is not None or batch_sampler is not None:
+                raise ValueError("DataLoader with IterableDataset: expected unspecified shuffle and sampler options")
+            return
+        if sampler is not None and shuffle:
+            raise ValueError("sampler option is mutually exclusive with shuffle")
+        if batch_sampler is not None:
+            if batch_size != 1 or shuffle or sampler is not None or drop_last:
+                raise ValueError(
+                    "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last"
+                )
+            self.batches, self.batch_size = batch_sampler, None
+            return
+        if sampler is None:
+            sampler = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
+        self.sampler = sampler
+        if batch_size is not None:
+            self.batches = BatchSampler(sampler, batch_size, drop_last)
+        elif drop_last:
+            raise ValueError("batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
+
+    def __iter__(self) -> Any:
+        # Each loop of PyTorch's begins with a seed for workers, also where there are none.
+        (default_generator if self.generator is None else self.generator).long_words(1)
+        return super().__iter__()
+
+    def _order(self) -> Any:
+        return self.sampler
+
+    def _alone(self, sample: Any) -> Any:
+        made = self.collate(sample) if self._own_collate else _as_tensors(sample)
+        return _copied(made) if self.share is False else made
+
+
+def _as_tensors(value: Any) -> Any:
+    return as_tensor(value) if isinstance(value, np.ndarray) else rebuilt(value, _as_tensors)
+
+
+def _copied(value: Any) -> Any:
+    return value.clone() if isinstance(value, Tensor) else rebuilt(value, _copied)
+
+
+__getattr__ = missing_in("torch.utils.data", lambda: __all__)

@@ -1,0 +1,205 @@
+"""Data sets and loaders in both vocabularies: which samples come, what is copied, what is refused."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import minitensor as mt
+from facts.loading import CASES, REFUSED, answers
+from minitensor import io, torch
+from tools.build import ROOT
+
+RECORD = json.loads((ROOT / "facts" / "loading.json").read_text(encoding="utf-8"))["answers"]
+
+PADDLE = SimpleNamespace(
+    Dataset=io.Dataset,
+    IterableDataset=io.IterableDataset,
+    Loader=io.DataLoader,
+    Subset=io.Subset,
+    split=io.random_split,
+    rows=lambda *tensors, **named: io.TensorDataset(list(tensors), **named),
+    tensor=lambda x: mt.to_tensor(x),
+    seed=mt.seed,
+    version=lambda x: x.inplace_version,
+    no_grad=(mt.no_grad,),
+    recording=mt.is_grad_enabled,
+)
+TORCH = SimpleNamespace(
+    Dataset=torch.utils.data.Dataset,
+    IterableDataset=torch.utils.data.IterableDataset,
+    Loader=torch.utils.data.DataLoader,
+    Subset=torch.utils.data.Subset,
+    split=torch.utils.data.random_split,
+    rows=torch.utils.data.TensorDataset,
+    tensor=lambda x: torch.tensor(x),
+    seed=torch.manual_seed,
+    version=lambda x: x._version,
+    no_grad=(torch.no_grad, torch.inference_mode),
+    recording=torch.is_grad_enabled,
+)
+both = pytest.mark.parametrize("v", [PADDLE, TORCH], ids=["paddle", "torch"])
+
+
+def six(v, **named):
+    numbers = np.arange(12, dtype=np.float32).reshape(6, 2)
+    return v.rows(v.tensor(numbers), v.tensor(np.arange(6)), **named)
+
+
+@pytest.fixture(scope="module")
+def here():
+    return answers(torch)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_samples_of_a_loader_are_those_that_pytorch_recorded(case, here):
+    assert json.loads(json.dumps(here[case])) == RECORD[case]
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_pytorch_refuses_is_refused_in_its_words(case, here):
+    assert here[case].startswith(RECORD[case])
+
+
+@both
+def test_a_shuffled_loader_has_every_sample_once_in_an_order_that_the_seed_says(v):
+    loader = v.Loader(six(v), batch_size=4, shuffle=True)
+
+    def epochs():
+        v.seed(5)
+        return [[n for _, numbers in loader for n in numbers.tolist()] for _ in range(4)]
+
+    found = epochs()
+    assert all(sorted(epoch) == list(range(6)) for epoch in found)
+    assert len({tuple(epoch) for epoch in found}) > 1 and epochs() == found
+
+
+@both
+def test_a_batch_is_a_copy_and_writing_into_it_leaves_the_data_as_they_were(v, device):
+    data = six(v)
+    before = data.tensors[0].tolist()
+    for x, _ in v.Loader(data, batch_size=2):
+        x.zero_()
+    for x, _ in v.Loader(v.Subset(data, [4, 1]), batch_size=2):
+        x.zero_()
+    assert data.tensors[0].tolist() == before and v.version(data.tensors[0]) == 0
+
+
+@both
+def test_a_batch_is_a_view_where_that_is_asked_for(v, device):
+    data = six(v)
+    for x, numbers in v.Loader(data, batch_size=4, share=True):
+        assert x.shape[0] == numbers.shape[0] and x.is_contiguous()
+        x.zero_()
+    assert data.tensors[0].tolist() == [[0.0, 0.0]] * 6 and v.version(data.tensors[0]) == 2
+
+
+@both
+def test_a_view_of_rows_that_do_not_follow_each_other_is_refused(v):
+    with pytest.raises(ValueError, match=r"a view has rows that follow each other; this batch has the rows \[5, 0\]"):
+        list(v.Loader(six(v), batch_sampler=[[5, 0]], share=True))
+    with pytest.raises(TypeError, match="views of the tensors of a TensorDataset; the data set is a list"):
+        v.Loader([1, 2], share=True)
+
+
+@both
+def test_a_sample_that_is_no_batch_is_a_view_and_writing_into_it_changes_the_data_under_you(v):
+    """What happens to who normalizes "a picture" in place: each epoch normalizes the data again."""
+    data = six(v)
+    first_epoch = [x.tolist() for x, _ in v.Loader(data, batch_size=None)]
+    for _ in range(2):
+        for x, _ in v.Loader(data, batch_size=None):
+            x.multiply_(0.5) if v is PADDLE else x.mul_(0.5)
+    assert [x.tolist() for x, _ in v.Loader(data, batch_size=None)] == (np.array(first_epoch) / 4).tolist()
+    assert v.version(data.tensors[0]) == 12  # the data tell that they were written: once for each sample
+
+
+@both
+@pytest.mark.parametrize("how", ["loader", "data set"])
+def test_a_loader_or_a_data_set_that_hands_out_copies_keeps_the_data(v, how):
+    data = six(v, share=how == "loader")
+    before = data.tensors[0].tolist()
+    for x, _ in v.Loader(data, batch_size=None, share=False if how == "loader" else None):
+        x.zero_()
+    assert data.tensors[0].tolist() == before and v.version(data.tensors[0]) == 0
+
+
+@both
+def test_copies_are_handed_out_whatever_collate_fn_makes(v):
+    data = six(v)
+    for batch in v.Loader(data, batch_size=2, collate_fn=lambda samples: {"x": samples[0][0]}, share=False):
+        batch["x"].zero_()
+    assert v.version(data.tensors[0]) == 0
+    shared = next(iter(v.Loader(data, batch_size=2, collate_fn=lambda samples: samples[0][0])))
+    shared.zero_()
+    assert v.version(data.tensors[0]) == 1
+
+
+@both
+def test_a_loop_left_early_leaves_grad_mode_and_a_loop_without_it_records_nothing(v):
+    weight = v.tensor([2.0, 3.0])
+    weight.stop_gradient = False
+    for mode in v.no_grad:
+        with mode():
+            for x, _ in v.Loader(six(v), batch_size=2):
+                assert (x * weight).stop_gradient and not v.recording()
+                break
+        assert v.recording()
+    for x, _ in v.Loader(six(v), batch_size=2):
+        assert not (x * weight).stop_gradient
+        break
+
+
+@both
+def test_a_data_set_of_ones_own_needs_a_length_and_samples(v):
+    class Squares(v.Dataset):
+        def __len__(self):
+            return 5
+
+        def __getitem__(self, i):
+            return np.float32(i), {"square": np.float32(i * i)}
+
+    batches = list(v.Loader(Squares(), batch_size=2, drop_last=True))
+    assert [x.tolist() for x, _ in batches] == [[0.0, 1.0], [2.0, 3.0]]
+    assert batches[1][1]["square"].tolist() == [4.0, 9.0]
+    assert [len(part) for part in v.split(Squares(), [3, 2])] == [3, 2]
+    with pytest.raises(NotImplementedError, match="Dataset has no __getitem__; define"):
+        v.Dataset()[0]
+
+
+@both
+def test_samples_without_an_index_make_batches_too(v):
+    class Counting(v.IterableDataset):
+        def __iter__(self):
+            return iter(range(5))
+
+    assert [x.tolist() for x in v.Loader(Counting(), batch_size=2)] == [[0, 1], [2, 3], [4]]
+    with pytest.raises(ValueError, match="shuffle"):
+        v.Loader(Counting(), shuffle=True)
+
+
+@both
+def test_workers_are_refused_with_what_to_do(v):
+    with pytest.raises(ValueError, match=r"num_workers=2 is not here: .* Leave it out, or give num_workers=0"):
+        v.Loader(six(v), num_workers=2)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "words"),
+    [
+        (lambda: io.TensorDataset(mt.ones([2])), TypeError, r"takes a list of tensors: TensorDataset\(\[x, y\]\)"),
+        (lambda: io.TensorDataset([mt.ones([2]), mt.ones([3])]), AssertionError, r"shapes are \[\(2,\), \(3,\)\]"),
+        (lambda: io.BatchSampler(), ValueError, "give either dataset"),
+        (lambda: io.BatchSampler([1, 2], batch_size=0), ValueError, "positive integer value, but got batch_size=0"),
+        (lambda: io.DataLoader(six(PADDLE), batch_size=0), ValueError, "a positive value .* it is 0"),
+        (lambda: io.DataLoader([1], batch_sampler=[[0]], shuffle=True), ValueError, "should not be set when batch_sam"),
+        (lambda: io.random_split([1, 2], [0.5, 0.6]), ValueError, "are to sum to 2, or to 1 as shares"),
+        (lambda: io.DataLoader(six(PADDLE), share="yes"), TypeError, "share is True, False or None, not 'yes'"),
+    ],
+)
+def test_paddles_names_refuse_what_does_not_fit(make, error, words):
+    with pytest.raises(error, match=words):
+        make()
