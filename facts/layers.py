@@ -52,6 +52,28 @@ CASES = [
     ("nll", "lambda x, t: nn.NLLLoss()(F.log_softmax(x, 1), t)", [(4, 3), [0, 2, 1, 2]]),
     ("kl", "lambda x, y: nn.KLDivLoss(reduction='batchmean')(F.log_softmax(x, 1), F.softmax(y, 1))", [(4, 3), (4, 3)]),
     ("kl of logarithms", "lambda x, y: F.kl_div(x, y, reduction='sum', log_target=True)", [(4, 3), (4, 3)]),
+    ("gru cell", "nn.GRUCell(3, 4)", [(2, 3), (2, 4)]),
+    ("gru", "nn.GRU(3, 4, batch_first=True)", [(2, 5, 3)]),
+    ("binary cross entropy of probabilities", "lambda x, y: nn.BCELoss()(x.sigmoid(), y.sigmoid())", [(3, 4), (3, 4)]),
+    (
+        "binary cross entropy of certainties",
+        "lambda x: F.binary_cross_entropy(x.clamp(0, 1), (x > 0.3).to(x.dtype), reduction='sum')",
+        [(3, 4)],
+    ),
+    ("smooth l1", "lambda x, y: nn.SmoothL1Loss()(x, y)", [(3, 4), (3, 4)]),
+    ("mse", "lambda x, y: nn.MSELoss()(x, y)", [(3, 4), (3, 4)]),
+    ("l1", "lambda x, y: nn.L1Loss(reduction='sum')(x, y)", [(3, 4), (3, 4)]),
+    ("cross entropy", "lambda x, t: nn.CrossEntropyLoss(label_smoothing=0.1)(x, t)", [(4, 3), [0, 2, 1, 2]]),
+    ("silu in place", "lambda x: F.silu(x * 1, inplace=True)", [(3, 4)]),
+    ("relu in place", "lambda x: nn.ReLU(inplace=True)(x * 1)", [(3, 4)]),
+    ("leaky relu in place", "lambda x: nn.LeakyReLU(0.2, inplace=True)(x * 1)", [(3, 4)]),
+    ("softmax", "nn.Softmax(dim=-1)", [(3, 4)]),
+    ("sigmoid and tanh", "nn.Sequential(nn.Sigmoid(), nn.Tanh())", [(3, 4)]),
+    (
+        "masked attention",
+        "lambda q, k: F.scaled_dot_product_attention(q, k, k, attn_mask=torch.ones(3, 3).tril(1) > 0)",
+        [(2, 3, 4), (2, 3, 4)],
+    ),
 ]
 
 

@@ -8,14 +8,23 @@ from typing import Any
 from minitensor.core.tensor import Tensor
 from minitensor.creation.drawing import bernoulli
 from minitensor.creation.making import full_like
+from minitensor.modes import modes
 from minitensor.networks.recording import floats_of
 from minitensor.operations import FUNCTIONS
 
 
-def silu(x: Tensor, name: str | None = None) -> Tensor:
-    """``x * sigmoid(x)`` (Elfwing, Uchibe and Doya 2017)."""
+def silu(x: Tensor, inplace: bool = False, name: str | None = None) -> Tensor:
+    """``x * sigmoid(x)`` (Elfwing, Uchibe and Doya 2017).
+
+    Args:
+        inplace: overwrite ``x`` and return it. Its gradient needs the input, which is copied first where a gradient is
+            wanted: nothing is saved then.
+    """
     (x,) = floats_of("silu", x=x)  # type: ignore[assignment]  # as many as were given
-    return FUNCTIONS["multiply"](x, FUNCTIONS["sigmoid"](x))
+    if not inplace:
+        return FUNCTIONS["multiply"](x, FUNCTIONS["sigmoid"](x))
+    kept = x if x.stop_gradient or not modes.grad else x.clone()
+    return x.copy_(FUNCTIONS["multiply"](kept, FUNCTIONS["sigmoid"](kept)))
 
 
 def gelu(x: Tensor, approximate: bool = False, name: str | None = None) -> Tensor:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from minitensor.core.history import Node
 from minitensor.core.tensor import Tensor
 from minitensor.device.arrays import host_array, like
 from minitensor.networks.cross_entropy import REDUCTIONS
-from minitensor.networks.recording import floats_of
+from minitensor.networks.recording import floats_of, ones_that_want, operation, recorded
 from minitensor.operations import FUNCTIONS
 
 
@@ -69,6 +72,74 @@ def binary_cross_entropy_with_logits(
     positive: Any = label if pos_weight is None else label * pos_weight
     losses = (below + x) * (1.0 - label) + below * positive
     return _mean_or(op, losses if weight is None else losses * weight, reduction)
+
+
+def _bce_on_arrays(node: Node, g: Any, x: Any, label: Any) -> Any:
+    spread = np.maximum(x * (1 - x), 1e-12)  # as PyTorch and Paddle bound it
+    return ones_that_want(node, (lambda: g * (x - label) / spread, lambda: g * (_log_bounded(1 - x) - _log_bounded(x))))
+
+
+def _bce_on_tensors(node: Node, g: Any, x: Any, label: Any) -> Any:
+    log, bounded = FUNCTIONS["log"], FUNCTIONS["clip"]
+    spread = bounded(x * (1.0 - x), 1e-12)
+    return ones_that_want(
+        node,
+        (lambda: g * (x - label) / spread, lambda: g * (bounded(log(1.0 - x), -100.0) - bounded(log(x), -100.0))),
+    )
+
+
+def _log_bounded(x: Any) -> Any:
+    with np.errstate(all="ignore"):
+        return np.maximum(np.log(x), -100)
+
+
+BINARY_CROSS_ENTROPY = operation("binary_cross_entropy", ("input", "label"), _bce_on_arrays, _bce_on_tensors)
+
+
+def binary_cross_entropy(
+    input: Tensor, label: Tensor, weight: Tensor | None = None, reduction: str = "mean", name: str | None = None
+) -> Tensor:
+    """Minus the log-probability of ``label`` (0 or 1, or between), where ``input`` is the probability of 1.
+
+    A logarithm is at least -100, so a certain and wrong prediction has a large loss and not an infinite one.
+
+    Args:
+        weight: each loss is multiplied by it.
+
+    Raises:
+        ValueError: when the shapes differ, the reduction is none of the three, or an input is no probability.
+    """
+    op = "binary_cross_entropy"
+    input, label, weight = floats_of(op, input=input, label=label, weight=weight)  # type: ignore[assignment]  # as many as were given
+    if input.shape != label.shape:
+        raise ValueError(f"{op}: input and label have one shape; theirs are {input.shape} and {label.shape}")
+    x, y = input._array, label._array
+    if x.size and not (x.min() >= 0 and x.max() <= 1):
+        raise ValueError(
+            f"{op}: all elements of input should be between 0 and 1; they go from {float(x.min()):g} to "
+            f"{float(x.max()):g}. For scores, take binary_cross_entropy_with_logits."
+        )
+    out = -(y * _log_bounded(x) + (1 - y) * _log_bounded(1 - x))
+    losses: Any = recorded(out, BINARY_CROSS_ENTROPY, (input, label), ((0, 1), (0, 1)))
+    return _mean_or(op, losses if weight is None else losses * weight, reduction)
+
+
+def smooth_l1_loss(
+    input: Tensor, label: Tensor, reduction: str = "mean", delta: float = 1.0, name: str | None = None
+) -> Tensor:
+    """Half the square of differences below ``delta``; of others ``delta`` times the size, less half its square.
+
+    It is Huber's loss (1964), as Paddle has it; PyTorch's of this name is that over ``delta``.
+
+    Raises:
+        ValueError: when the shapes differ, or the reduction is none of the three.
+    """
+    op = "smooth_l1_loss"
+    input, label = floats_of(op, input=input, label=label)  # type: ignore[assignment]  # as many as were given
+    if input.shape != label.shape:
+        raise ValueError(f"{op}: input and label have one shape; theirs are {input.shape} and {label.shape}")
+    size: Any = FUNCTIONS["abs"](FUNCTIONS["subtract"](input, label))
+    return _mean_or(op, FUNCTIONS["where"](size < delta, size * size * 0.5, size * delta - 0.5 * delta**2), reduction)
 
 
 def nll_loss(

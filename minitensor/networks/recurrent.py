@@ -35,6 +35,23 @@ def lstm_step(x: Any, state: tuple[Any, Any], weights: Weights) -> tuple[Any, An
     return sigmoid(give_out) * tanh(cell), cell
 
 
+def gru_step(x: Any, state: Any, weights: Weights) -> Any:
+    """The new state of a gated recurrent unit (Cho et al. 2014), with the reset gate behind the product.
+
+    The three gates stand side by side in the weights, in the order of Paddle and PyTorch: reset, update, candidate.
+    """
+    w, u, b, c = weights
+    of_input, of_state = linear(x, w, b), linear(state, u, c)
+    size = state.shape[-1]
+    sigmoid, tanh = FUNCTIONS["sigmoid"], FUNCTIONS["tanh"]
+    (reset_x, update_x, new_x), (reset_h, update_h, new_h) = (
+        [gates[:, i * size : (i + 1) * size] for i in range(3)] for gates in (of_input, of_state)
+    )
+    update = sigmoid(update_x + update_h)
+    candidate = tanh(new_x + sigmoid(reset_x + reset_h) * new_h)
+    return candidate + update * (state - candidate)
+
+
 def run(step: Callable[[Any, Any], Any], sequence: Any, state: Any) -> tuple[Any, Any]:
     """``step`` over ``sequence`` [rows, time, ...]: all outputs [rows, time, ...], and the last state.
 

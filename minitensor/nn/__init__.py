@@ -19,11 +19,20 @@ _DEFINED = {
     "containers": ("LayerList", "Sequential"),
     "layer": ("Layer",),
     "layers": ("Conv2D", "Flatten", "Linear"),
-    "losses": ("BCEWithLogitsLoss", "CrossEntropyLoss", "KLDivLoss", "L1Loss", "MSELoss", "NLLLoss"),
+    "losses": (
+        "BCELoss",
+        "BCEWithLogitsLoss",
+        "CrossEntropyLoss",
+        "KLDivLoss",
+        "L1Loss",
+        "MSELoss",
+        "NLLLoss",
+        "SmoothL1Loss",
+    ),
     "normalizing": ("BatchNorm1D", "BatchNorm2D", "GroupNorm", "InstanceNorm2D", "LayerNorm"),
     "parameter": ("ParamAttr", "Parameter"),
     "pooling": ("AdaptiveAvgPool2D", "AvgPool2D", "MaxPool2D"),
-    "recurrent": ("LSTM", "LSTMCell", "SimpleRNNCell"),
+    "recurrent": ("GRU", "GRUCell", "LSTM", "LSTMCell", "SimpleRNN", "SimpleRNNCell"),
     "synchronized": ("SyncBatchNorm",),
 }
 _MODULES = {name: f"{__name__}.{module}" for module, names in _DEFINED.items() for name in names}

@@ -1,4 +1,9 @@
-"""Activations as layers, under Paddle's names."""
+"""Activations as layers, under Paddle's names.
+
+``inplace=True`` overwrites the input and returns it. Paddle's layers do not have it: there, the functions whose names
+end in an underscore do the same. GELU and LogSoftmax have no such form in either framework: their gradients need what
+would be overwritten.
+"""
 
 from __future__ import annotations
 
@@ -11,19 +16,20 @@ from minitensor.operations import FUNCTIONS
 
 
 class _Activation(Layer):
-    """Calls one operation with settings."""
+    """Calls one operation, or its twin in place, with settings."""
 
     operation: str
 
-    def __init__(self, **settings: Any) -> None:
+    def __init__(self, inplace: bool = False, **settings: Any) -> None:
         super().__init__()
-        self.settings = settings
+        self.inplace, self.settings = bool(inplace), settings
 
     def forward(self, x: Tensor) -> Tensor:
-        return FUNCTIONS[self.operation](x, **self.settings)
+        return FUNCTIONS[f"{self.operation}_" if self.inplace else self.operation](x, **self.settings)
 
     def extra_repr(self) -> str:
-        return ", ".join(f"{name}={value}" for name, value in self.settings.items())
+        told = [f"{name}={value}" for name, value in self.settings.items()]
+        return ", ".join([*told, *(["inplace=True"] if self.inplace else [])])
 
 
 class ReLU(_Activation):
@@ -31,8 +37,8 @@ class ReLU(_Activation):
 
     operation = "relu"
 
-    def __init__(self, name: str | None = None) -> None:
-        super().__init__()
+    def __init__(self, name: str | None = None, inplace: bool = False) -> None:
+        super().__init__(inplace)
 
 
 class ReLU6(_Activation):
@@ -40,8 +46,8 @@ class ReLU6(_Activation):
 
     operation = "relu6"
 
-    def __init__(self, name: str | None = None) -> None:
-        super().__init__()
+    def __init__(self, name: str | None = None, inplace: bool = False) -> None:
+        super().__init__(inplace)
 
 
 class Sigmoid(_Activation):
@@ -49,8 +55,8 @@ class Sigmoid(_Activation):
 
     operation = "sigmoid"
 
-    def __init__(self, name: str | None = None) -> None:
-        super().__init__()
+    def __init__(self, name: str | None = None, inplace: bool = False) -> None:
+        super().__init__(inplace)
 
 
 class Tanh(_Activation):
@@ -58,8 +64,8 @@ class Tanh(_Activation):
 
     operation = "tanh"
 
-    def __init__(self, name: str | None = None) -> None:
-        super().__init__()
+    def __init__(self, name: str | None = None, inplace: bool = False) -> None:
+        super().__init__(inplace)
 
 
 class LeakyReLU(_Activation):
@@ -67,8 +73,8 @@ class LeakyReLU(_Activation):
 
     operation = "leaky_relu"
 
-    def __init__(self, negative_slope: float = 0.01, name: str | None = None) -> None:
-        super().__init__(negative_slope=negative_slope)
+    def __init__(self, negative_slope: float = 0.01, name: str | None = None, inplace: bool = False) -> None:
+        super().__init__(inplace, negative_slope=negative_slope)
 
 
 class ELU(_Activation):
@@ -76,8 +82,8 @@ class ELU(_Activation):
 
     operation = "elu"
 
-    def __init__(self, alpha: float = 1.0, name: str | None = None) -> None:
-        super().__init__(alpha=alpha)
+    def __init__(self, alpha: float = 1.0, name: str | None = None, inplace: bool = False) -> None:
+        super().__init__(inplace, alpha=alpha)
 
 
 class Hardtanh(_Activation):
@@ -85,8 +91,8 @@ class Hardtanh(_Activation):
 
     operation = "hardtanh"
 
-    def __init__(self, min: float = -1.0, max: float = 1.0, name: str | None = None) -> None:
-        super().__init__(min=min, max=max)
+    def __init__(self, min: float = -1.0, max: float = 1.0, name: str | None = None, inplace: bool = False) -> None:
+        super().__init__(inplace, min=min, max=max)
 
 
 class ThresholdedReLU(_Activation):
@@ -94,8 +100,10 @@ class ThresholdedReLU(_Activation):
 
     operation = "thresholded_relu"
 
-    def __init__(self, threshold: float = 1.0, value: float = 0.0, name: str | None = None) -> None:
-        super().__init__(threshold=threshold, value=value)
+    def __init__(
+        self, threshold: float = 1.0, value: float = 0.0, name: str | None = None, inplace: bool = False
+    ) -> None:
+        super().__init__(inplace, threshold=threshold, value=value)
 
 
 class Softmax(_Activation):
@@ -103,8 +111,8 @@ class Softmax(_Activation):
 
     operation = "softmax"
 
-    def __init__(self, axis: int = -1, name: str | None = None) -> None:
-        super().__init__(axis=axis)
+    def __init__(self, axis: int = -1, name: str | None = None, inplace: bool = False) -> None:
+        super().__init__(inplace, axis=axis)
 
 
 class LogSoftmax(Layer):
@@ -138,24 +146,28 @@ class GELU(Layer):
 class Silu(Layer):
     """``x * sigmoid(x)``."""
 
-    def __init__(self, name: str | None = None) -> None:
+    def __init__(self, name: str | None = None, inplace: bool = False) -> None:
         super().__init__()
+        self.inplace = bool(inplace)
 
     def forward(self, x: Tensor) -> Tensor:
-        return activations.silu(x)
+        return activations.silu(x, self.inplace)
+
+    def extra_repr(self) -> str:
+        return "inplace=True" if self.inplace else ""
 
 
 class Dropout(Layer):
     """In training, 0 with probability ``p``, and what is left divided by ``1 - p``."""
 
-    def __init__(self, p: float = 0.5, name: str | None = None) -> None:
+    def __init__(self, p: float = 0.5, name: str | None = None, inplace: bool = False) -> None:
         super().__init__()
         if not isinstance(p, (int, float)) or not 0 <= p <= 1:
             raise ValueError(f"Dropout: p is a probability from 0 to 1, not {p!r}")
-        self.p = p
+        self.p, self.inplace = p, bool(inplace)
 
     def forward(self, x: Tensor) -> Tensor:
-        return activations.dropout(x, self.p, self.training)
+        return activations.dropout(x, self.p, self.training, self.inplace)
 
     def extra_repr(self) -> str:
-        return f"p={self.p}"
+        return f"p={self.p}" + (", inplace=True" if self.inplace else "")

@@ -50,6 +50,28 @@ class L1Loss(Layer):
         return losses.l1_loss(input, label, self.reduction)
 
 
+class SmoothL1Loss(Layer):
+    """See :func:`~minitensor.nn.functional.smooth_l1_loss`."""
+
+    def __init__(self, reduction: str = "mean", delta: float = 1.0, name: str | None = None) -> None:
+        super().__init__()
+        self.reduction, self.delta = reduction, delta
+
+    def forward(self, input: Tensor, label: Tensor) -> Tensor:
+        return losses.smooth_l1_loss(input, label, self.reduction, self.delta)
+
+
+class BCELoss(Layer):
+    """See :func:`~minitensor.nn.functional.binary_cross_entropy`."""
+
+    def __init__(self, weight: Tensor | None = None, reduction: str = "mean", name: str | None = None) -> None:
+        super().__init__()
+        self.weight, self.reduction = weight, reduction
+
+    def forward(self, input: Tensor, label: Tensor) -> Tensor:
+        return losses.binary_cross_entropy(input, label, self.weight, self.reduction)
+
+
 class BCEWithLogitsLoss(Layer):
     """See :func:`~minitensor.nn.functional.binary_cross_entropy_with_logits`."""
 

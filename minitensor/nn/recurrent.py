@@ -78,13 +78,71 @@ class LSTMCell(_Cell):
         return output, (output, cell)
 
 
+class GRUCell(_Cell):
+    """One step of a gated recurrent unit: the new state, as output and as state."""
+
+    gates = 3
+
+    def forward(self, inputs: Tensor, states: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        state = recurrent.gru_step(inputs, self._start(inputs) if states is None else states, self._weights())
+        return state, state
+
+
+class _OneState(Layer):
+    """A cell with one state over [batch, time, input_size]: all outputs, and the last state [1, batch, hidden_size]."""
+
+    cell: Any
+
+    def _run(self, step: Any, inputs: Tensor, initial_states: Tensor | None) -> tuple[Tensor, Tensor]:
+        start = self.cell._start(inputs) if initial_states is None else initial_states.squeeze(0)
+        weights = self.cell._weights()
+        outputs, last = recurrent.run(lambda x, state: step(x, state, weights), inputs, start)
+        return outputs, last.unsqueeze(0)
+
+
+def _one_layer(name: str, num_layers: int, direction: str) -> None:
+    if (num_layers, direction) != (1, "forward"):
+        raise ValueError(f"{name}: one layer, forward; put several behind each other for more")
+
+
+class SimpleRNN(_OneState):
+    """A SimpleRNNCell over [batch, time, input_size]: all outputs, and the last state [1, batch, hidden_size]."""
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        direction: str = "forward",
+        activation: str = "tanh",
+    ) -> None:
+        super().__init__()
+        _one_layer("SimpleRNN", num_layers, direction)
+        self.cell = SimpleRNNCell(input_size, hidden_size, activation)
+
+    def forward(self, inputs: Tensor, initial_states: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        activation = self.cell.activation
+        return self._run(lambda x, h, w: recurrent.rnn_step(x, h, w, activation), inputs, initial_states)
+
+
+class GRU(_OneState):
+    """A GRUCell over [batch, time, input_size]: all outputs, and the last state [1, batch, hidden_size]."""
+
+    def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, direction: str = "forward") -> None:
+        super().__init__()
+        _one_layer("GRU", num_layers, direction)
+        self.cell = GRUCell(input_size, hidden_size)
+
+    def forward(self, inputs: Tensor, initial_states: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        return self._run(recurrent.gru_step, inputs, initial_states)
+
+
 class LSTM(Layer):
     """An LSTMCell over [batch, time, input_size]: all outputs, and the last states [1, batch, hidden_size]."""
 
     def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, direction: str = "forward") -> None:
         super().__init__()
-        if (num_layers, direction) != (1, "forward"):
-            raise ValueError("LSTM: one layer, forward; put several behind each other for more")
+        _one_layer("LSTM", num_layers, direction)
         self.cell = LSTMCell(input_size, hidden_size)
 
     def forward(

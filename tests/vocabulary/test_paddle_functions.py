@@ -9,6 +9,7 @@ import minitensor as paddle
 import minitensor.nn.functional as F
 from minitensor.autograd import gradcheck
 from minitensor.device.places import device_named, using
+from minitensor.networks.recurrent import gru_step, lstm_step, rnn_step
 
 
 def leaf(*shape: int, seed: int = 0) -> paddle.Tensor:
@@ -35,6 +36,32 @@ CASES = {
     "batch_norm": (batch, (4, 3, 2, 2), (3,), (3,)),
     "batch_norm of rows": (batch, (4, 3), (3,), (3,)),
     "batch_norm, running": (lambda x, w, b: batch(x, w, b, False), (4, 3, 2, 2), (3,), (3,)),
+    "layer_norm": (lambda x, w, b: F.layer_norm(x, 3, w, b), (4, 3), (3,), (3,)),
+    "group_norm": (lambda x, w, b: F.group_norm(x, 2, weight=w, bias=b), (2, 4, 2, 2), (4,), (4,)),
+    "instance_norm": (lambda x, w, b: F.instance_norm(x, weight=w, bias=b), (2, 3, 2, 3), (3,), (3,)),
+    "max_pool2d": (lambda x: F.max_pool2d(x, 2), (2, 2, 4, 4)),
+    "avg_pool2d": (lambda x: F.avg_pool2d(x, 3, 2, 1), (2, 2, 4, 5)),
+    "adaptive_avg_pool2d": (lambda x: F.adaptive_avg_pool2d(x, [2, 3]), (1, 2, 5, 4)),
+    "gelu": (F.gelu, (4, 3)),
+    "silu": (F.silu, (4, 3)),
+    "silu in place": (lambda x: F.silu(x * 1.0, inplace=True), (4, 3)),
+    "log_softmax": (F.log_softmax, (4, 3)),
+    "embedding": (lambda w: F.embedding(paddle.to_tensor([[0, 2], [2, 3]]), w, padding_idx=1), (4, 3)),
+    "attention": (F.scaled_dot_product_attention, (2, 3, 2, 4), (2, 5, 2, 4), (2, 5, 2, 4)),
+    "rnn_step": (lambda x, h, *weights: rnn_step(x, h, weights), (2, 3), (2, 4), (3, 4), (4, 4), (4,), (4,)),
+    "gru_step": (lambda x, h, *weights: gru_step(x, h, weights), (2, 3), (2, 2), (3, 6), (2, 6), (6,), (6,)),
+    "lstm_step": (
+        lambda x, h, c, *weights: lstm_step(x, (h, c), weights)[0],
+        *((2, 3), (2, 2), (2, 2), (3, 8), (2, 8), (8,), (8,)),
+    ),
+    "binary_cross_entropy": (lambda x, y: F.binary_cross_entropy(F.sigmoid(x), F.sigmoid(y)), (4, 3), (4, 3)),
+    "binary_cross_entropy_with_logits": (
+        lambda x, y: F.binary_cross_entropy_with_logits(x, F.sigmoid(y)),
+        *((4, 3), (4, 3)),
+    ),
+    "nll_loss": (lambda x: F.nll_loss(F.log_softmax(x), paddle.to_tensor([0, 2, 1, 2])), (4, 3)),
+    "kl_div": (lambda x, y: F.kl_div(F.log_softmax(x), F.softmax(y)), (4, 3), (4, 3)),
+    "smooth_l1_loss": (lambda x, y: F.smooth_l1_loss(x, y, delta=0.7), (4, 3), (4, 3)),
     "mse_loss": (F.mse_loss, (4, 3), (4, 3)),
     "l1_loss": (F.l1_loss, (4, 3), (4, 3)),
     **{

@@ -55,6 +55,18 @@ IN_PADDLE = {
     "nll": lambda x, t: nn.NLLLoss()(F.log_softmax(x, 1), t),
     "kl": lambda x, y: nn.KLDivLoss(reduction="batchmean")(F.log_softmax(x, 1), F.softmax(y, 1)),
     "kl of logarithms": lambda x, y: F.kl_div(x, y, reduction="sum", log_target=True),
+    "binary cross entropy of probabilities": lambda x, y: nn.BCELoss()(F.sigmoid(x), F.sigmoid(y)),
+    "binary cross entropy of certainties": lambda x: F.binary_cross_entropy(
+        x.clip(0, 1), (x.detach() > 0.3).astype("float64"), reduction="sum"
+    ),
+    "smooth l1": nn.SmoothL1Loss(),
+    "mse": nn.MSELoss(),
+    "l1": nn.L1Loss(reduction="sum"),
+    "silu in place": lambda x: nn.Silu(inplace=True)(x * 1.0),
+    "relu in place": lambda x: nn.ReLU(inplace=True)(x * 1.0),
+    "leaky relu in place": lambda x: nn.LeakyReLU(0.2, inplace=True)(x * 1.0),
+    "softmax": nn.Softmax(inplace=False),
+    "sigmoid and tanh": lambda x: nn.Sequential(nn.Sigmoid(inplace=True), nn.Tanh())(x * 1.0),
     "binary cross entropy": lambda x: nn.BCEWithLogitsLoss()(x, (x.detach() > 0.3).astype("float64")),
 }
 
@@ -78,6 +90,8 @@ WITH_PARAMETERS = {
     "instance norm": (lambda: nn.InstanceNorm2D(3), {"weight": "scale"}),
     "embedding": (lambda: nn.Embedding(6, 3, padding_idx=1), {}),
     "lstm cell": (lambda: nn.LSTMCell(3, 4), {}),
+    "gru cell": (lambda: nn.GRUCell(3, 4), {}),
+    "rnn cell": (lambda: nn.SimpleRNNCell(3, 4), {}),
 }
 
 
@@ -99,6 +113,8 @@ def test_a_layer_with_parameters_computes_the_same_under_paddles_name(name, devi
         zero = paddle.zeros([2, 4], dtype="float64")
         out, (_, cell) = layer(*given, (zero, zero))
         results = [out, cell]
+    elif name in ("gru cell", "rnn cell"):
+        results = [layer(*given)[0]]
     else:
         results = [layer(*given)]
     sum((each * each).sum() for each in results).backward()
@@ -106,3 +122,36 @@ def test_a_layer_with_parameters_computes_the_same_under_paddles_name(name, devi
     compare([each.grad.numpy() for each in given if not each.stop_gradient], recorded["gradients"])
     for theirs, gradient in recorded["of parameters"].items():
         np.testing.assert_allclose(parameters[theirs].grad.numpy(), gradient, **CLOSE)
+
+
+@pytest.mark.parametrize(
+    ("kind", "cell"), [(nn.GRU, "GRUCell"), (nn.SimpleRNN, "SimpleRNNCell"), (nn.LSTM, "LSTMCell")]
+)
+def test_a_recurrent_layer_is_its_cell_over_the_sequence(kind, cell):
+    layer, x = kind(3, 4), paddle.randn([2, 5, 3])
+    assert type(layer.cell).__name__ == cell
+    outputs, _ = layer(x)
+    state, steps = None, []
+    for t in range(5):
+        out, state = layer.cell(x[:, t], state)
+        steps.append(out.numpy())
+    np.testing.assert_allclose(outputs.numpy(), np.stack(steps, 1), rtol=1e-6)
+    with pytest.raises(ValueError, match="one layer, forward"):
+        kind(3, 4, num_layers=2)
+
+
+@pytest.mark.parametrize("make", [nn.ReLU, nn.ReLU6, nn.Sigmoid, nn.Tanh, nn.LeakyReLU, nn.ELU, nn.Hardtanh, nn.Softmax,
+                                  nn.Silu, nn.Dropout, nn.ThresholdedReLU])  # fmt: skip
+def test_a_layer_in_place_gives_what_it_gives_otherwise_in_the_memory_of_its_input(make, device):
+    start = np.random.default_rng(3).normal(size=(4, 5)).astype("float32")
+    found = []
+    for inplace in (False, True):
+        paddle.seed(1)
+        leaf = paddle.to_tensor(start, stop_gradient=False)
+        x = leaf * 1.0
+        y = make(inplace=inplace)(x)
+        assert (y is x) == inplace and x.inplace_version == int(inplace)
+        (y * y).sum().backward()
+        found.append((y.tolist(), leaf.grad.tolist()))
+    assert found[0] == found[1]
+    assert "inplace=True" in repr(make(inplace=True)) and "inplace" not in repr(make())

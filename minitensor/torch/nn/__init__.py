@@ -33,6 +33,7 @@ from minitensor.torch.nn.layers import (
     Tanh,
 )
 from minitensor.torch.nn.losses import (
+    BCELoss,
     BCEWithLogitsLoss,
     CrossEntropyLoss,
     KLDivLoss,
@@ -43,10 +44,11 @@ from minitensor.torch.nn.losses import (
 )
 from minitensor.torch.nn.module import Module
 from minitensor.torch.nn.parameter import Parameter
-from minitensor.torch.nn.sequences import LSTM, RNN, Embedding, LSTMCell, MultiheadAttention, RNNCell
+from minitensor.torch.nn.sequences import GRU, LSTM, RNN, Embedding, GRUCell, LSTMCell, MultiheadAttention, RNNCell
 
 __all__ = [
-    *("ELU", "GELU", "LSTM", "RNN", "AdaptiveAvgPool2d", "AvgPool2d", "BCEWithLogitsLoss", "BatchNorm1d"),
+    *("ELU", "GELU", "GRU", "LSTM", "RNN", "AdaptiveAvgPool2d", "AvgPool2d", "BCELoss", "BCEWithLogitsLoss", "GRUCell"),
+    "BatchNorm1d",
     *("BatchNorm2d", "Conv2d", "CrossEntropyLoss", "Dropout", "Embedding", "Flatten", "GroupNorm", "Hardtanh"),
     *("Identity", "InstanceNorm2d", "KLDivLoss", "L1Loss", "LSTMCell", "LayerNorm", "LeakyReLU", "Linear"),
     *("LogSoftmax", "MSELoss", "MaxPool2d", "Module", "ModuleList", "MultiheadAttention", "NLLLoss", "Parameter"),

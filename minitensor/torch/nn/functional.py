@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from minitensor.networks import activations
 from minitensor.torch.compiling import FUNCTIONS
 from minitensor.torch.counting import one_hot  # noqa: F401  # found here by name
 from minitensor.torch.dtypes import SCALAR_NAMES
@@ -24,6 +25,7 @@ from minitensor.torch.nn.layer_functions import (  # noqa: F401  # found here by
     scaled_dot_product_attention,
 )
 from minitensor.torch.nn.loss_functions import (  # noqa: F401  # found here by name
+    binary_cross_entropy,
     binary_cross_entropy_with_logits,
     cross_entropy,
     kl_div,
@@ -35,7 +37,7 @@ from minitensor.torch.nn.loss_functions import (  # noqa: F401  # found here by 
 from minitensor.torch.products import matmul
 from minitensor.torch.spelling import names_in
 from minitensor.torch.statistics import log_softmax as log_softmax_along
-from minitensor.torch.tensor import Tensor
+from minitensor.torch.tensor import Tensor, as_kind
 from minitensor.torch.warning import warn
 
 _add, _sub, _mul, _div, _sum, _mean, _where = (
@@ -93,8 +95,9 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """``x * sigmoid(x)``."""
-    out = called(_mul(input, sigmoid(input)), "SiluBackward0")
-    return input.copy_(out) if inplace else out
+    need_tensor("silu", input)
+    out = as_kind(activations.silu(input, inplace))
+    return out if inplace else called(out, "SiluBackward0")
 
 
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
@@ -145,7 +148,8 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 
 
 __all__ = sorted([
-    *("adaptive_avg_pool2d", "avg_pool2d", "batch_norm", "binary_cross_entropy_with_logits", "conv2d", "embedding"),
+    *("adaptive_avg_pool2d", "avg_pool2d", "batch_norm", "binary_cross_entropy", "binary_cross_entropy_with_logits"),
+    *("conv2d", "embedding"),
     *("gelu", "group_norm", "instance_norm", "kl_div", "layer_norm", "max_pool2d", "scaled_dot_product_attention"),
     *("cross_entropy", "dropout", "l1_loss", "linear", "log_softmax", "mse_loss", "nll_loss", "one_hot", "silu"),
     *("smooth_l1_loss", "softmax", "softmin", "softplus", *_ROWS),

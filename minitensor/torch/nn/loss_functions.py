@@ -167,6 +167,36 @@ def cross_entropy(
     return _reduced(FUNCTIONS["neg"](_sum(products, dim)), reduction, "Div")
 
 
+def binary_cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: None = None,
+    reduce: None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Minus the log-probability of ``target``, where ``input`` is the probability of 1; logarithms are at least -100.
+
+    Raises:
+        ValueError: when the shapes differ.
+        RuntimeError: when an input is no probability.
+    """
+    need_tensor("binary_cross_entropy", input)
+    need_tensor("binary_cross_entropy", target, 2)
+    if input._array.shape != target._array.shape:
+        raise ValueError(
+            f"Using a target size ({Size(target._array.shape)}) that is different to the input size "
+            f"({Size(input._array.shape)}) is deprecated. Please ensure they have the same size."
+        )
+    if input._array.size and not (input._array.min() >= 0 and input._array.max() <= 1):
+        raise RuntimeError(
+            "all elements of input should be between 0 and 1\n"
+            "Put a sigmoid before it, or take binary_cross_entropy_with_logits."
+        )
+    out = of_networks.binary_cross_entropy(input, target, weight, reduction)
+    return called(as_kind(out), "BinaryCrossEntropyBackward0")
+
+
 def binary_cross_entropy_with_logits(
     input: Tensor,
     target: Tensor,

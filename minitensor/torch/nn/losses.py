@@ -37,6 +37,24 @@ class SmoothL1Loss(_Loss):
         return F.smooth_l1_loss(input, target, self.reduction)
 
 
+class BCELoss(_Loss):
+    """See ``functional.binary_cross_entropy``."""
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: None = None,
+        reduce: None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(reduction)
+        self.register_buffer("weight", weight)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The loss."""
+        return F.binary_cross_entropy(input, target, self.weight, reduction=self.reduction)
+
+
 class BCEWithLogitsLoss(_Loss):
     """See ``functional.binary_cross_entropy_with_logits``."""
 

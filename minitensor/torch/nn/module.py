@@ -9,13 +9,14 @@ from typing import Any
 from minitensor.torch.converting import where_to
 from minitensor.torch.dtypes import dtype_of, float32, float64
 from minitensor.torch.missing import missing
+from minitensor.torch.nn.hooks import Hooked
 from minitensor.torch.nn.parameter import Parameter
-from minitensor.torch.nn.parts import IncompatibleKeys, RemovableHandle, drop_gradient, move
+from minitensor.torch.nn.parts import IncompatibleKeys, drop_gradient, move
 from minitensor.torch.nn.states import load_into, state_of
 from minitensor.torch.tensor import Tensor
 
 
-class Module:
+class Module(Hooked):
     """The base of all networks. A subclass calls ``super().__init__()`` first and defines ``forward``."""
 
     training: bool
@@ -94,34 +95,6 @@ class Module:
     def forward(self, *input: Any) -> Any:
         """What the module computes: to be defined by the subclass."""
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        before, after = self.__dict__.get("_forward_pre_hooks"), self.__dict__.get("_forward_hooks")
-        for hook in list(before.values()) if before else ():
-            changed = hook(self, args)
-            if changed is not None:
-                args = changed if isinstance(changed, tuple) else (changed,)
-        result = self.forward(*args, **kwargs)
-        for hook in list(after.values()) if after else ():
-            changed = hook(self, args, result)
-            result = result if changed is None else changed
-        return result
-
-    def register_forward_hook(self, hook: Callable[[Module, tuple[Any, ...], Any], Any]) -> RemovableHandle:
-        """Call ``hook(module, args, output)`` after every call; what it returns, if anything, takes the output's place.
-
-        Returns:
-            A handle; ``handle.remove()`` takes the hook away.
-        """
-        return RemovableHandle(self.__dict__.setdefault("_forward_hooks", {}), hook)
-
-    def register_forward_pre_hook(self, hook: Callable[[Module, tuple[Any, ...]], Any]) -> RemovableHandle:
-        """Call ``hook(module, args)`` before every call; what it returns, if anything, takes the arguments' place.
-
-        Returns:
-            A handle; ``handle.remove()`` takes the hook away.
-        """
-        return RemovableHandle(self.__dict__.setdefault("_forward_pre_hooks", {}), hook)
 
     # ---------- what is inside ----------
 

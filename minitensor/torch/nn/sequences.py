@@ -107,6 +107,16 @@ class LSTMCell(_Recurrent):
         return as_kind(output), as_kind(cell)
 
 
+class GRUCell(_Recurrent):
+    """One step of a gated recurrent unit."""
+
+    gates = 3
+
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
+        """The new state."""
+        return as_kind(recurrent.gru_step(input, self._start(len(input)) if hx is None else hx, self._weights()))
+
+
 class _Run(_Recurrent):
     """A step over a sequence [time, batch, ...], or [batch, time, ...] with ``batch_first=True``."""
 
@@ -140,6 +150,19 @@ class RNN(_Run):
         weights = self._weights()
         start = self._start(self._rows(input)) if hx is None else hx[0]
         outputs, last = self._run(lambda x, state: recurrent.rnn_step(x, state, weights), input, start)
+        return outputs, as_kind(last).unsqueeze(0)
+
+
+class GRU(_Run):
+    """A gated recurrent unit over a sequence: all outputs, and the last state [1, batch, hidden_size]."""
+
+    gates = 3
+
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """The outputs and the last state."""
+        weights = self._weights()
+        start = self._start(self._rows(input)) if hx is None else hx[0]
+        outputs, last = self._run(lambda x, state: recurrent.gru_step(x, state, weights), input, start)
         return outputs, as_kind(last).unsqueeze(0)
 
 

@@ -1,0 +1,85 @@
+"""Hooks of a module after its backward: what they are handed and what they change, as PyTorch was seen to do it."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+
+from minitensor import torch
+from minitensor.torch import nn
+
+
+def noted(seen):
+    def hook(module, grad_input, grad_output):
+        lists = [[None if g is None else g.tolist() for g in grads] for grads in (grad_input, grad_output)]
+        seen.append((type(module).__name__, *lists))
+
+    return hook
+
+
+def test_a_hook_is_handed_the_gradients_of_what_went_in_and_came_out_from_the_last_module_to_the_first():
+    torch.manual_seed(0)
+    net, seen = nn.Sequential(nn.Linear(3, 2), nn.ReLU(), nn.Linear(2, 1)), []
+    handles = [net[i].register_full_backward_hook(noted(seen)) for i in (0, 2)]
+    net(torch.tensor([[1.0, 2.0, -3.0]])).sum().backward()
+    # As torch 2.13 printed it for the same seed.
+    assert seen == [
+        ("Linear", [[[-0.06275151669979095, 0.1871093362569809]]], [[[1.0]]]),
+        ("Linear", [None], [[[-0.06275151669979095, 0.0]]]),
+    ]
+    for handle in handles:
+        handle.remove()
+    net(torch.ones(1, 3)).sum().backward()
+    assert len(seen) == 2
+
+
+class Two(nn.Module):
+    def forward(self, a, b, k):
+        return a * b, a + k
+
+
+def test_a_module_with_several_inputs_is_told_once_of_the_gradients_that_came_through_it():
+    two, seen = Two(), []
+    two.register_full_backward_hook(noted(seen))
+    a, b = (torch.tensor([x], requires_grad=True) for x in (2.0, 3.0))
+    product, total = two(a, b, 1.0)
+    (product * 2 + total + a).backward()
+    assert seen == [("Two", [[7.0], [4.0], None], [[2.0], [1.0]])]
+    assert (a.grad.item(), b.grad.item()) == (8.0, 4.0)
+    two(a, b, 1.0)[0].backward()
+    assert seen[1] == ("Two", [[3.0], [2.0], None], [[1.0], None])
+
+
+@pytest.mark.parametrize("inplace", [False, True])
+def test_what_a_hook_returns_takes_the_place_of_the_gradient_of_the_input(inplace):
+    layer = nn.ReLU(inplace=inplace)
+    layer.register_full_backward_hook(lambda module, grad_input, grad_output: (grad_input[0] * 10,))
+    x = torch.tensor([1.0, -1.0, 2.0], requires_grad=True)
+    layer(x * 1).sum().backward()
+    assert x.grad.tolist() == [10.0, 0.0, 10.0]
+
+
+def test_hooks_hold_nothing_once_backward_is_done():
+    layer = nn.Linear(2, 2)
+    layer.register_full_backward_hook(lambda *_: None)
+    gc.collect()
+    gc.disable()
+    try:
+        from minitensor import memory
+
+        with memory.measure() as meter:
+            for _ in range(3):
+                layer(torch.ones(1000, 2, requires_grad=True)).sum().backward()
+                layer.zero_grad()
+            assert meter.allocated < 1000
+    finally:
+        gc.enable()
+
+
+def test_without_recording_a_hook_is_not_called():
+    layer, seen = nn.Linear(2, 1), []
+    layer.register_full_backward_hook(noted(seen))
+    with torch.no_grad():
+        assert layer(torch.ones(1, 2)).grad_fn is None
+    assert seen == []
