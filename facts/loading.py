@@ -5,7 +5,6 @@ python facts/loading.py        where PyTorch is installed
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 NAMES = [
@@ -72,14 +71,9 @@ def answers(torch) -> dict:
 def main() -> None:
     import torch
     import torch.utils.data
+    from recording import write_cases
 
-    record = {
-        "library": "torch",
-        "version": torch.__version__.partition("+")[0],
-        "command": "python facts/loading.py",
-        "answers": answers(torch),
-    }
-    Path(__file__).with_suffix(".json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    write_cases(Path(__file__).with_suffix(".json"), "torch", answers(torch))
 
 
 if __name__ == "__main__":

@@ -97,7 +97,8 @@ class Loader:
         rows_of = indices
         while type(dataset) is Subset:
             dataset, rows_of = dataset.dataset, [dataset.indices[index] for index in rows_of]
-        if type(dataset) is self._rows and not self._own_collate:
+        of_rows = type(dataset) is self._rows
+        if of_rows and not self._own_collate:
             return [_gathered(each, rows_of) for each in dataset.tensors]
         return self._together([self._sample(index) for index in indices])
 

@@ -20,7 +20,7 @@ _DEFINED = {
     "minitensor.vocabulary.places": ("CPUPlace", "CUDAPlace", "is_compiled_with_cuda"),
 }
 NAMES = {name: module for module, names in _DEFINED.items() for name in names}
-MODULES = ("autograd", "distributed", "io", "memory", "optimizer")
+MODULES = ("autograd", "distributed", "io", "memory", "optimizer", "vision")
 
 
 def found(name: str) -> object:

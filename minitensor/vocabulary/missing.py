@@ -12,7 +12,6 @@ NOT_HERE: dict[str, str] = {
     "fluid": "it was Paddle's first interface, and is gone from Paddle, too",
     "jit": "nothing is compiled: every operation runs when it is called",
     "static": "there is no static graph: every operation runs when it is called",
-    "vision": "data sets and ready models are not part of minitensor",
 }
 
 

@@ -24,7 +24,7 @@ import minitensor as paddle
         (paddle, "fluid", "gone from Paddle, too"),
         (paddle, "qqqqqq", "has no attribute 'qqqqqq'$"),
         (paddle, "flops", "has no attribute 'flops'$"),
-        (paddle.nn, "HingeEmbeddingLoss", "of its kind minitensor has BCEWithLogitsLoss, "),
+        (paddle.nn, "HingeEmbeddingLoss", "of its kind minitensor has BCELoss, "),
         (paddle.nn, "Linaer", "module 'minitensor.nn' has no attribute 'Linaer'; the nearest name is 'Linear'"),
         (paddle.nn.functional, "cros_entropy", "the nearest name is 'cross_entropy'"),
     ],

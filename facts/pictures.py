@@ -1,0 +1,51 @@
+"""What Paddle's functions on pictures compute, on numbers drawn by numpy: writes `pictures.json`.
+
+python facts/pictures.py        where Paddle 3 is installed
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+#: Calls of `T`, the module of transforms, on a picture `x` of three channels, 4 rows and 5 columns, from 0 to 1.
+CASES = [
+    "T.hflip(x)",
+    "T.vflip(x)",
+    "T.crop(x, 1, 2, 2, 3)",
+    "T.adjust_brightness(x, 1.5)",
+    "T.adjust_brightness(x, 0.4)",
+    "T.adjust_contrast(x, 1.5)",
+    "T.adjust_contrast(x, 0.4)",
+    "T.adjust_saturation(x, 1.5)",
+    "T.adjust_saturation(x, 0.4)",
+    "T.normalize(x, [0.4, 0.5, 0.6], [0.2, 0.3, 0.4])",
+    "instance_norm(x.unsqueeze(0))",
+]
+
+
+def picture() -> np.ndarray:
+    """The picture, float32."""
+    return np.random.default_rng(0).random((3, 4, 5), np.float32)
+
+
+def answers(names: dict[str, Any]) -> dict[str, list]:
+    """What a vocabulary answers to each case."""
+    return {case: eval(case, names).tolist() for case in CASES}
+
+
+def main() -> None:
+    import paddle
+    from paddle.vision import transforms
+    from paddle.vision.transforms import functional_tensor
+    from recording import write_cases
+
+    transforms.adjust_saturation = functional_tensor.adjust_saturation  # what its class calls has no public name
+    names = {"T": transforms, "x": paddle.to_tensor(picture()), "instance_norm": paddle.nn.functional.instance_norm}
+    write_cases(Path(__file__).with_suffix(".json"), "paddle", answers(names))
+
+
+if __name__ == "__main__":
+    main()

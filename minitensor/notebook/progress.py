@@ -1,0 +1,90 @@
+"""A bar that says how far a loop is: a widget in a notebook that has ipywidgets, a line of text elsewhere.
+
+What is left in the end is the line of text, so that a page and a notebook without widgets show it, too.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+Item = TypeVar("Item")
+
+#: Characters of the bar.
+WIDTH = 30
+
+
+def progress(items: Sequence[Item], label: str = "", note: Callable[[], str] | None = None) -> Iterator[Item]:
+    """The items, one after another, with a bar that grows with each.
+
+    Args:
+        label: what stands before the bar.
+        note: says what stands behind it, after each item: the loss, for example.
+
+    Raises:
+        TypeError: for something without a length; how far a loop is can only be said when its end is known.
+    """
+    try:
+        total = len(items)
+    except TypeError:
+        raise TypeError(f"progress: a {type(items).__name__} has no length; give it as a list") from None
+    bar = _widget(total, label) or _Line()
+    for done, item in enumerate(items):
+        yield item
+        bar.show(_text(done + 1, total, label, note() if note else ""), done + 1)
+    bar.end()
+
+
+def _text(done: int, total: int, label: str, note: str) -> str:
+    full = WIDTH * done // max(total, 1)
+    parts = [label, f"[{'=' * full}{' ' * (WIDTH - full)}]", f"{done}/{total}", note]
+    return " ".join(part for part in parts if part)
+
+
+class _Line:
+    """One line of text, written over until the end; where the output is no terminal, the last one only."""
+
+    def __init__(self) -> None:
+        self.last, self.overwrites = "", sys.stdout.isatty()
+
+    def show(self, text: str, done: int) -> None:
+        if self.overwrites:
+            sys.stdout.write(f"\r{text:{len(self.last)}}")
+            sys.stdout.flush()
+        self.last = text
+
+    def end(self) -> None:
+        sys.stdout.write("\n" if self.overwrites else f"{self.last}\n" if self.last else "")
+
+
+class _Widget(_Line):
+    """A bar of ipywidgets, which goes when the text comes."""
+
+    def __init__(self, widgets: Any, display: Any, total: int, label: str) -> None:
+        self.last, self.overwrites = "", False
+        self.bar = widgets.IntProgress(min=0, max=total, description=label)
+        self.beside = widgets.Label()
+        self.box = widgets.HBox([self.bar, self.beside])
+        display(self.box)
+
+    def show(self, text: str, done: int) -> None:
+        self.bar.value, self.beside.value, self.last = done, text.partition("] ")[2], text
+
+    def end(self) -> None:
+        self.box.close()
+        super().end()
+
+
+def _widget(total: int, label: str) -> _Widget | None:
+    """A widget where a kernel runs this and ipywidgets is there."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    if shell is None or not hasattr(shell, "kernel"):
+        return None
+    try:
+        import ipywidgets
+    except ImportError:
+        return None
+    from IPython.display import display
+
+    return _Widget(ipywidgets, display, total, label)

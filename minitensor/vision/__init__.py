@@ -1,0 +1,17 @@
+"""Pictures as tensors: what ``paddle.vision.transforms`` and ``torchvision.transforms`` do to them, also in place.
+
+Nothing is downloaded, and there are no ready models.
+May import: all that stands below ``vision``.
+"""
+
+import importlib
+
+from minitensor.vocabulary.missing import missing
+
+__all__ = ["transforms"]
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise missing(__name__, name, __all__)
+    return importlib.import_module(f"{__name__}.{name}")

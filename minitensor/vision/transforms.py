@@ -1,0 +1,186 @@
+"""Flips, crops, colours and normalization of pictures [..., channels, height, width], of either vocabulary's tensors.
+
+The names and their arguments are those that Paddle and torchvision share; ``inplace=`` is torchvision's for
+``normalize`` and minitensor's for the others. Not in place, a function copies the picture once and writes into the
+copy: both ways are the same operations, and give the same numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from minitensor.core.tensor import Tensor
+from minitensor.dtypes import FLOATS
+from minitensor.operations import FUNCTIONS
+from minitensor.randomness import source
+
+#: How bright red, green and blue look (ITU-R BT.601), as torchvision and Paddle weigh them.
+LUMA = (0.2989, 0.587, 0.114)
+
+
+def _picture(op: str, img: Any, channels: int | None = None) -> Any:
+    if not isinstance(img, Tensor):
+        raise TypeError(f"{op}: a picture is a Tensor [..., channels, height, width], not {type(img).__name__}")
+    if img.ndim < 3 or img._array.dtype not in FLOATS:
+        raise ValueError(
+            f"{op}: a picture is [..., channels, height, width] of floats; this has shape {list(img.shape)} and dtype "
+            f"{img._array.dtype.name}"
+        )
+    if channels is not None and img.shape[-3] != channels:
+        raise ValueError(f"{op}: a picture has {channels} channels here; this has shape {list(img.shape)}")
+    return img
+
+
+def _target(op: str, img: Any, inplace: bool, channels: int | None = None) -> Any:
+    """What is written: the picture, or a copy of it."""
+    return _picture(op, img, channels) if inplace else _picture(op, img, channels).clone()
+
+
+# ---------- places ----------
+
+
+def hflip(img: Any, inplace: bool = False) -> Any:
+    """Left becomes right. In place, too, the columns are copied first: what is written is still to be read."""
+    return _turned("hflip", img, inplace, img.shape[-1:], lambda order: (..., order))
+
+
+def vflip(img: Any, inplace: bool = False) -> Any:
+    """Top becomes bottom."""
+    return _turned("vflip", img, inplace, img.shape[-2:-1], lambda order: (..., order, slice(None)))
+
+
+def _turned(op: str, img: Any, inplace: bool, length: Any, index: Any) -> Any:
+    turned = _picture(op, img)[index(np.arange(length[0])[::-1].copy())]
+    return img.copy_(turned) if inplace else turned
+
+
+def crop(img: Any, top: int, left: int, height: int, width: int) -> Any:
+    """The part of ``height`` times ``width`` pixels from (``top``, ``left``) on: a view, as torchvision's is.
+
+    Who writes into it writes into the picture; ``crop(...).clone()`` does not.
+
+    Raises:
+        ValueError: where the part is not inside the picture.
+    """
+    rows, columns = _picture("crop", img).shape[-2:]
+    if min(top, left) < 0 or min(height, width) < 1 or top + height > rows or left + width > columns:
+        raise ValueError(
+            f"crop: {height} x {width} pixels from ({top}, {left}) on do not lie inside a picture of {rows} x {columns}"
+        )
+    return img[..., top : top + height, left : left + width]
+
+
+# ---------- colours ----------
+
+
+def adjust_brightness(img: Any, brightness_factor: float, inplace: bool = False) -> Any:
+    """Every number times the factor, then between 0 and 1.
+
+    Raises:
+        ValueError: for a factor below 0.
+    """
+    _factor("adjust_brightness", "brightness_factor", brightness_factor)
+    out = _target("adjust_brightness", img, inplace)
+    return FUNCTIONS["clip_"](FUNCTIONS["scale_"](out, float(brightness_factor)), 0.0, 1.0)
+
+
+def adjust_contrast(img: Any, contrast_factor: float, inplace: bool = False) -> Any:
+    """Every number's distance from the mean grey of its picture times the factor, then between 0 and 1.
+
+    Raises:
+        ValueError: for a factor below 0, or a picture without three channels.
+    """
+    _factor("adjust_contrast", "contrast_factor", contrast_factor)
+    out = _target("adjust_contrast", img, inplace, 3)
+    return _blended(out, FUNCTIONS["mean"](_grey(out), [-3, -2, -1], True), contrast_factor)
+
+
+def adjust_saturation(img: Any, saturation_factor: float, inplace: bool = False) -> Any:
+    """Every number's distance from the grey of its pixel times the factor, then between 0 and 1.
+
+    Raises:
+        ValueError: for a factor below 0, or a picture without three channels.
+    """
+    _factor("adjust_saturation", "saturation_factor", saturation_factor)
+    out = _target("adjust_saturation", img, inplace, 3)
+    return _blended(out, _grey(out), saturation_factor)
+
+
+def color_jitter(
+    img: Any, brightness: float = 0.0, contrast: float = 0.0, saturation: float = 0.0, inplace: bool = False
+) -> Any:
+    """Brightness, contrast and saturation, in this order, each times a factor within 1 plus or minus its number.
+
+    The engine's generator draws the factors; ``minitensor.seed`` begins it.
+    """
+    out = _target("color_jitter", img, inplace)
+    for change, most in ((adjust_brightness, brightness), (adjust_contrast, contrast), (adjust_saturation, saturation)):
+        _factor("color_jitter", change.__name__.removeprefix("adjust_"), most)
+        if most:
+            change(out, source.generator.uniform(max(0.0, 1 - most), 1 + most), inplace=True)
+    return out
+
+
+def _grey(img: Any) -> Any:
+    red, green, blue = (img[..., i : i + 1, :, :] for i in range(3))
+    return red * LUMA[0] + green * LUMA[1] + blue * LUMA[2]
+
+
+def _blended(out: Any, other: Any, factor: float) -> Any:
+    """``factor * out + (1 - factor) * other``, between 0 and 1, in ``out``."""
+    FUNCTIONS["add_"](FUNCTIONS["scale_"](out, float(factor)), other * (1 - float(factor)))
+    return FUNCTIONS["clip_"](out, 0.0, 1.0)
+
+
+def _factor(op: str, name: str, factor: Any) -> None:
+    if isinstance(factor, bool) or not isinstance(factor, (int, float)) or not 0 <= factor < math.inf:
+        raise ValueError(f"{op}: {name} is a number from 0 on, not {factor!r}")
+
+
+# ---------- numbers ----------
+
+
+def normalize(img: Any, mean: Sequence[float], std: Sequence[float], inplace: bool = False) -> Any:
+    """``(img - mean) / std`` for each channel.
+
+    Raises:
+        ValueError: where there is not one number for each channel, or a deviation is 0.
+    """
+    channels = _picture("normalize", img).shape[-3]
+    for name, numbers in (("mean", mean), ("std", std)):
+        if len(numbers) not in (1, channels):
+            raise ValueError(f"normalize: {name} has one number for each of {channels} channels, not {list(numbers)}")
+    if any(each == 0 for each in std):
+        raise ValueError("normalize: a deviation of 0 divides by 0; std is " + str(list(std)))
+    out = _target("normalize", img, inplace)
+    away, apart = (Tensor._made(_beside(out, numbers)) for numbers in (mean, std))
+    return FUNCTIONS["divide_"](FUNCTIONS["subtract_"](out, away), apart)
+
+
+def _beside(out: Any, numbers: Sequence[float]) -> Any:
+    """One number for each channel, beside the picture: on its device, in its dtype."""
+    room = np.empty_like(out._array, shape=(len(numbers), 1, 1), order="C")
+    for i, number in enumerate(numbers):
+        room[i] = number
+    return room
+
+
+def instance_normalize(img: Any, eps: float = 1e-5, inplace: bool = False) -> Any:
+    """Each channel of each picture with mean 0 and variance 1, as networks that paint pictures do with their features.
+
+    Without a gradient in view it takes two numbers for each channel beside the result. Where a gradient is wanted,
+    ``nn.functional.instance_norm`` is the function: in place, what the variance needs for its gradient is overwritten,
+    and backward refuses.
+    """
+    out = _target("instance_normalize", img, inplace)
+    FUNCTIONS["subtract_"](out, FUNCTIONS["mean"](out, [-2, -1], True))
+    if out.stop_gradient:
+        square = np.einsum("...ij,...ij->...", out._array, out._array)[..., None, None] / math.prod(out.shape[-2:])
+        spread: Any = Tensor._made(square.astype(out._array.dtype))
+    else:
+        spread = FUNCTIONS["mean"](FUNCTIONS["square"](out), [-2, -1], True)
+    return FUNCTIONS["multiply_"](out, FUNCTIONS["rsqrt"](spread + eps))

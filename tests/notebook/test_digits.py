@@ -1,0 +1,150 @@
+"""The digits, the network that reads them, and what its activations in place save: accuracy and bytes, never a time."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+import minitensor as mt
+import minitensor.nn.functional as F
+from minitensor import memory
+from minitensor.notebook.bundled import digits, photographs
+from minitensor.notebook.lenet import LeNet, accuracy, train
+from minitensor.notebook.progress import progress
+
+
+def test_the_data_are_in_the_package_and_a_fifth_of_the_digits_is_held_out():
+    scans, labels = digits()
+    held, their_labels = digits(held_out=True)
+    assert scans.shape == (1437, 1, 8, 8) and held.shape == (360, 1, 8, 8) and scans.dtype == np.float32
+    assert sorted(set(labels.tolist())) == sorted(set(their_labels.tolist())) == list(range(10))
+    assert (scans.min(), scans.max()) == (0.0, 1.0)
+    assert photographs().shape == (2, 3, 427, 640) and photographs().max() == 1.0
+
+
+def test_the_data_are_those_that_scikit_learn_hands_out():
+    from sklearn import datasets
+
+    whole = datasets.load_digits()
+    fifth = np.arange(1797) % 5 == 0
+    for part, rows in (digits(held_out=True), fifth), (digits(), ~fifth):
+        np.testing.assert_array_equal(part[0][:, 0] * 16, whole.images[rows])
+        np.testing.assert_array_equal(part[1], whole.target[rows])
+    pictures = np.stack(datasets.load_sample_images().images).transpose(0, 3, 1, 2)
+    np.testing.assert_allclose(photographs() * 255, pictures, rtol=1e-6)
+
+
+def test_without_scikit_learn_the_data_say_what_to_install(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(ImportError, match="pip install scikit-learn"):
+        digits()
+
+
+@pytest.fixture(scope="module")
+def trained():
+    found = {}
+    for inplace in (False, True):
+        mt.seed(0)
+        network = LeNet(inplace)
+        found[inplace] = train(network, bar=False), accuracy(network)
+    return found
+
+
+def test_the_network_reads_97_of_100_held_out_digits(trained):
+    assert trained[False][1] >= 0.97
+
+
+def test_activations_in_place_give_the_same_losses_bit_for_bit(trained):
+    (losses, right), (in_place, as_right) = trained[False], trained[True]
+    assert len(losses) == 8 * 45 and losses == in_place and right == as_right
+    assert losses[-1] < 0.1 * losses[0]
+
+
+def step(inplace: bool, forward=None):
+    """Bytes of one step on 128 scans: held between forward and backward, and the most at once."""
+    mt.seed(0)
+    network = LeNet(inplace)
+    x, label = (mt.to_tensor(each[:128]) for each in digits())
+    with memory.measure() as meter:
+        loss = F.cross_entropy((forward or LeNet.forward)(network, x), label)
+        held = meter.allocated
+        loss.backward()
+    return held, meter.peak, meter.extra_bytes
+
+
+def unnamed(network, x):
+    """The same without names for what comes between: each result is let go of by whoever needs it last."""
+    x = F.max_pool2d(network.relu(network.norm1(network.conv1(x))), 2)
+    x = F.max_pool2d(network.relu(network.norm2(network.conv2(x))), 2)
+    return network.linear2(network.relu(network.linear1(x.flatten(1))))
+
+
+def test_activations_in_place_take_fewer_bytes():
+    _, peak, made = step(inplace=False)
+    _, peak_in_place, made_in_place = step(inplace=True)
+    activations = 128 * (16 * 64 + 32 * 16 + 64) * 4  # what ReLU would have made beside its inputs
+    assert made - made_in_place == activations
+    assert peak - peak_in_place >= 0.5 * activations
+
+
+def test_where_nothing_has_a_name_in_place_saves_no_more_than_the_names_did():
+    """The output of a normalization is let go of as soon as ReLU has read it: a step's peak lies elsewhere."""
+    held, peak, _ = step(inplace=False, forward=unnamed)
+    held_in_place, peak_in_place, _ = step(inplace=True, forward=unnamed)
+    assert held == held_in_place and peak == peak_in_place < step(inplace=False)[1]
+
+
+def test_in_evaluation_in_place_saves_an_activation_at_the_peak():
+    x = mt.to_tensor(digits()[0][:128])
+
+    def peak(inplace):
+        network = LeNet(inplace)
+        network.eval()
+        with memory.measure() as meter, mt.no_grad():
+            network(x)
+        return meter.peak
+
+    assert peak(False) - peak(True) >= 128 * 16 * 64 * 4
+
+
+# ---------- the bar ----------
+
+
+def test_a_bar_of_text_says_how_far_a_loop_is_and_leaves_one_line(capsys):
+    seen = []
+    assert [seen.append(i) or i for i in progress(range(4), "training", lambda: f"loss {seen[-1]}")] == [0, 1, 2, 3]
+    assert capsys.readouterr().out == f"training [{'=' * 30}] 4/4 loss 3\n"
+
+
+def test_on_a_terminal_the_line_is_written_over(capsys, monkeypatch):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    for _ in progress("ab"):
+        pass
+    out = capsys.readouterr().out
+    assert out.split("\r")[1:] == [f"[{'=' * 15}{' ' * 15}] 1/2", f"[{'=' * 30}] 2/2\n"]
+
+
+def test_a_loop_without_a_known_end_has_no_bar():
+    with pytest.raises(TypeError, match="a generator has no length; give it as a list"):
+        next(progress(x for x in "ab"))
+
+
+def test_in_a_notebook_the_bar_is_a_widget_and_then_a_line(monkeypatch, capsys):
+    import ipywidgets
+    from IPython import core
+
+    class Shell:
+        kernel = object()
+
+    shown = []
+    monkeypatch.setattr("IPython.get_ipython", Shell)
+    monkeypatch.setattr(core.display_functions, "display", shown.append)
+    monkeypatch.setattr("IPython.display.display", shown.append)
+    loop = progress(range(2), "training")
+    next(loop), next(loop)
+    (box,) = shown
+    assert isinstance(box.children[0], ipywidgets.IntProgress)
+    assert (box.children[0].value, box.children[0].max) == (1, 2)
+    assert list(loop) == [] and capsys.readouterr().out == f"training [{'=' * 30}] 2/2\n"
