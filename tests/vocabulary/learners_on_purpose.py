@@ -66,7 +66,6 @@ ON_PURPOSE: dict[str, str] = {
     r"paddle: modules: a wrong shape": "what does not fit is refused, and nothing is loaded",
     r"paddle: modules: loaded": "every write counts: set_value, too",
     r"paddle: warnings: F.(mse_loss|l1_loss)": "a loss of shapes that broadcast is refused: it is a mistake",
-    r"paddle: warnings: F.(smooth_l1|binary_cross)": _LAYERS,
     r"paddle: warnings: F.cross_entropy": _OWN,
     r"paddle: warnings: paddle.optimizer": "a parameter listed twice and a negative rate are refused",
     r"paddle: warnings: (float\(y\)|int\(|bool\(y\)|if y|len\(|for i in|paddle.to_tensor|y \+ 'a')": _OWN,
