@@ -14,7 +14,8 @@ import runpy
 from pathlib import Path
 from typing import Any
 
-from recording import Questions, ask, write
+import recording
+from recording import Questions, write
 
 TABLE = runpy.run_path(str(Path(__file__).parents[1] / "minitensor" / "vocabulary" / "names.py"))
 
@@ -31,12 +32,12 @@ QUESTIONS: Questions = {
 }
 
 
-def short(library: str, program: str, expressions: list[str]) -> dict[str, Any]:
+def ask(library: str, program: str, expressions: list[str]) -> dict[str, Any]:
     """The answer, with the program less the start that all have."""
-    answer = ask(library, program, expressions)
+    answer = recording.ask(library, program, expressions)
     answer["program"] = program.removeprefix(STARTS[library]) or program
     return answer
 
 
 if __name__ == "__main__":
-    write(Path(__file__).with_name("names.json"), QUESTIONS, short)
+    write(Path(__file__).with_name("names.json"), QUESTIONS, ask)

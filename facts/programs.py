@@ -26,7 +26,7 @@ def digest(program: str) -> str:
     return hashlib.sha256(program.encode()).hexdigest()[:16]
 
 
-def recorded(library: str) -> dict[str, Any]:
+def record(library: str) -> dict[str, Any]:
     """Every program of the library's folder, each run in a process of its own."""
     module = importlib.import_module(library)
     programs = {file.stem: file.read_text(encoding="utf-8") for file in sorted((PROGRAMS / library).glob("*.py"))}
@@ -45,6 +45,6 @@ def recorded(library: str) -> dict[str, Any]:
 if __name__ == "__main__":
     file = Path(__file__).with_name("programs.json")
     records = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    new = recorded(sys.argv[1])
+    new = record(sys.argv[1])
     records[f"{new['library']} {new['version']}"] = new
     file.write_text(json.dumps(dict(sorted(records.items())), indent=1) + "\n", encoding="utf-8")

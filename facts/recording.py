@@ -118,7 +118,7 @@ def apart(run: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 #: Where a package was installed and where an object happened to lie say nothing about the package.
 PLACES = re.compile(r"/[^\s'\"()]*/site-packages/")
 #: The frames of a traceback that stand in the recorder.
-FRAMES = re.compile(r'  File "[^"]*/facts/\w+\.py", line \d+, in \S+\n(?:    .*\n)?')
+FRAMES = re.compile(r'  File "(?:[^"]*/facts/\w+\.py|<frozen runpy>)", line \d+, in \S+\n(?:    .*\n)?')
 ADDRESSES = re.compile(r"\b0x[0-9a-f]{6,}\b")
 #: The file name that a program is compiled under.
 PROGRAM = "program.py"

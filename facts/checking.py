@@ -1,0 +1,222 @@
+"""Asks the installed version of a library again what was recorded of it, and tells what has changed.
+
+    python -m facts check torch                         all records; or paddle, numpy
+    python -m facts check torch views.json leaves.json  these
+
+Printed is each question that is answered otherwise, with both answers, and below it the pages of the book that state
+that record. The exit status is 1 where anything has changed, and 2 where nothing could be asked. With `--json` the
+same as one line of JSON, for programs.
+
+The version that is compared with is the recorded one that is nearest: the same, else the newest before it, else the
+oldest. Each record is asked in a process of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.util
+import json
+import math
+import re
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import recording
+
+HERE = Path(__file__).parent
+CHAPTERS = HERE.parent / "chapters"
+#: Numbers are alike when they differ by less than this part of their size: versions of a library sum in other orders.
+ALIKE = 1e-6
+
+Answers = dict[str, Any]
+
+
+@dataclass
+class Change:
+    """A question that is answered otherwise now; `now` or `then` is None where there was no such question."""
+
+    question: str
+    then: Any
+    now: Any
+
+
+@dataclass
+class Checked:
+    """What came of one record."""
+
+    file: str
+    library: str
+    recorded: str
+    installed: str
+    asked: int
+    changes: list[Change]
+    pages: list[str]
+
+
+# ---------- what is recorded ----------
+
+
+def records() -> dict[str, str]:
+    """The records that can be asked again: file and the script that makes it."""
+    found = {}
+    for script in sorted(HERE.glob("*.py")):
+        file = script.with_name(script.stem.replace("_", "-") + ".json")
+        text = script.read_text(encoding="utf-8")
+        if file.exists() and re.search(r"^(?:QUESTIONS|CASES)\b|^def record\(library", text, re.MULTILINE):
+            found[file.name] = script.stem
+    return found
+
+
+def versions(file: str, library: str) -> dict[str, Answers]:
+    """The recorded answers of a library, by its version."""
+    record = json.loads((HERE / file).read_text(encoding="utf-8"))
+    each = [record] if "library" in record else record.values()
+    return {one["version"]: _answers(one) for one in each if one.get("library") == library}
+
+
+def _answers(record: dict[str, Any]) -> Answers:
+    if "messages" in record:
+        return {one["program"]: one["message"] for one in record["messages"]}
+    return dict(record["answers"])
+
+
+def nearest(installed: str, recorded: list[str]) -> str:
+    """The recorded version to compare with."""
+    in_order = sorted(recorded, key=_number)
+    before = [version for version in in_order if _number(version) <= _number(installed)]
+    return before[-1] if before else in_order[0]
+
+
+def _number(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
+
+
+# ---------- what is answered now ----------
+
+
+def answered(script: str, library: str) -> Answers:
+    """The answers of the installed version to the questions of a script."""
+    module = importlib.import_module(script)
+    if hasattr(module, "QUESTIONS"):
+        return recording.record(library, module.QUESTIONS, getattr(module, "ask", recording.ask))["answers"]
+    if hasattr(module, "CASES"):
+        there = importlib.import_module(library)
+        return {name: module.answer(there, number) for number, (name, *_) in enumerate(module.CASES)}
+    return _answers(module.record(library))
+
+
+def check(file: str, library: str) -> Checked | None:
+    """Ask a record again; None where it holds nothing of the library.
+
+    Raises:
+        RuntimeError: when the process that asked has died.
+    """
+    known = versions(file, library)
+    if not known:
+        return None
+
+    def ask() -> dict[str, Any]:
+        there = importlib.import_module(library)
+        return {"answers": answered(records()[file], library), "version": there.__version__.partition("+")[0]}
+
+    found = recording.apart(ask)
+    if "error" in found:
+        raise RuntimeError(f"{file} could not be asked again: {found['error']}")
+    then = nearest(found["version"], list(known))
+    changes = compared(known[then], found["answers"])
+    return Checked(file, library, then, found["version"], len(known[then]), changes, pages(file))
+
+
+def compared(then: Answers, now: Answers) -> list[Change]:
+    """The questions that are answered otherwise."""
+    return [
+        Change(question, then.get(question), now.get(question))
+        for question in [*then, *(question for question in now if question not in then)]
+        if question not in now or question not in then or not alike(then[question], now[question])
+    ]
+
+
+def alike(a: Any, b: Any) -> bool:
+    """Whether two answers say the same; floats may differ a little."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(alike(a[key], b[key]) for key in a)
+    if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
+        return len(a) == len(b) and all(map(alike, a, b))
+    if type(a) is float and type(b) is float:
+        return a == b or (math.isnan(a) and math.isnan(b)) or math.isclose(a, b, rel_tol=ALIKE, abs_tol=ALIKE)
+    return bool(a == b)
+
+
+def pages(file: str) -> list[str]:
+    """The pages that state what the record holds: their titles."""
+    found = []
+    for page in sorted(CHAPTERS.glob("*.md")):
+        text = page.read_text(encoding="utf-8")
+        if f"facts/{file}" in text:
+            title = re.search(r"^# (.+)$", text, re.MULTILINE)
+            found.append(title[1] if title else page.stem)
+    return found
+
+
+# ---------- as text ----------
+
+
+def told(checked: Checked) -> str:
+    """What came of one record, as lines."""
+    head = f"{checked.file}: {checked.asked} answers of {checked.library} {checked.recorded}, asked again of "
+    head += checked.installed
+    if not checked.changes:
+        return f"{head}: all as recorded"
+    lines = [f"{head}: {len(checked.changes)} changed"]
+    for change in checked.changes:
+        lines += [f"  {change.question}", f"    was: {_brief(change.then)}", f"    now: {_brief(change.now)}"]
+    return "\n".join([*lines, f"  stated in: {'; '.join(checked.pages) or 'no page'}"])
+
+
+def _brief(answer: Any) -> str:
+    if answer is None:
+        return "(not asked)"
+    if isinstance(answer, dict):
+        answer = {key: value for key, value in answer.items() if key not in ("program", "sha256")}
+    text = " ".join((answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)).split())
+    return text if len(text) <= 200 else text[:200] + " …"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m facts", description=__doc__.splitlines()[0])
+    parser.add_argument("what", choices=["check"])
+    parser.add_argument("library", help="the package to ask: torch, paddle or numpy")
+    parser.add_argument("files", nargs="*", help="records, such as views.json; all where none is named")
+    parser.add_argument("--json", action="store_true", help="print one line of JSON")
+    given = parser.parse_args(arguments)
+    known = records()
+    unknown = [file for file in given.files if file not in known]
+    if unknown:
+        print(f"there is no record {', '.join(unknown)}; those that can be asked: {', '.join(known)}", file=sys.stderr)
+        return 2
+    if importlib.util.find_spec(given.library) is None:
+        print(f"{given.library} is not installed here", file=sys.stderr)
+        return 2
+    found, failed = [], []
+    for file in given.files or known:
+        try:
+            checked = check(file, given.library)
+        except RuntimeError as error:
+            failed.append(str(error))
+            print(error, file=sys.stderr)
+            continue
+        if checked is not None:
+            found.append(checked)
+            if not given.json:
+                print(told(checked), flush=True)
+    if given.json:
+        print(json.dumps([asdict(checked) for checked in found]))
+    elif not found and not failed:
+        print(f"no record holds anything of {given.library}", file=sys.stderr)
+    if failed or not found:
+        return 2
+    return 1 if any(checked.changes for checked in found) else 0
