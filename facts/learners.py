@@ -1307,6 +1307,40 @@ LAYERS = both(
     ),
 )
 
+# ---- a write that reads a part of its own memory ---------------------------------------------------------------------
+
+OVERLAPS = of(
+    "torch",
+    "a part of itself",
+    "x = torch.arange(6.0)\ni = torch.tensor([0, 1])\n",
+    *(
+        f"{line}; print(x)"
+        for line in (
+            "x[1:].add_(x[:-1])",
+            "x[1:] += x[:-1]",
+            "x[1:] = x[:-1]",
+            "x[1:].copy_(x[:-1])",
+            "x.add_(x[0])",
+            "x.pow_(x[1])",
+            "x.lerp_(x[0], 0.5)",
+            "x[i] = x[:2]",
+            "x.index_copy_(0, i, x[:2])",
+            "x.scatter_(0, i, x[2:])",
+            "x.view(2, 3).t().add_(x.view(3, 2))",
+            "x.add_(x)",
+            "x[:] = x",
+            "x.view(2, 3).add_(x.view(2, 3))",
+            "x.view(2, 3)[:, :2].copy_(x.view(3, 2)[:2])",
+            "x[::2].add_(x[1::2])",
+            "x[:3].add_(x[3:])",
+            "x.masked_fill_(x > 2, x[0])",
+            "x[:2] = x[i]",
+            "x.sub_(x.flip(0))",
+            "x.index_fill_(0, i, x[0])",
+        )
+    ),
+)
+
 GROUPS = (
     PYTHON_TYPES,
     SMALL_FLOATS,
@@ -1317,6 +1351,7 @@ GROUPS = (
     PADDLE_WARNINGS,
     OVERWRITTEN,
     IN_PLACE,
+    OVERLAPS,
     MISSING,
     PADDLE_MISSING,
     AUTOGRAD,

@@ -211,7 +211,7 @@ class Listener:
             by=by,
         )
         row.happened = what_happened(row, unrecorded, whose, in_layer)
-        refused = "" if gone else self._pytorchs.refuses(x, inputs, kept.copied)
+        refused = "" if gone else self._pytorchs.refuses(x, op, inputs, kept.copied)
         row.happened = " ".join(part for part in (row.happened, refused) if part)
         is_update = unrecorded and not (unrecorded == "leaf" and stale)
         instead = [advice.for_write(facts), advice.for_unrecorded(unrecorded, whose) if is_update else ""]

@@ -1,4 +1,4 @@
-"""Where this engine answers and PyTorch refuses: what PyTorch's functions save and these do not.
+"""Where this engine answers and PyTorch refuses: what PyTorch's functions save and these do not, and overlaps.
 
 Recorded from PyTorch 2.13.0: ``facts/learners.json``, with which ``tests/vocabulary/test_overwritten.py`` compares.
 """
@@ -6,10 +6,12 @@ Recorded from PyTorch 2.13.0: ``facts/learners.json``, with which ``tests/vocabu
 from __future__ import annotations
 
 import weakref
+from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
 from minitensor.core.history import Node
+from minitensor.core.regions import span
 from minitensor.core.storage import Storage
 from minitensor.core.tensor import Tensor
 from minitensor.explaining.rows import Spot
@@ -17,16 +19,49 @@ from minitensor.explaining.sharing import memory_of
 from minitensor.explaining.sources import Site, is_engines
 from minitensor.saving.saved import FREED
 
-#: By operation, what PyTorch saves of it and this engine does not: its input, its result.
+
+@dataclass(frozen=True)
+class Kept:
+    """What PyTorch's function saves for backward and this engine's does not.
+
+    Attributes:
+        call: the call, for a reader.
+        kept: what is saved: the "input", the "result".
+        asked: what facts/learners.json calls the function.
+        name: PyTorch's name of it.
+        inner: whether other functions are made of it here: then only the program's own call counts.
+    """
+
+    call: str
+    kept: tuple[str, ...]
+    asked: str
+    name: str
+    inner: bool = False
+
+
+#: By the name of the function in this engine.
 SAVES = {
-    "log_softmax": ("result",),
-    "logsumexp": ("input", "result"),
-    "prod": ("result",),
-    "std": ("input", "result"),
-    "var": ("input",),
-    "norm": ("result",),
-    "cumprod": ("result",),
+    "cumprod": Kept("x.cumprod(0)", ("result",), "cumprod", "cumprod"),
+    "take_along_axis": Kept("x.gather(0, index)", ("input",), "gather", "gather", inner=True),
+    "gelu": Kept("F.gelu(x)", ("input",), "gelu", "gelu"),
+    "layer_norm": Kept("F.layer_norm(x, shape)", ("input",), "layer_norm", "layer_norm"),
+    "log_softmax": Kept("x.log_softmax(0)", ("result",), "log_softmax", "log_softmax"),
+    "logsumexp": Kept("x.logsumexp(0)", ("input", "result"), "logsumexp", "logsumexp"),
+    "mse_loss": Kept("F.mse_loss(x, target)", ("input",), "mse_loss", "mse_loss"),
+    "nll_loss": Kept("F.nll_loss(x, target)", ("input",), "nll_loss", "nll_loss"),
+    "norm": Kept("x.norm()", ("result",), "norm", "norm"),
+    "reflected_pow": Kept("2 ** x", ("input",), "pow(2, x)", "pow"),
+    "prod": Kept("x.prod()", ("result",), "prod", "prod"),
+    "smooth_l1_loss": Kept("F.smooth_l1_loss(x, target)", ("input",), "smooth_l1", "smooth_l1_loss"),
+    "softplus": Kept("F.softplus(x)", ("input",), "softplus", "softplus"),
+    "std": Kept("x.std()", ("input", "result"), "std", "std"),
+    "var": Kept("x.var()", ("input",), "var", "var"),
 }
+
+#: Writes that take a number from a tensor: what they read is gone before they write, in PyTorch, too.
+_TAKE_A_NUMBER = frozenset({"fill_", "masked_fill_", "index_fill_", "masked_scatter_"})
+
+REFUSED = "PyTorch would refuse here:"
 
 
 class Pytorchs:
@@ -39,19 +74,20 @@ class Pytorchs:
     def made(self, frame: FrameType, x: Tensor, op: str, inputs: tuple[Any, ...]) -> None:
         """``frame`` has made ``x``, by itself or for a function that is made of several operations."""
         node = x._node
-        if node is None or not _is_pytorchs(x):
+        if node is None or not any(_is_pytorchs(each) for each in (x, *inputs)):
             return
         name = ""
         within: FrameType | None = frame
         while within is not None and is_engines(within):
-            name = within.f_code.co_name if within.f_code.co_name in SAVES else name
-            within = within.f_back
+            code, within = within.f_code.co_name, within.f_back
+            if code in SAVES and not (SAVES[code].inner and within is not None and is_engines(within)):
+                name = code
         if not name:
             return
         if node.saved is not FREED and any(each is not None for each in node.saved):
             self._last[name] = weakref.ref(node)
         link, spot = self._last.get(name, weakref.ref(node)), Site.of(frame).spot
-        for what in SAVES[name]:
+        for what in SAVES[name].kept:
             for given in (x,) if what == "result" else inputs:
                 if isinstance(given, Tensor):
                     self._saved.setdefault(id(memory_of(given)), []).append((link, name, what, spot))
@@ -60,20 +96,33 @@ class Pytorchs:
         """``storage`` is on its way out."""
         self._saved.pop(id(storage), None)
 
-    def refuses(self, x: Tensor, inputs: tuple[Any, ...], copied: int) -> str:
-        """Why PyTorch would refuse the backward through a write to ``x`` that happened here; else an empty text."""
+    def refuses(self, x: Tensor, op: str, inputs: tuple[Any, ...], copied: int) -> str:
+        """Why PyTorch would refuse ``op``, which wrote ``x`` here, or the backward after it; else an empty text."""
         if not _is_pytorchs(x):
             return ""
         others = [each for each in inputs[1:] if isinstance(each, Tensor)]
+        if op not in _TAKE_A_NUMBER and any(_overlap(x._array, each._array) for each in others):
+            return (
+                f"{REFUSED} it does not write a tensor from a part of its own memory; it wants a clone() of that part."
+            )
         if copied and any(memory_of(each) is memory_of(x) for each in others):
-            return "PyTorch would refuse here: it saves the operand that this overwrites, and backward raises."
-        for link, op, what, spot in self._saved.get(id(memory_of(x)), ()):
+            return f"{REFUSED} it saves the operand that this overwrites, and backward raises."
+        for link, name, what, spot in self._saved.get(id(memory_of(x)), ()):
             node = link()
             if node is not None and node.saved is not FREED:
-                return (
-                    f"PyTorch would refuse here: its `{op}` (line {spot.line}) saves its {what}, and backward raises."
-                )
+                return f"{REFUSED} its `{SAVES[name].name}` (line {spot.line}) saves its {what}, and backward raises."
         return ""
+
+
+def _overlap(a: Any, b: Any) -> bool:
+    """Whether PyTorch finds that two arrays overlap and are not the same: it asks that of dense ones only."""
+    (begin, count), (other, more) = span(a), span(b)
+    if not (a.size == count and b.size == more and count and more):
+        return False
+    end, other_end = begin + count * a.itemsize, other + more * b.itemsize
+    if end <= other or other_end <= begin:
+        return False
+    return (begin, end, a.strides) != (other, other_end, b.strides)
 
 
 def _is_pytorchs(x: Tensor) -> bool:

@@ -36,6 +36,7 @@ ON_PURPOSE: dict[str, str] = {
     r"torch: warnings: x.sum\(\).backward\(create_graph=True\)": "it would tie the gradient to its leaf: autograd.grad",
     r"torch: in place .*: (x \*= x|x /= x|x \*\*= x|x.mul_\(x\)|x.div_\(x\)|x.mul_\(x.detach)": _EXACT,
     r"torch: in place .*: x.(mul_\(x\[0\]|clamp_\(x\[0|index_add_|scatter_\()": _BEFORE,
+    r"torch: a part of itself: ": _BEFORE,
     r"torch: in place .*(unbind|split|chunk|for row in)": _FOLLOWED,
     r"torch: in place .*: (x.sigmoid_|x\[:\] =|x\[0\] \*=|x.addcmul_)": "the overwritten output is named by its write",
     r"torch: in place .*x.fill_\(x\[0\]\)": "fill_ takes a number: a gradient would go to a tensor",

@@ -1,0 +1,89 @@
+"""The tables of what minitensor answers and PyTorch refuses, under PyTorch's names.
+
+The functions are those that ``explain`` speaks of; each line is run while the page is built, and stands beside what
+``facts/learners.json`` recorded of PyTorch.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+from minitensor import torch
+from minitensor.explaining.pytorchs import SAVES
+from minitensor.notebook.reference_tables import markdown
+
+#: The record's group of writes that read a part of their own memory.
+OVERLAPS = "a part of itself: "
+#: Writes that overwrite an operand which PyTorch saves.
+ITSELF = ("x *= x", "x /= x", "x **= x", "x.mul_(x.detach())")
+
+
+def recorded(facts: Path) -> dict[str, dict[str, Any]]:
+    """What PyTorch answered, by question."""
+    versions = json.loads((facts / "learners.json").read_text(encoding="utf-8"))
+    found: dict[str, dict[str, Any]] = next(each["answers"] for each in versions.values() if each["library"] == "torch")
+    return found
+
+
+def run(program: str) -> str:
+    """What a recorded program prints under minitensor's PyTorch names; or the type of its error."""
+    own = program.replace("import torch.nn.functional as F", "F = torch.nn.functional")
+    out = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(out):
+            exec(own, {"torch": torch})
+    except Exception as error:
+        return type(error).__name__
+    return out.getvalue().strip()
+
+
+def saved_table(records: dict[str, dict[str, Any]]) -> str:
+    """Each function, what is written after it, and the gradient here where PyTorch's backward raises."""
+    lines, errors = [], set()
+    for kept in SAVES.values():
+        for what in kept.kept:
+            answer = records[f"overwritten: {kept.asked}, its {what} written"]
+            written = "x.add_(1)" if what == "input" else "y.add_(1)"
+            errors.add(_refused(answer))
+            lines.append((f"`y = {kept.call}`", f"`{written}`", f"`{run(answer['program'])}`"))
+    for write in ITSELF:
+        answer = records[f"in place on what wants a gradient: {write}; x.sum().backward(); print(w.grad)"]
+        errors.add(_refused(answer))
+        lines.append(("", f"`{write}`", f"`{run(answer['program'])}`"))
+    return _below(errors, markdown(("The function", "The write", "The gradient in minitensor"), lines))
+
+
+def overlaps_table(records: dict[str, dict[str, Any]]) -> str:
+    """Each write that PyTorch refuses because it reads a part of what it writes, and its result here."""
+    lines, errors = [], set()
+    for question, answer in records.items():
+        if question.startswith(OVERLAPS) and "error" in answer:
+            line = question.removeprefix(OVERLAPS).removesuffix("; print(x)")
+            errors.add(_refused(answer))
+            lines.append((f"`{line}`", f"`{run(answer['program'])}`"))
+    return _below(errors, markdown(("The write", "`x` in minitensor"), lines))
+
+
+def _below(errors: set[str], table: str) -> str:
+    """The table under the error that PyTorch raises for each of its lines.
+
+    Raises:
+        ValueError: when it raises different ones.
+    """
+    (error,) = errors
+    return f"PyTorch's error is `{error}`.\n\n{table}"
+
+
+def _refused(answer: dict[str, Any]) -> str:
+    """The beginning of PyTorch's error.
+
+    Raises:
+        ValueError: when it did not refuse.
+    """
+    if "error" not in answer:
+        raise ValueError(f"PyTorch did not refuse: {answer['program']}")
+    return answer["error"].partition(": [")[0].partition(". ")[0]
