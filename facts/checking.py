@@ -20,6 +20,7 @@ import json
 import math
 import re
 import sys
+import warnings
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,12 @@ def versions(file: str, library: str) -> dict[str, Answers]:
 def _answers(record: dict[str, Any]) -> Answers:
     if "messages" in record:
         return {one["program"]: one["message"] for one in record["messages"]}
+    if "programs" in record:
+        return {
+            **record["programs"],
+            **{f"text {i}": text for i, text in enumerate(record["texts"])},
+            **{f"draws after seed {seed}": drawn for seed, drawn in record["draws"].items()},
+        }
     return dict(record["answers"])
 
 
@@ -119,6 +126,7 @@ def check(file: str, library: str) -> Checked | None:
         return None
 
     def ask() -> dict[str, Any]:
+        warnings.simplefilter("ignore")  # of the programs: a record that holds them catches them itself
         there = importlib.import_module(library)
         return {"answers": answered(records()[file], library), "version": there.__version__.partition("+")[0]}
 

@@ -10,6 +10,7 @@ python facts/torch_vocabulary.py      in an environment that has torch
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import json
 import sys
@@ -150,7 +151,7 @@ def draws(seed: int, torch: Any) -> list[Any]:
 # ---------- the record ----------
 
 
-def record(torch: Any) -> dict[str, Any]:
+def answers(torch: Any) -> dict[str, Any]:
     """Everything, as one library answers."""
     return {
         "programs": {name: {"program": p, "printed": printed(p, torch)} for name, p in programs().items()},
@@ -159,15 +160,18 @@ def record(torch: Any) -> dict[str, Any]:
     }
 
 
-if __name__ == "__main__":
-    import torch as library
-
-    kept = {
-        "framework": "torch",
-        "version": library.__version__.partition("+")[0],
+def record(library: str) -> dict[str, Any]:
+    """Everything, with the version."""
+    there = importlib.import_module(library)
+    return {
+        "library": library,
+        "version": there.__version__.partition("+")[0],
         "device": "CPU",
         "python": sys.version.split()[0],
         "command": "python facts/torch_vocabulary.py",
-        **record(library),
+        **answers(there),
     }
-    (HERE / "torch-vocabulary.json").write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    (HERE / "torch-vocabulary.json").write_text(json.dumps(record("torch"), indent=1) + "\n", encoding="utf-8")

@@ -49,7 +49,7 @@ def show(file: str | Path, python: str = sys.executable) -> Asked:
     file = Path(file).resolve()
     records = json.loads(file.read_text(encoding="utf-8"))
     versions: dict[str, list[str]] = {}
-    for record in records.values():
+    for record in [records] if "library" in records else records.values():
         versions.setdefault(record["library"], []).append(record["version"])
     found = Asked([], 0)
     for library, recorded in versions.items():
