@@ -74,6 +74,11 @@ class Listener:
             self._sources, self._sharing, self._stale, self._before = Sources(), Sharing(), {}, None
             self._pytorchs = Pytorchs()
 
+    def ended(self, error: BaseException) -> None:
+        """The program has ended with ``error``, which was caught inside the ``with`` block."""
+        if self._active:
+            self._failed(error, error.__traceback__)
+
     def heard(self, kind: str, *arguments: Any) -> None:
         """The engine tells what has happened."""
         if self._before is not None:

@@ -30,11 +30,6 @@ class Ending(Listener):
             watch.listener, self._active = self._before, False
         super().heard(kind, *arguments)
 
-    def tell(self, error: BaseException | None) -> None:
-        """The run has ended, with this error or with none."""
-        if error is not None and self._active:
-            self._failed(error, error.__traceback__)
-
     def words(self, failed: bool, shared: str | None) -> str | None:
         """The verdict on the whole run; None where there is nothing to say.
 

@@ -126,7 +126,8 @@ def run(source: str, namespace: dict[str, Any], *, file: str | None = None, **se
     """Run a program, record it and give it its verdict; see ``recording.run`` for the settings."""
     with Ending() as ending:
         done = recording.run(source, namespace, file=file or f"<stage {next(_numbers)}>", **settings)
-        ending.tell(done.error)
+        if done.error is not None:
+            ending.ended(done.error)
     failed = done.error is not None
     done.variant["verdict"] = ending.words(failed, None if failed else done.variant["verdict"])
     return done

@@ -53,6 +53,7 @@ def run(
     show_last: bool = False,
     functions: Sequence[Any] = (),
     engine: Engine = MINITENSOR,
+    echo: bool = False,
 ) -> Recording:
     """Run ``source`` in ``namespace``, statement by statement, as IPython runs a cell.
 
@@ -64,6 +65,7 @@ def run(
         functions: values whose Python functions are stepped through, too, wherever they were defined.
         show_last: hand the value of a last expression to ``sys.displayhook``, as a notebook does.
         engine: whose tensors are recorded.
+        echo: what the program prints goes to its step and, at once, to the reader, too.
 
     Raises:
         SyntaxError: when the source is not a program. Errors of the program are in the result.
@@ -80,7 +82,7 @@ def run(
     ):
         recorder.begin()
         try:
-            with _printing_to(recorder):
+            with _printing_to(recorder, echo):
                 done = _run_all(recorder, tree, namespace, file, flags, show_last)
         finally:
             recorder.stop()
@@ -170,21 +172,22 @@ def _with_hooks(recorder: Recorder, functions: list[FunctionType]) -> Iterator[N
 class _Printed:
     """Stands in for stdout: what the program prints goes to the step, and after the last step to the reader."""
 
-    def __init__(self, recorder: Recorder, stdout: Any) -> None:
-        self._recorder, self._stdout = recorder, stdout
+    def __init__(self, recorder: Recorder, stdout: Any, echo: bool) -> None:
+        self._recorder, self._stdout, self._echo = recorder, stdout, echo
 
     def write(self, text: str) -> int:
-        return len(text) if self._recorder.write(text) else self._stdout.write(text)
+        kept = self._recorder.write(text)
+        return len(text) if kept and not self._echo else self._stdout.write(text)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stdout, name)
 
 
 @contextlib.contextmanager
-def _printing_to(recorder: Recorder) -> Iterator[None]:
+def _printing_to(recorder: Recorder, echo: bool) -> Iterator[None]:
     """Prints go to the recorder; what a notebook displays goes where it always goes."""
     stdout, show = sys.stdout, sys.displayhook
-    printed = _Printed(recorder, stdout)
+    printed = _Printed(recorder, stdout, echo)
 
     def displayhook(value: Any) -> None:
         now, sys.stdout = sys.stdout, stdout
