@@ -206,9 +206,11 @@ def before_write_of_part(
 
 
 def index_written(array: np.ndarray, part: Callable[[], tuple[np.ndarray, Any]]) -> Any:
-    """The advanced index of what an operation wrote of ``array``; None where it cannot be told as one."""
+    """The advanced index, a tuple, of what an operation wrote of ``array``; None where it cannot be told as one."""
     shown, index = part()
-    return index if shown is array else None
+    if shown is not array:
+        return None
+    return index if isinstance(index, tuple) else (index,)
 
 
 # ---------- after it ----------

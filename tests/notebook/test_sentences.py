@@ -205,8 +205,8 @@ SAYS = {
         "that tensor.",
         "`add_` writes 4 cells of storage 1, which goes from version 0 to version 1. Its operand reads 3 of them, and "
         "that before anything is written. `x` sees the new numbers.",
-        "Line 3: `x[[0, 1]]` makes storage 2, 16 bytes; then `setitem` writes 1 cell of storage 2, version 1. Storage 2 "
-        "is freed again: nothing needs it. `x` keeps its numbers.",
+        "Line 3: `x[[0, 1]]` makes storage 2, 16 bytes; then `setitem` writes 1 cell of storage 2, version 1. Storage "
+        "2 is freed again: nothing needs it. `x` keeps its numbers.",
     ],
     # a layer written by hand
     "class Twice(mt.autograd.PyLayer):\n    @staticmethod\n    def forward(ctx, x):\n        ctx.save_for_backward(x)\n"

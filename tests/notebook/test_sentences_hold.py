@@ -124,12 +124,35 @@ PAIRS = {
         {4: "numpy writes 1 cell of storage 1, version unchanged"},
         "numpy writes",
     ),
+    "a masked fill, and a fill": Near(
+        "x = mt.to_tensor([1., -2., 3.])\nx.masked_fill_(x < 0, 9.)",
+        "x = mt.to_tensor([1., -2., 3.])\nx.fill_(9.)",
+        {2: "then `masked_fill_` writes 1 cell of storage 1, version 1."},
+        "1 cell",
+        {2: "`fill_` writes all 3 cells of storage 1"},
+    ),
+    "an array of numpy that comes, writes and goes in one line": Near(
+        "import minitensor.torch as torch\nx = torch.ones(2)\nx.numpy()[0] = 5",
+        "import minitensor.torch as torch\nx = torch.ones(2)\nx.clone().numpy()[0] = 5",
+        {3: "Line 3 writes 1 cell of storage 1 from outside, and no version tells: it stays 0."},
+        "from outside",
+    ),
     "a hook answers another gradient, or looks at it": Near(
         LEAF + "y = x * 2\ny.register_hook(lambda g: g * 10)\n(y * 3).backward()",
         LEAF + "y = x * 2\nh = y.register_hook(lambda g: g * 10)\nh.remove()\n(y * 3).backward()",
         {4: "A hook on `y` is given a copy of the gradient [3, 3] and answers [30, 30], in storage 5"},
         "hook on",
         {5: "`multiply` (line 2) takes [3, 3]"},
+    ),
+    "two hooks on one value, and one": Near(
+        LEAF + "y = x * 2\ny.register_hook(lambda g: g * 10)\ny.register_hook(lambda g: g + 1)\n(y * 3).backward()",
+        LEAF + "y = x * 2\ny.register_hook(lambda g: g * 10)\nx.register_hook(lambda g: g + 1)\n(y * 3).backward()",
+        {
+            5: "2 hooks on `y` are given copies of the gradient [3, 3] in turn and give 2 answers: `backward` goes "
+            "on with [31, 31]."
+        },
+        "2 hooks",
+        {5: "A hook on `y` is given a copy of the gradient [3, 3] and answers [30, 30]"},
     ),
     "a hook that answers nothing": Near(
         "x = mt.to_tensor([1., 2.], stop_gradient=False)\nx.register_hook(lambda g: print(g))\n(x * 3).backward()",

@@ -263,11 +263,14 @@ class Engine(Protocol):
     def spells_otherwise(self, x: Tensor) -> bool:
         """Whether the program may call its operations by other names than events do, as ``mul_`` for ``multiply_``."""
 
-    def spelled(self, x: Tensor, op: str) -> str:
-        """What the vocabulary of ``x`` calls the operation that events call ``op``."""
+    def spelled(self, op: str) -> str:
+        """What that other vocabulary calls the operation that events call ``op``."""
 
     def has_name(self, x: Tensor, name: str) -> bool:
         """Whether the vocabulary of ``x`` has a method, a property or a function of that name."""
+
+    def is_otherwise(self, frame: FrameType) -> bool:
+        """Whether a frame of the engine's own runs code of that other vocabulary."""
 
     def is_inside(self, frame: FrameType) -> bool:
         """Whether a frame is the engine's own, or of what it is made with, and not the program's."""

@@ -145,10 +145,8 @@ class MinitensorEngine:
         """In PyTorch's vocabulary."""
         return x._spelled_otherwise
 
-    def spelled(self, x: Tensor, op: str) -> str:
+    def spelled(self, op: str) -> str:
         """As the row is spelled there."""
-        if not x._spelled_otherwise:
-            return op
         twin = op.removesuffix("_")
         return _pytorchs().get(twin, twin) + op[len(twin) :]
 
@@ -158,6 +156,10 @@ class MinitensorEngine:
         return any(
             hasattr(each, name) for each in (type(x), package, sys.modules.get(f"{package.__name__}.nn.functional"))
         )
+
+    def is_otherwise(self, frame: FrameType) -> bool:
+        """In ``minitensor.torch``."""
+        return str(frame.f_globals.get("__name__")).startswith("minitensor.torch")
 
     def is_inside(self, frame: FrameType) -> bool:
         """This package's, or numpy's."""

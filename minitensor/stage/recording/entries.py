@@ -106,6 +106,7 @@ class TensorEntry:
     holder: str = ""  # who holds it, in words, while no name and no line does
     was_named: bool = False
     freed: bool = False
+    otherwise: bool = False  # whether its vocabulary has other names for operations than events have
     run: int = 0  # the execution of a statement that made it
     step: int = -1  # in which it is told; -1 for one that was there before
     event: Event = field(default_factory=dict)

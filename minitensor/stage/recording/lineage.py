@@ -209,7 +209,8 @@ class Lineage(Savings):
         ins = list(dict.fromkeys(each.id for each in reads.values()))
         if op != name:
             value.op = op  # `cast_` is recorded as the cast that it is
-        value.word = op = op if x is None else self.engine.spelled(x, op)
+        if self.otherwise or entry.otherwise or (x is not None and self.engine.spells_otherwise(x)):
+            value.word = op = self.engine.spelled(op)
         self.events.append({"do": "node", "id": value.drawn, "op": op, "line": line, "ins": ins, "out": state.id})
         for saved in self.engine.saved(node):
             self._save(value, saved)

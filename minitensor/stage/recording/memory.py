@@ -27,6 +27,7 @@ class Memory:
         self.step = -1  # -1 while it is noted what was there before
         self.line = 1  # of the running statement
         self.run = 0  # number of its execution
+        self.otherwise = False  # while an operation is noted that has another name in its vocabulary
         #: Called when the interpreter frees a tensor, with what there is to be noted.
         self.gone: Callable[[Callable[[], None]], None] = at_once
         self._counts: dict[str, int] = {}

@@ -25,6 +25,7 @@ class Watched:
         self._end: Callable[[], None] | None = None
         #: A weak reference to each storage, which of its cells, and their bits.
         self._copies: dict[Key, tuple[Callable[[], Storage | None], Any, np.ndarray]] = {}
+        self._ended: set[Key] = set()  # no longer shared, and looked at for the last time
 
     def open(self) -> None:
         """From now on, memory is copied when it is first shared, too: it may be written in the same line."""
@@ -49,11 +50,17 @@ class Watched:
         self._copies[self._engine.key(storage)] = self._engine.weak(storage, _ignore), which, flat[which].copy()
 
     def storages(self) -> list[Storage]:
-        """Those that are shared now. Others are forgotten."""
+        """Those that are shared now, and once more those that were: an array may have come and gone in one line."""
         there = self._engine.shared_storages()
         keys = {self._engine.key(storage) for storage in there}
+        self._ended &= self._copies.keys() - keys
         for key in self._copies.keys() - keys:
-            del self._copies[key]
+            storage = self._copies[key][0]()
+            if key in self._ended or storage is None or self._engine.key(storage) != key:
+                del self._copies[key]
+            else:
+                self._ended.add(key)
+                there.append(storage)
         return there
 
     def changed(self, storage: Storage, shown: set[int]) -> np.ndarray:

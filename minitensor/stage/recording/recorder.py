@@ -11,7 +11,6 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable
-from types import FrameType
 from typing import Any
 
 from minitensor.stage.engines.engine import Engine, Node, Role
@@ -80,10 +79,15 @@ class Recorder(Following):
             self.leaving = self.engine.freed(arguments[0]) if kind == "free" else 0
             self._locate(sys._getframe(1))
             self.leaving = 0
+            if kind not in _OPERATIONS:
+                self._note(kind, *arguments)
+                return
             told = len(self.ledger.facts)
+            asker = self.spelling.asker(sys._getframe(1), (arguments[0], *arguments[2]))
+            self.ledger.otherwise = asker.otherwise
             self._note(kind, *arguments)
-            if kind in _OPERATIONS:
-                self.spelling.note(self._asker(sys._getframe(1)), self.ledger.facts[told:], arguments[0], arguments[2])
+            self.ledger.otherwise = False
+            self.spelling.note(asker, self.ledger.facts[told:])
         except Exception as failure:
             self._give_up(failure)
 
@@ -98,12 +102,6 @@ class Recorder(Following):
             tell()
         except Exception as failure:
             self._give_up(failure)
-
-    def _asker(self, frame: FrameType | None) -> FrameType | None:
-        """The innermost frame of the program: who asked for the operation."""
-        while frame is not None and self.engine.is_inside(frame):
-            frame = frame.f_back
-        return frame
 
     # ---------- other threads ----------
 

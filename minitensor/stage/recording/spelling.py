@@ -13,7 +13,7 @@ import linecache
 import sys
 from collections.abc import Iterator, Sequence
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 from minitensor.stage.engines.engine import Engine, Tensor
 from minitensor.stage.recording.entries import TensorEntry
@@ -28,6 +28,16 @@ _KNOWS_POSITIONS = sys.version_info >= (3, 11)
 Place = tuple[int, int, tuple[str, ...]]
 
 
+class Asker(NamedTuple):
+    """Who asked for an operation: the innermost frame of the program, whether in another vocabulary than events have,
+    and a tensor of it. Not to be kept.
+    """
+
+    frame: FrameType | None
+    otherwise: bool
+    x: Tensor
+
+
 class Spelling:
     """The program's own names for what it does."""
 
@@ -36,19 +46,29 @@ class Spelling:
         self._sources: dict[str, list[ast.AST]] = {}
         self._found: dict[tuple[CodeType, int], tuple[str, ...]] = {}
 
-    def note(self, frame: FrameType | None, facts: Sequence[Any], result: Tensor, inputs: Sequence[Any]) -> None:
-        """``frame`` of the program did what ``facts`` tell: it made ``result``, or wrote it, of ``inputs``."""
-        given = [each for each in (result, *inputs) if self.engine.is_tensor(each)]
-        x = next((each for each in given if self.engine.spells_otherwise(each)), result)
+    def asker(self, frame: FrameType | None, tensors: Sequence[Any]) -> Asker:
+        """Who has the engine do something with ``tensors``; ``frame`` is the engine's."""
+        given = [each for each in tensors if self.engine.is_tensor(each)]
+        x = next((each for each in given if self.engine.spells_otherwise(each)), None)
+        otherwise = x is not None
+        while frame is not None and self.engine.is_inside(frame):
+            otherwise = otherwise or self.engine.is_otherwise(frame)
+            frame = frame.f_back
+        return Asker(frame, otherwise, given[0] if x is None else x)
+
+    def note(self, asker: Asker, facts: Sequence[Any]) -> None:
+        """``facts`` tell what was asked for."""
+        frame, otherwise, x = asker
         for fact in facts:
             if not (isinstance(fact, Operated) and fact.op):
                 continue
-            if fact.op != "getitem" and not self.engine.spells_otherwise(x):
+            if fact.op != "getitem" and not otherwise:
                 continue  # events have the program's own names
-            fact.word = self.engine.spelled(x, fact.op)
             entry: TensorEntry | None = getattr(fact, "tensor", None)
-            if entry is not None:
-                entry.op = entry.op and self.engine.spelled(x, entry.op)
+            if otherwise:
+                fact.word = self.engine.spelled(fact.op)
+            if otherwise and entry is not None:
+                entry.otherwise, entry.op = True, entry.op and self.engine.spelled(entry.op)
             if frame is not None:
                 fact.at = self._place(frame, x)
 

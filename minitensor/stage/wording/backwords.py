@@ -28,10 +28,11 @@ def say_backward(done: Done) -> str:
     if started:
         at = started[0].label or "a tensor that was there before"
         return f"{code('backward')} starts at {at} with the gradient {started[0].gradient}."
-    hooked = [_hooked(fact) for fact in done.all(Hooked)]
+    hooked = done.all(Hooked)
     if hooked:
         then = (_collected(done, collected), _collected_briefly(collected)) if collected else ()
-        return fitting(hooked[0], *hooked[1:], then)
+        first = _hooked(hooked[0]) if len(hooked) == 1 else _hooked_in_turn(hooked)
+        return fitting(first, then)
     return _collected(done, collected) if collected else ""
 
 
@@ -45,6 +46,16 @@ def _hooked(fact: Hooked) -> str:
         f"{first} and answers {fact.answer}, in storage {fact.storage.id}: {code('backward')} goes on with these "
         f"numbers."
     )
+
+
+def _hooked_in_turn(hooked: list[Hooked]) -> str:
+    """Several hooks have seen a gradient, each what the one before has answered."""
+    places = list(dict.fromkeys(fact.of for fact in hooked if fact.of))
+    on = f" on {both(places)}" if places else ""
+    answers = [fact.answer for fact in hooked if fact.storage is not None]
+    last = f"{code('backward')} goes on with {answers[-1]}" if answers else f"{code('backward')} goes on with it"
+    given = f"the gradient {hooked[0].given}" if len(places) < 2 else "the gradients"
+    return f"{len(hooked)} hooks{on} are given copies of {given} in turn and give {len(answers)} answers: {last}."
 
 
 def _passed(done: Done, fact: Passed) -> str:

@@ -1,0 +1,183 @@
+"""In programs of every kind, each claim of each sentence of the stage is true of what was really there.
+
+``kinds`` writes the programs, ``truth`` looks at the engine after each step, ``claims`` says what a claim means. A
+sentence that ``claims`` does not know fails, too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+import minitensor as mt
+from minitensor.stage.recording import record
+from tests.notebook import claims, kinds, truth  # claims fills the rules
+
+SEEDS = 20  # programs of each kind: 220 in all
+
+#: Programs of learners, and of what went wrong before.
+BY_HAND = {
+    "a GAN's step": """
+import minitensor.torch as torch
+from minitensor.torch import nn
+G, D = nn.Linear(2, 2), nn.Linear(2, 1)
+og, od = torch.optim.SGD(G.parameters(), 0.1), torch.optim.SGD(D.parameters(), 0.1)
+fake = G(torch.ones(1, 2))
+loss = nn.functional.binary_cross_entropy_with_logits(D(fake.detach()), torch.zeros(1, 1))
+loss.backward()
+od.step()
+loss = nn.functional.binary_cross_entropy_with_logits(D(fake), torch.ones(1, 1))
+loss.backward()
+og.step()
+""",
+    "a state that goes on": """
+import minitensor.torch as torch
+W = torch.ones(3, 3, requires_grad=True)
+h = torch.zeros(1, 3)
+for t in range(3):
+    h = torch.tanh(h @ W)
+    kept = h.detach()
+h.sum().backward()
+""",
+    "masks": """
+import minitensor.torch as torch
+x = torch.tensor([1., -2., 3.], requires_grad=True)
+y = x * 1
+y[y < 0] = 0
+y.masked_fill_(y > 2, 9)
+y.sum().backward()
+""",
+    "batch normalization, training and not": """
+import minitensor.torch as torch
+bn = torch.nn.BatchNorm1d(2)
+y = bn(torch.ones(4, 2))
+bn.eval()
+z = bn(torch.ones(4, 2))
+bn.running_mean.zero_()
+""",
+    "a residual and a ReLU in place": """
+import minitensor.torch as torch
+x = torch.ones(2, requires_grad=True)
+h = x * 2
+out = torch.relu(h)
+out += h
+out.relu_()
+out.sum().backward()
+""",
+    "writes through data and its array": """
+import minitensor.torch as torch
+w = torch.ones(2, requires_grad=True)
+y = w * w
+n = w.data.numpy()
+n[0] = 9
+w.data.mul_(2)
+w.data[0] = 4
+y.sum().backward()
+""",
+    "a coroutine": """
+import asyncio
+x = mt.ones([2])
+async def work():
+    x.add_(1)
+    await asyncio.sleep(0)
+    return x * 2
+r = asyncio.run(work())
+""",
+    "hooks that replace": """
+w = mt.to_tensor([1., 2.], stop_gradient=False)
+y = w * 2
+y.register_hook(lambda g: g * 10)
+y.register_hook(lambda g: g + 1)
+w.register_hook(lambda g: mt.zeros([2]))
+y.sum().backward()
+""",
+}
+
+
+@pytest.fixture(autouse=True)
+def _on_the_host() -> Iterator[None]:
+    yield
+    mt.set_device("cpu")
+
+
+@pytest.fixture(autouse=True)
+def _strict(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(record, "STRICT", True)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", kinds.KINDS)
+def test_what_a_stage_says_of_programs_of_a_kind_is_true(kind: str) -> None:
+    steps = 0
+    for seed in range(SEEDS):
+        program = kinds.program(kind, seed)
+        told, wrong = truth.false_sentences(program)
+        assert not wrong, f"{program}\n" + "\n".join(wrong)
+        steps += told
+    assert steps > 4 * SEEDS
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", BY_HAND)
+def test_what_a_stage_says_of_a_learners_program_is_true(name: str) -> None:
+    steps, wrong = truth.false_sentences(BY_HAND[name].strip("\n"))
+    assert steps > 1 and not wrong, "\n".join(wrong)
+
+
+def test_the_programs_are_of_every_kind_and_no_two_alike() -> None:
+    programs = [kinds.program(kind, seed) for kind in kinds.KINDS for seed in range(SEEDS)]
+    assert len(programs) >= 200 and len(set(programs)) > 0.8 * len(programs)
+
+
+# ---------- a false sentence is noticed ----------
+
+ALIASES = """
+x = mt.ones([6])
+v = x[1:3]
+y = x + 1
+v.add_(1)
+w = mt.ones([6])
+w.stop_gradient = False
+a = w * 2
+b = a * a
+a.add_(1)
+z = y
+del y
+z = x.clone()
+w = 0
+"""
+
+
+def altered(sentence: str) -> Iterator[str]:
+    """The sentence with one of its numbers another one, and with one of its names another one."""
+    for found in re.finditer(r"(?<![\w.])\d+(?![\w.]*\d)", sentence):
+        if sentence[: found.start()].count("`") % 2:
+            continue  # in code
+        yield f"{sentence[: found.start()]}{int(found[0]) + 1}{sentence[found.end() :]}"
+    for found in re.finditer(r"(?<=`)[a-z](?=`)", sentence):
+        yield f"{sentence[: found.start()]}nobody{sentence[found.end() :]}"
+
+
+def test_a_sentence_with_another_number_or_name_is_found_false() -> None:
+    namespace = {"__name__": "__main__", "mt": mt}
+    with truth.watched(namespace, "<true?>") as witness:
+        steps = record.run(ALIASES.strip("\n"), namespace, file="<true?>").variant["steps"]
+    tried, missed = 0, []
+    for k, step in enumerate(steps):
+        for text in altered(step["say"]):
+            tried += 1
+            source = ALIASES.strip("\n").splitlines()
+            said = truth.Said(step["line"], text, witness.moments[k], witness.moments[k + 1], source, None)
+            if not list(truth.judged(said)):
+                missed.append(text)
+    # The line of a sentence, and the number of another operation's line that has none, are not judged.
+    missed = [text for text in missed if text.partition(" ")[0] != "Line"]
+    assert tried > 40 and len(missed) < 0.1 * tried, missed
+
+
+def test_what_nobody_can_judge_fails() -> None:
+    now = truth.Moment()
+    assert list(truth.judged(truth.Said(1, "`x` is beautiful.", now, now, [], None))) == ["unknown: `x` is beautiful"]
+    assert claims.rule is truth.rule

@@ -1,0 +1,343 @@
+"""What is really there after each step of a recording, and whether the step's sentence is true of that.
+
+The recorder is asked for one thing only: which storage it calls by which number. All else is seen by looking: at the
+engine's storages, tensors and nodes as the interpreter has them, at the variables of the program and of its running
+functions, at the meters of the devices.
+"""
+
+from __future__ import annotations
+
+import gc
+import re
+import sys
+import types
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+import minitensor as mt
+from minitensor.core.history import Leaf, Node, peek
+from minitensor.core.regions import address
+from minitensor.core.storage import Storage
+from minitensor.device.arrays import host_array
+from minitensor.device.counters import cpu_meter
+from minitensor.saving.saved import FREED, is_right
+from minitensor.stage.recording import record
+from minitensor.stage.recording.reaching import local_variables
+from minitensor.stage.recording.recorder import Recorder
+
+# ---------- looking ----------
+
+
+@dataclass
+class Memory:
+    """A storage as it is."""
+
+    version: int
+    nbytes: int
+    counted: int
+    numbers: bytes
+    length: int
+    tensors: set[int] = field(default_factory=set)
+
+
+@dataclass
+class Look:
+    """A tensor as it is."""
+
+    storage: str
+    cells: tuple[Any, ...]  # shape, strides and offset in bytes
+    group: int
+    wanting: bool
+    leaf: bool
+    numbers: list[Any]
+
+
+@dataclass
+class Saved:
+    """What a node keeps."""
+
+    op: str
+    line: int
+    storage: str
+    version: int
+    right: bool
+
+
+@dataclass
+class Moment:
+    """All that is there after a step."""
+
+    storages: dict[str, Memory] = field(default_factory=dict)
+    tensors: dict[int, Look] = field(default_factory=dict)
+    names: dict[str, int] = field(default_factory=dict)  # of tensors, by what leads to them
+    saved: list[Saved] = field(default_factory=list)
+    nodes: list[tuple[str, int, bool]] = field(default_factory=list)  # operation, line, whether it keeps something
+    allocated: int = 0
+    reserved: int = 0
+    running: list[str] = field(default_factory=list)  # functions
+    arrays: dict[str, str] = field(default_factory=dict)  # numpy's, by name: the storage whose memory they share
+
+
+_REGISTERED = ("_parameters", "_buffers", "_modules", "_sub_layers")
+
+
+class Witness:
+    """Looks after each step."""
+
+    def __init__(self, namespace: dict[str, Any], file: str) -> None:
+        self.namespace, self.file = namespace, file
+        self.moments: list[Moment] = []
+        self._numbers: weakref.WeakKeyDictionary[Storage, str] = weakref.WeakKeyDictionary()
+
+    def look(self, recorder: Recorder) -> None:
+        """One moment more."""
+        now = Moment(allocated=cpu_meter.allocated)
+        things = [each for each in gc.get_objects() if isinstance(each, (Storage, mt.Tensor, Node))]
+        for storage in [each for each in things if isinstance(each, Storage) and not hasattr(each, "of")]:
+            entry = recorder.ledger.storages.get(recorder.engine.key(storage))
+            if entry is not None:
+                numbers = host_array(storage.buffer)
+                block = recorder.engine.block(storage)
+                for name, value in self.namespace.items():
+                    if isinstance(value, np.ndarray) and np.may_share_memory(value, numbers):
+                        now.arrays[name] = entry.id
+                now.storages[entry.id] = Memory(
+                    storage.version, storage.buffer.nbytes, block.counted, numbers.tobytes(), storage.buffer.size
+                )
+        for x in [each for each in things if isinstance(each, mt.Tensor)]:
+            below = getattr(x._storage, "of", x._storage)
+            entry = recorder.ledger.storages.get(recorder.engine.key(below))
+            if entry is None or entry.id not in now.storages:
+                continue
+            node, array = peek(x), x._array
+            start = address(array) - address(below.buffer) if array.size else 0
+            look = Look(
+                entry.id,
+                (array.shape, array.strides, start),
+                id(x._history) if x._history is not None else 0,
+                node is not None,
+                node is None or type(node) is Leaf,
+                host_array(array).tolist(),
+            )
+            now.tensors[id(x)] = look
+            now.storages[entry.id].tensors.add(id(x))
+        for node in [each for each in things if isinstance(each, Node) and type(each) is not Leaf]:
+            keeps = [] if node.saved is FREED or not node.saved else list(node.saved)
+            triples = [one for one in keeps if type(one) is tuple and len(one) == 3 and isinstance(one[1], Storage)]
+            now.nodes.append((node.op.name, node.place.line, bool(triples)))
+            for saved in triples:
+                entry = recorder.ledger.storages.get(recorder.engine.key(saved[1]))
+                version = saved[2] if isinstance(saved[2], int) else getattr(saved[2], "version", -1)
+                if entry is not None:
+                    now.saved.append(Saved(node.op.name, node.place.line, entry.id, version, is_right(saved)))
+        del things
+        for path, value in self._reached(self.namespace, ""):
+            now.names.setdefault(path, id(value))
+        frame, own = sys._getframe(1), []
+        while frame is not None:
+            if frame.f_code.co_filename == self.file and frame.f_code.co_name != "<module>":
+                own.append(frame)
+            frame = frame.f_back
+        counts: dict[str, int] = {}
+        for frame in reversed(own):
+            name = frame.f_code.co_name
+            counts[name] = counts.get(name, 0) + 1
+            now.running.append(name)
+            place = name if counts[name] == 1 else f"{name} ({counts[name]})"
+            for path, value in self._reached(local_variables(frame), ""):
+                now.names[f"{path} in {place}"] = id(value)
+        del frame, own
+        gpus = recorder.engine.gpus()
+        now.reserved = sum(gpu.counters().reserved for gpu in gpus)
+        self.moments.append(now)
+
+    def _reached(self, values: dict[str, Any], suffix: str, depth: int = 3) -> Iterator[tuple[str, Any]]:
+        """Tensors by the code that leads to each."""
+        for name, value in list(values.items()):
+            if name.startswith("__") or isinstance(value, (types.ModuleType, type)):
+                continue
+            yield from self._below(name, value, depth)
+
+    def _below(self, path: str, value: Any, depth: int) -> Iterator[tuple[str, Any]]:
+        if isinstance(value, mt.Tensor):
+            yield path, value
+            node = peek(value)
+            box = getattr(getattr(value, "_extra", None), "box", None)
+            gradient = node.saved if type(node) is Leaf else box.gradient if box is not None else None
+            if isinstance(gradient, mt.Tensor):
+                yield f"{path}.grad", gradient
+            return
+        if depth == 0:
+            return
+        if isinstance(value, (list, tuple)):
+            for i, each in enumerate(value):
+                yield from self._below(f"{path}[{i}]", each, depth - 1)
+        elif isinstance(value, dict):
+            for key, each in value.items():
+                yield from self._below(f"{path}[{key!r}]", each, depth - 1)
+        elif isinstance(value, types.FunctionType):
+            for name, cell in zip(value.__code__.co_freevars, value.__closure__ or (), strict=False):
+                try:
+                    inside = cell.cell_contents
+                except ValueError:
+                    continue
+                for found, x in self._below(name, inside, depth - 1):
+                    yield f"{found} in {path}", x
+        elif isinstance(value, types.GeneratorType):
+            if value.gi_frame is not None:
+                for name, each in local_variables(value.gi_frame).items():
+                    for found, x in self._below(name, each, depth - 1):
+                        yield f"{found} in {path}", x
+        elif hasattr(value, "__dict__"):
+            for name, each in list(vars(value).items()):
+                if name in _REGISTERED and isinstance(each, dict):  # a layer keeps them there and shows them as its own
+                    for own, one in each.items():
+                        yield from self._below(f"{path}.{own}", one, depth - 1)
+                else:
+                    yield from self._below(f"{path}.{name}", each, depth - 1)
+
+
+@contextmanager
+def watched(namespace: dict[str, Any], file: str) -> Iterator[Witness]:
+    """A witness of the recording inside the ``with`` block."""
+    witness = Witness(namespace, file)
+    finish, begin = Recorder._finish, Recorder.begin
+
+    def finish_and_look(self: Recorder, *arguments: Any, **settings: Any) -> None:
+        steps = len(self.steps)
+        finish(self, *arguments, **settings)
+        if len(self.steps) > steps:
+            witness.look(self)
+
+    def begin_and_look(self: Recorder) -> None:
+        begin(self)
+        witness.look(self)
+
+    Recorder._finish, Recorder.begin = finish_and_look, begin_and_look  # type: ignore[method-assign]
+    gc.collect()
+    gc.freeze()  # what was there before is not looked through
+    try:
+        yield witness
+    finally:
+        gc.unfreeze()
+        Recorder._finish, Recorder.begin = finish, begin  # type: ignore[method-assign]
+
+
+# ---------- sentences ----------
+
+
+@dataclass
+class Said:
+    """A sentence, what was there before its step and after it."""
+
+    line: int
+    text: str
+    before: Moment
+    after: Moment
+    source: list[str]
+    then: Moment | None  # after the next step
+
+    def storage(self, number: str) -> Memory | None:
+        return self.after.storages.get(number)
+
+    def named(self, name: str) -> Look | None:
+        """The tensor of a name, now or, where the line that gave it goes on, after the next step."""
+        key = self.after.names.get(name)
+        return self.after.tensors.get(key) if key is not None else None
+
+    def was(self, name: str) -> Look | None:
+        key = self.before.names.get(name)
+        return self.before.tensors.get(key) if key is not None else None
+
+
+def amount(text: str) -> tuple[float, float]:
+    """``36 bytes`` and ``1.5 KiB`` in bytes, and how exact that is."""
+    number, unit = text.split()
+    power = {"byte": 0, "bytes": 0, "B": 0, "KiB": 1, "MiB": 2, "GiB": 3}[unit]
+    return float(number.replace(",", "")) * 1024**power, 0.06 * 1024**power if power else 0
+
+
+def is_amount(text: str, nbytes: float) -> bool:
+    told, within = amount(text)
+    return abs(told - nbytes) <= within
+
+
+Rule = Callable[[Said, re.Match[str]], bool]
+RULES: list[tuple[re.Pattern[str], Rule]] = []
+
+_PARTS = {
+    "S": r"storage (\d+)",
+    "N": r"`([^`]+)`",
+    "A": r"(`[^`]+`(?:, `[^`]+`)*(?: and `[^`]+`)?)",
+    "B": r"([\d,.]+ (?:bytes?|KiB|MiB|GiB))",
+    "C": r"(all [\d,]+ cells|the one cell|no cell|[\d,]+ cells?|cells? [\d,]+(?: to [\d,]+)?)",
+    "#": r"(\d+)",
+    "L": r"`[^`]+` \(line \d+\)",
+    "G": r"(\[.*\]|[-\d.e]+|inf|nan)",
+}
+
+
+def rule(*texts: str) -> Callable[[Rule], Rule]:
+    """What clauses a function judges: text in which ``<S>`` is a storage's number, ``<N>`` code, ``<B>`` bytes."""
+
+    def add(judge: Rule) -> Rule:
+        for text in texts:
+            pattern = re.sub(r"<(.)>", lambda m: _PARTS[m[1]], text)
+            RULES.append((re.compile(pattern), judge))
+        return judge
+
+    return add
+
+
+_BETWEEN = (
+    r"(?<=[.]) (?=[A-Z`]|\d+ (?:storages|of them|operations) )"
+    r"|; then (?=`|line)|(?<=[.\w`)]); (?=storage |\d+ operations|`)"
+)
+
+
+def clauses(text: str) -> list[str]:
+    """The claims of a sentence."""
+    text = text.removeprefix("Again, ")
+    text = text[:1].upper() + text[1:]
+    parts = re.split(_BETWEEN, text)
+    found = []
+    for part in parts:
+        part = re.sub(r"^Line \d+: (?=`|another)", "", part).rstrip(".")
+        found += [each for each in re.split(r", and (?=storage \d+ is freed|its own names)", part)]
+    return found
+
+
+def judged(said: Said) -> Iterator[str]:
+    """The claims that are false, and those that nobody can judge."""
+    for clause in clauses(said.text):
+        for pattern, judge in RULES:
+            match = pattern.fullmatch(clause)
+            if match is not None:
+                if not judge(said, match):
+                    yield f"false: {clause}"
+                break
+        else:
+            yield f"unknown: {clause}"
+
+
+def false_sentences(program: str, namespace: dict[str, Any] | None = None, **settings: Any) -> tuple[int, list[str]]:
+    """How many steps a recording of ``program`` has, and what is false in its sentences, with the line."""
+    file = "<true?>"
+    namespace = {"__name__": "__main__", "mt": mt} if namespace is None else namespace
+    with watched(namespace, file) as witness:
+        variant = record.run(program, namespace, file=file, **settings).variant
+    steps, moments = variant["steps"], witness.moments
+    if variant["truncated"]:
+        return len(steps), [f"truncated: {variant['truncated']}"]
+    assert len(moments) == len(steps) + 1
+    found = []
+    for k, step in enumerate(steps):
+        then = moments[k + 2] if k + 2 < len(moments) else None
+        said = Said(step["line"], step["say"], moments[k], moments[k + 1], variant["code"], then)
+        found += [f"line {step['line']}: {wrong} | {step['say']}" for wrong in judged(said)]
+    return len(steps), found
