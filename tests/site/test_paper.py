@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import subprocess
 import sys
 
@@ -11,6 +13,9 @@ from pypdf import PdfReader
 from tools import pdf
 
 NAMES = ["index", "chapters/08_leaves"]
+LEAST_FULL = 0.5  # of a sheet that is followed by another of the same page, from its top to its lowest line
+FOOT = 60  # points: below it stands the page number
+STAGE_DATA = r'<memory-stage[^>]*>.*?<script type="application/json">(.*?)</script>'
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +48,42 @@ def test_an_answer_is_printed_after_its_question(paper):
     chapter = text[text.index("Training begins with some tensors") :]
     asked, answered = chapter.index("Which of these comes out different?"), chapter.index("Answer")
     assert asked < answered
+
+
+def test_a_stage_prints_its_telling_step_its_table_and_all_its_steps_in_words(book, paper):
+    text = "".join("".join(sheet.extract_text().split()) for sheet in paper.pages)
+    pages = [(book / f"{name}.html").read_text(encoding="utf-8") for name in NAMES]
+    traces = [json.loads(data) for page in pages for data in re.findall(STAGE_DATA, page, re.DOTALL)]
+    assert len(traces) > 5
+    for trace in traces:
+        opens = next(variant for variant in trace["variants"] if variant["id"] == trace["opens"])
+        told = [step["say"].replace("`", "") for step in opens["steps"]]
+        table = [v[key] for v in trace["variants"] for key in ("label", "verdict") if len(trace["variants"]) > 1]
+        missing = [words for words in (trace["title"], *told, *table) if "".join(words.split()) not in text]
+        assert missing == [], trace["title"]
+        key = "".join(told[opens["key"]].split())
+        assert text.count(key) >= 2, f"{trace['title']}: the telling step is printed among the others only"
+
+
+def test_no_sheet_is_nearly_empty(paper):
+    starts = {paper.get_destination_page_number(entry) for entry in paper.outline if not isinstance(entry, list)}
+    for number, sheet in enumerate(paper.pages):
+        if number + 1 in {*starts, len(paper.pages)}:
+            assert len(sheet.extract_text()) >= pdf.LEAST, f"sheet {number + 1} holds a paragraph alone"
+        else:
+            assert lowest_line(sheet) >= LEAST_FULL, f"sheet {number + 1}"
+
+
+def lowest_line(sheet) -> float:
+    """Where the lowest line above the page number stands: 0 at the top of the sheet, 1 at its foot."""
+    heights = []
+
+    def note(text, page, line, _font, _size):
+        if text.strip():
+            heights.append(line[4] * page[1] + line[5] * page[3] + page[5])
+
+    sheet.extract_text(visitor_text=note)
+    return 1 - min(y for y in heights if y > FOOT) / float(sheet.mediabox.height)
 
 
 def test_the_book_is_printed_in_the_order_of_its_contents():
