@@ -17,7 +17,7 @@ from sphinx.application import Sphinx
 from minitensor.stage import element
 from minitensor.stage.embed import asset
 from minitensor.stage.lighten import lighten
-from minitensor.stage.picture import script_source
+from minitensor.stage.picture import page_scripts
 
 from . import mathematics
 
@@ -41,7 +41,7 @@ OWN_SCRIPTS = {SCRIPT, "mode.js", "quiz.js", "tables.js", mathematics.SETTINGS} 
 OWN_SCRIPTS |= {"finder.js", "error-door.js", "search.js", MARKED, "exercise.js", "names.js"}
 MATHEMATICS = (mathematics.SETTINGS, f"mathjax/{mathematics.SCRIPT}")
 # Named by no page, or only where the book's address is known: read by other files of `_static`, or shown elsewhere.
-NAMED_ELSEWHERE = ("card.png", "fonts/*", "mathjax/**/*")
+NAMED_ELSEWHERE = ("card.png", "stage-legend.js", "fonts/*", "mathjax/**/*")
 NAMED_FILE = re.compile(r"""_static/([^"'?#\s)<>]+)""")
 
 
@@ -51,8 +51,8 @@ def offer_package_assets(app: Sphinx) -> None:
     app.config.nb_ipywidgets_js = {}
     folder = Path(app.doctreedir) / "page_assets"
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "stage.js").write_text(script_source(), encoding="utf-8")
-    (folder / "figures.js").write_text(element.script_source(), encoding="utf-8")
+    for name, source in {**page_scripts(), "figures.js": element.script_source()}.items():
+        (folder / name).write_text(source, encoding="utf-8")
     for name in ("quiz.js", "quiz.css", "explain.css"):
         (folder / name).write_text(asset(name, "minitensor.notebook"), encoding="utf-8")
     app.config.html_static_path.append(str(folder))

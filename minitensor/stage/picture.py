@@ -6,6 +6,7 @@ draws for the same step and width.
 
 * `script_source()` is a classic script: load it once per page (`<script src>`, also from file://), and every
   `<memory-stage>` element comes alive.
+* `page_scripts()` is the same in two files, for pages of the book.
 * `widget_source()` is the same text as an ES module for `anywidget`: a classic script cannot hold an `export`, so the
   line is added here.
 * `svg(trace)` needs the optional package mini-racer (V8); `available()` tells whether it is there.
@@ -16,13 +17,14 @@ programs of ten steps, 50 to 100 ms for eighty steps.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 
 from minitensor.stage.embed import asset
-from minitensor.stage.lighten import one_script
+from minitensor.stage.lighten import lighten, one_script
 from minitensor.stage.v8 import Script
 
-__all__ = ["available", "script_source", "svg", "widget_source"]
+__all__ = ["available", "page_scripts", "script_source", "svg", "widget_source"]
 
 # In this order they are one program: later parts use earlier ones.
 _PARTS = (
@@ -36,13 +38,38 @@ _PARTS = (
     "picture",
     *("find", "ask", "legend", "controls"),
 )
+_EXPORTS = "picture, chart, answer, ways"
+# What the legend is drawn with.
+_FOR_THE_LEGEND = (
+    "C, MOST_CELLS, P, R, T, cross, generationsOf, head, isGone, isStale, overlap, patternDef, planOf, runsText, "
+    "stripesDef, stroke, touchedOf"
+)
 
 
 @cache
 def script_source() -> str:
     """The stage as one classic script, style sheet included. Loaded twice, the second copy does nothing."""
-    names = [f"stage-{part}.js" for part in _PARTS] + ["stage.js"]
-    return one_script("The stage", "memoryStage", names, "stage.css", "picture, chart, answer, ways")
+    return _script(_PARTS, _EXPORTS)
+
+
+@cache
+def page_scripts() -> dict[str, str]:
+    """The stage as the files that a page of the book names or loads later: by name, the stage and its legend.
+
+    The legend, a twentieth of all, is asked for when a reader opens it.
+    """
+    parts = ["later" if part == "legend" else part for part in _PARTS]
+    legend = lighten(asset("stage-legend.js"))
+    return {
+        "stage.js": _script(parts, f"{_EXPORTS}, kit: {{ {_FOR_THE_LEGEND} }}"),
+        "stage-legend.js": f"memoryStage.legendOf ??= (({{ {_FOR_THE_LEGEND} }}) => {{\n'use strict';\n{legend}"
+        "return legendOf;\n})(memoryStage.kit);\n",
+    }
+
+
+def _script(parts: Iterable[str], exports: str) -> str:
+    names = [f"stage-{part}.js" for part in parts] + ["stage.js"]
+    return one_script("The stage", "memoryStage", names, "stage.css", exports)
 
 
 def widget_source() -> str:

@@ -10,6 +10,8 @@ from tests.chapters.chapter import pages
 
 READ = pages()
 each_page_to_read = pytest.mark.parametrize("opened", READ, indirect=True)
+SMALL = (1280, 720)
+TALLER: dict[str, str] = {}  # stages that cannot fit the small screen, by title, and why
 MOST_EMPTY = 0.1  # of a picture's height, at rest
 # Empty rows of a picture, less what separates two storages or two lines of text: runs of more than 24 px that nothing
 # drawn reaches into.
@@ -68,11 +70,12 @@ def test_at_rest_a_picture_is_full_and_shows_the_key_step(opened):
 
 
 @each_page_to_read
-@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1920, 1080)])
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1920, 1080), SMALL])
 def test_every_step_of_every_stage_fits_one_screen(opened, width, height):
     opened.page.set_viewport_size({"width": width, "height": height})
     found = opened.page.locator("memory-stage").evaluate_all(HEIGHTS)
-    assert [(title, most) for title, most in found if most > height] == []
+    known = TALLER if (width, height) == SMALL else {}
+    assert [(title, most) for title, most in found if most > height and title not in known] == []
 
 
 @pytest.mark.parametrize("name", READ)
@@ -106,3 +109,13 @@ def test_a_copied_link_leads_to_the_same_moment(site, visit, second_moment):
     assert there.evaluate(MOMENT) == stage.evaluate(MOMENT)
     assert stage.evaluate(MOMENT)[1] > 0
     assert 0 <= there.bounding_box()["y"] < 100
+
+
+def test_the_legend_comes_when_it_is_opened(site, visit):
+    seen = visit(f"{site}chapters/04_aliases.html")
+    stage = seen.page.locator("memory-stage").first
+    assert not any("stage-legend" in request.url for request in seen.finished)
+    stage.get_by_text("How to read the picture").click()
+    stage.get_by_text("a name and its tensor").wait_for()
+    assert stage.locator(".legend svg").count() == stage.locator(".legend li").count() > 5
+    assert seen.refused == [] and seen.complaints == []

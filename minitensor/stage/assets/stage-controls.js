@@ -16,11 +16,11 @@ const withWays = Base => class extends Base {
   }
 
   /** Words are written when they are looked at: all steps, a pass of a loop, the legend. */
-  fillWords(box) {
+  async fillWords(box) {
     if (!box.open) return;
     const list = box.querySelector('ol, ul'), { from = 0, to = this.frames.length - 1, depth = 0, loop } = box.dataset;
     if (list.children.length) return;
-    if (list.className === 'legend') { list.innerHTML = legendOf(this.data); return; }
+    if (list.className === 'legend') { list.innerHTML = await legendOf(this.data); return; }
     list.innerHTML = this.wordsOf(+from, +to, +depth, loop && loopsOf(this.data, this.at.variant)[loop]);
     this.markWords();
   }

@@ -77,14 +77,15 @@ const ring = (x, y, w, h, round = 6, air = 2) => R(x - air, y - air, w + 2 * air
 
 const WORD = /[\p{L}_][\p{L}\p{N}_]*/gu;
 
-/** The storages that are there in a frame, each with its rows; what is freed is there once more, at the step that frees it. */
+/** The storages that are there in a frame, each with its rows; what is freed is there once more, at the step that frees it, and of what came and
+    went within one step the caption alone. */
 function standing(plan, f, v) {
   const shown = it => it.freed === undefined || it.freed === f.step, places = placesOf(plan, v), found = [];
   for (const [id, rows] of rowsAt(f)) {
     const st = f.storages.get(id), g = plan.groups.get(id);
     if (!shown(st) || (st.born === st.freed && st.freed < f.step)) continue;
     const mine = [...rows.values()].filter(r => shown(r.t)).map(r => ({ ...r, place: places.get(g.rows.get(r.key)), order: r.saves.length ? ['node'] : r.names.map(n => n.name) }));
-    found.push({ g, st, rows: mine, place: places.get(g) });
+    found.push({ g, st, rows: mine, place: places.get(g), length: st.born === st.freed ? 0 : st.length });
   }
   return found;
 }
@@ -92,9 +93,9 @@ function standing(plan, f, v) {
 /** All rows that stand at a storage in the steps that share a layout, each with its first line. */
 function roomFor(found) {
   const groups = new Map();
-  for (const { g, st, rows, place } of found) {
+  for (const { g, rows, place, length } of found) {
     const all = entry(groups, g.id, () => ({ g, place, length: 0, rows: new Map() }));
-    all.length = Math.max(all.length, st.length);
+    all.length = Math.max(all.length, length);
     for (const { key, t, place, order } of rows) {
       const row = entry(all.rows, key, () => ({ key, place, looks: new Map(), order: [] }));
       row.looks.set(`${t.shape}|${t.strides}|${t.offset}`, t);
@@ -177,7 +178,7 @@ function measureGroup({ g, rows: all, lines, length }, c, W) {
   }
   const lineTop = [], indexH = cells.indexed ? INDEX_H : 0, laneOf = new Map(lanes.map(line => [line, []]));
   let y = PAD;
-  for (let l = 0; l < Math.max(1, cells.lines); l++) {
+  for (let l = 0; l < (length || rows.length ? cells.lines : 0); l++) {
     lineTop.push(y + indexH);
     const mine = lanes.filter(line => reach.get(line).has(l));
     if (c.narrow) mine.reverse();                     // so that no arrow crosses another
@@ -185,7 +186,7 @@ function measureGroup({ g, rows: all, lines, length }, c, W) {
     for (const line of mine) { laneOf.get(line)[l] = y; y += TRACK + (counted.has(line) ? 15 : 0); }
     y += (mine.length || cells.lines > 1 ? 0 : TRACK) - 5 + (l + 1 < cells.lines ? 8 : 0);
   }
-  const bottom = y + CAPTION, firstTrack = lineTop[0] + CELL_H + 9;
+  const bottom = y + CAPTION, firstTrack = (lineTop[0] ?? 0) + CELL_H + 9;
   const rowsTop = c.narrow ? bottom + 8 : Math.max(0, firstTrack - c.rowH / 2);
   const height = Math.max(bottom, rowsTop + (rows.length ? lines * c.rowH - 6 : 0)) + gapOf(c);
   const arrowX = line => W - arrows + 6 + (arrows - 8) / Math.max(1, lanes.length) * rank.get(line);

@@ -8,7 +8,7 @@ const picture = (trace, options = {}) => drawPicture(trace, options).svg;
 function drawPicture(trace, { variant = 0, step = -1, width = 760, unfold = false, mark, light, room = Infinity }) {
   const plan = planOf(trace), frames = plan.runs[variant], at = frames.at(step), lit = light === undefined ? mark && whoRefers(at, mark) : litBy(at, light), f = lit ? Object.assign(Object.create(at), { lit }) : at, W = Math.max(272, Math.round(width));
   const uid = `m${hashOf(`${trace.title} ${variant} ${f.step} ${W} ${unfold}`)}`;
-  const history = drawHistory(plan, f, variant, W), gap = history.height ? 20 : 0;
+  const history = drawHistory(plan, f, variant, W), gap = history.height ? 16 : 0;
   const memory = drawMemory(plan, f, variant, W, uid, unfold, room - gap - history.height);
   const H = Math.ceil(memory.height + gap + history.height) + 2;
   const svg = `<svg xmlns="http://www.w3.org/2000/svg" class="memory-picture" width="${W}" height="${H}" viewBox="0 0 ${W} ${H}" role="img" aria-label="${esc(plain(f.say))}" style="font:13px var(--sans,sans-serif);background:none">` +

@@ -325,7 +325,7 @@ function define() {
       this.$('.diff').textContent = moments.some(m => m.allocated !== here.allocated) ? `At this step, against ${this.variant.label}: ${differs.join(', ')}.` : 'At this step, all allocate the same.';
     }
 
-    /** On paper the step that tells most is shown, and all steps in words; of a loop its first pass. */
+    /** On paper the step that tells most is shown, and all steps in words; of a loop its first two passes. */
     reveal() {
       const { variants, opens } = this.data, variant = Math.max(0, variants.findIndex(v => v.id === opens)), { at } = this;
       this.play(false);
@@ -334,7 +334,7 @@ function define() {
       this.at = { ...at, variant, step: variants[variant].key ?? at.step, asked: undefined, rest: true };
       this.showProgram();
       this.show();
-      for (let box = this.$('.all'); box; box = this.$('.all details:not([open], li:not(:first-child) > [data-loop=""])')) { box.open = true; this.fillWords(box); }
+      for (let box = this.$('.all'); box; box = this.$('.all details:not([open], li:nth-child(n+3) > [data-loop=""])')) { box.open = true; this.fillWords(box); }
     }
     conceal() {
       this.at = this.left ?? this.at;
