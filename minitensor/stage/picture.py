@@ -62,8 +62,8 @@ def page_scripts() -> dict[str, str]:
     legend = lighten(asset("stage-legend.js"))
     return {
         "stage.js": _script(parts, f"{_EXPORTS}, kit: {{ {_FOR_THE_LEGEND} }}"),
-        "stage-legend.js": f"memoryStage.legendOf ??= (({{ {_FOR_THE_LEGEND} }}) => {{\n'use strict';\n{legend}"
-        "return legendOf;\n})(memoryStage.kit);\n",
+        "stage-legend.js": f"memoryStage.legendOf ??= (() => {{\n'use strict';\n"
+        f"const {{ {_FOR_THE_LEGEND} }} = memoryStage.kit;\n{legend}return legendOf;\n}})();\n",
     }
 
 
