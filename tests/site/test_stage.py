@@ -42,6 +42,7 @@ HEIGHTS = """stages => stages.map(stage => {
     });
     return [stage.data.title, most];
 })"""
+RESIZED = "() => new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(drawn)))"
 NEXT_IN_VIEW = """stage => {
     stage.scrollIntoView();
     const out = [];
@@ -73,6 +74,7 @@ def test_at_rest_a_picture_is_full_and_shows_the_key_step(opened):
 @pytest.mark.parametrize(("width", "height"), [(1440, 900), (1920, 1080), SMALL])
 def test_every_step_of_every_stage_fits_one_screen(opened, width, height):
     opened.page.set_viewport_size({"width": width, "height": height})
+    opened.page.evaluate(RESIZED)
     found = opened.page.locator("memory-stage").evaluate_all(HEIGHTS)
     known = TALLER if (width, height) == SMALL else {}
     assert [(title, most) for title, most in found if most > height and title not in known] == []
@@ -109,6 +111,22 @@ def test_a_copied_link_leads_to_the_same_moment(site, visit, second_moment):
     assert there.evaluate(MOMENT) == stage.evaluate(MOMENT)
     assert stage.evaluate(MOMENT)[1] > 0
     assert 0 <= there.bounding_box()["y"] < 100
+
+
+@pytest.mark.parametrize("served", [True, False])
+def test_where_nothing_can_be_copied_the_link_stands_in_the_address_bar(site, book, visit, served):
+    address = f"{site}chapters/04_aliases.html" if served else (book / "chapters/04_aliases.html").as_uri()
+    page = visit(address).page
+    page.context.clear_permissions()
+    page.evaluate("navigator.clipboard && (navigator.clipboard.writeText = () => Promise.reject(new Error('denied')))")
+    stage = page.locator("memory-stage").first
+    stage.evaluate("stage => stage.choose(1)")
+    stage.get_by_role("button", name="Copy link").click()
+    stage.get_by_text("In the address bar").wait_for()
+    assert page.url.startswith(f"{address}#stage-")
+    moment = stage.evaluate(MOMENT)
+    there = visit(page.url, whole=False).page.locator("memory-stage").first
+    assert there.evaluate(MOMENT) == moment and moment[0] != "0"
 
 
 def test_the_legend_comes_when_it_is_opened(site, visit):

@@ -139,7 +139,7 @@ function shareKeys(Kind) {
   }, true);
 }
 
-/** Follows the page's theme, the width of the column, and printing, until the function it returns is called. */
+/** Follows the page's theme, the width of the column, the window, and printing, until the function it returns is called. */
 function followPage(frame, fitWidth, onPaper, offPaper = () => {}) {
   const theme = () => {
     const html = document.documentElement.dataset.theme, lab = document.body.dataset.jpThemeLight;
@@ -148,9 +148,10 @@ function followPage(frame, fitWidth, onPaper, offPaper = () => {}) {
   const seen = new MutationObserver(theme), size = new ResizeObserver(fitWidth);
   for (const el of [document.documentElement, document.body]) seen.observe(el, { attributes: true, attributeFilter: ['data-theme', 'data-jp-theme-light'] });
   size.observe(frame);
+  addEventListener('resize', fitWidth);
   addEventListener('beforeprint', onPaper);
   addEventListener('afterprint', offPaper);
   theme();
   fitWidth();
-  return () => { seen.disconnect(); size.disconnect(); removeEventListener('beforeprint', onPaper); removeEventListener('afterprint', offPaper); };
+  return () => { seen.disconnect(); size.disconnect(); removeEventListener('resize', fitWidth); removeEventListener('beforeprint', onPaper); removeEventListener('afterprint', offPaper); };
 }

@@ -110,14 +110,14 @@ function define() {
     }
 
     fitWidth() {
-      const w = this.$('.frame').clientWidth;
-      if (!w || w === this.width) return;
+      const w = this.$('.frame').clientWidth, height = w < WIDE ? Infinity : Math.max(400, innerHeight - BESIDE);
+      if (!w || (w === this.width && height === this.room.height)) return;
       this.width = w;
       this.tall = 0;
       this.fitCode();
       this.keepHeight();
       // asked once: whoever asks after a change of the page makes the browser lay it out at once
-      this.room = { pic: Math.floor(this.$('.space').clientWidth), chart: Math.floor(this.$('.bytes').clientWidth), height: w < WIDE ? Infinity : Math.max(400, innerHeight - BESIDE) };
+      this.room = { pic: Math.floor(this.$('.space').clientWidth), chart: Math.floor(this.$('.bytes').clientWidth), height };
       this.draw();
     }
 
