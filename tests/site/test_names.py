@@ -46,6 +46,22 @@ def test_a_name_is_lit_by_keyboard_and_the_arrows_lead_to_the_next(chapter):
     assert names.nth(1).evaluate("name => name === document.activeElement")
 
 
+def test_a_name_is_lit_by_a_tap_until_another_place_is_tapped(browser, site):
+    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True)
+    page = context.new_page()
+    page.goto(f"{site}chapters/04_aliases.html")
+    page.locator("memory-stage").first.scroll_into_view_if_needed()
+    page.wait_for_function("document.querySelector('memory-stage').shadowRoot")
+    page.evaluate(LISTEN)
+    name = page.locator("code.points").get_by_text("y", exact=True).first
+    name.tap()
+    assert [asked for _, asked in page.evaluate("asked")][-1] == "y"
+    assert name.evaluate("name => name.classList.contains('lit')")
+    page.get_by_role("heading", level=1).tap()
+    assert [asked for _, asked in page.evaluate("asked")][-1] is None
+    context.close()
+
+
 def test_what_no_program_of_a_near_stage_binds_does_not_point(chapter):
     texts = {text for text in chapter.page.locator("code.points").all_inner_texts()}
     assert "y" in texts and texts.isdisjoint({"id", "clone", "gather", "index_select", "expand"})
