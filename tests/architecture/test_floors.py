@@ -26,6 +26,7 @@ IMPORTED_LATER = {
     # IPython, which the package does without.
     ("minitensor.notebook", "minitensor.notebook.expect"),
     ("minitensor.notebook", "minitensor.notebook.explain_magic"),
+    ("minitensor.notebook", "minitensor.notebook.ranks_magic"),
     ("minitensor.notebook", "minitensor.notebook.stage_magic"),
     # All of the engine: the recorder is loaded without the names that it gives to a program.
     ("minitensor.stage.stages", "minitensor"),
