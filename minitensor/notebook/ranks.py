@@ -8,8 +8,8 @@
     dist.all_reduce(x)
     print(x.tolist())
 
-* A cell runs on the first so many ranks, with ``mt``, ``dist`` (``minitensor.distributed``), ``np``, ``rank`` and
-  ``size``; its names stay on the ranks for the next cell.
+* A cell runs on the first so many ranks, with ``mt``, ``dist`` (``minitensor.distributed``), ``np``, ``rank``, ``size``
+  and ``comm``, mpi4py's communicator; its names stay on the ranks for the next cell.
 * Where MPI is not installed, :func:`run` answers with what was recorded of that very program, and says so.
 * A rank that ends, or does not come to an end, is named; then all are ended. None outlives the notebook.
 
@@ -69,7 +69,7 @@ def _stay_with(notebook, controller):
 
 def _run(source, count, patience):
     dist.init_parallel_env(_groups[count - 1], timeout=patience)
-    _names.update(rank=dist.get_rank(), size=count)
+    _names.update(rank=dist.get_rank(), size=count, comm=_groups[count - 1])
     file = f"<ranks {next(_runs)}>"
     linecache.cache[file] = len(source), None, source.splitlines(True), file
     printed, value, error = io.StringIO(), None, None

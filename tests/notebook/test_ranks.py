@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -12,9 +13,10 @@ import pytest
 from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 
+import minitensor as mt
 from minitensor.notebook import ranks
 from minitensor.notebook.ranks_magic import RanksMagic, told
-from tests.chapters.chapter import ROOT, Chapter
+from tests.chapters.chapter import FOLDER, ROOT, Chapter
 
 RECORD = ROOT / "facts" / "ranks.json"
 KILLED = "import os, signal\nif rank == 1:\n    os.kill(os.getpid(), signal.SIGKILL)\ndist.barrier()"
@@ -42,7 +44,9 @@ def shell():
 def written(tmp_path):
     """A record of two programs, as `save` writes it."""
     said = {
-        ranks.key_of("print(rank)", 2): {"answers": [{"printed": f"{r}\n", "value": r, "error": None} for r in range(2)]},
+        ranks.key_of("print(rank)", 2): {
+            "answers": [{"printed": f"{r}\n", "value": r, "error": None} for r in range(2)]
+        },
         ranks.key_of("leave()", 2): {"lost": [1], "text": "Rank 1 ended while the cell ran. All are ended."},
     }
     file = tmp_path / "ranks.json"
@@ -130,6 +134,33 @@ def is_running(pid: int) -> bool:
     return not (stat.exists() and stat.read_text().rpartition(")")[2].split()[0] == "Z")
 
 
+ONE_ALONE = """
+import json, os, signal, sys
+from minitensor.notebook import ranks
+ranks.start(1)
+try:
+    ranks.run("import time; time.sleep(60)", timeout=0.5)
+except ranks.RankLostError as error:
+    late = str(error)
+ranks.start(1)
+cluster = ranks._state.cluster
+print(json.dumps([late, *cluster.pids, cluster._cluster.controller.pid]), flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_rank_that_does_not_end_is_named_and_none_outlives_its_notebook():
+    if missing := ranks.why_not():
+        pytest.skip(f"{missing}: pip install ipyparallel mpi4py mpich")
+    program = subprocess.run([sys.executable, "-c", ONE_ALONE], stdout=subprocess.PIPE, text=True, check=False)
+    late, *pids = json.loads(program.stdout)
+    assert late == "Rank 0 did not come to an end in 0.5 s. All are ended."
+    end = time.monotonic() + 60  # it looks for its notebook once a second; a busy machine is no fault
+    while (left := [pid for pid in pids if is_running(pid)]) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert left == []
+
+
 # ---- without ---------------------------------------------------------------------------------------------------------
 
 
@@ -152,7 +183,7 @@ def test_a_program_that_was_not_recorded_is_not_made_up(without_mpi, written):
 
 
 def test_without_mpi_and_record_it_says_what_to_install(without_mpi):
-    with pytest.raises(ImportError, match="mpi4py is not installed.*pip install ipyparallel mpi4py mpich"):
+    with pytest.raises(ImportError, match=r"mpi4py is not installed.*pip install ipyparallel mpi4py mpich"):
         ranks.start(2)
     with pytest.raises(RuntimeError, match="no ranks have been started"):
         ranks.run("rank")
@@ -191,7 +222,23 @@ def test_a_cell_that_was_to_lose_a_rank_and_did_not_fails(without_mpi, written, 
         shell.run_cell_magic("ranks", "2 --loses 0", "leave()")
 
 
-@pytest.mark.parametrize("line", ["many", "2 --int x", "2 'open"])
+@pytest.mark.parametrize("line", ["many", "2 --out x", "2 'open"])
 def test_a_line_that_means_nothing_is_refused(shell, line):
     with pytest.raises(UsageError, match="%%ranks"):
         shell.run_cell_magic("ranks", line, "rank")
+
+
+def test_the_chapter_runs_from_its_record(without_mpi, monkeypatch, capsys):
+    """Every program of it was recorded, word for word, and says so on the page."""
+    monkeypatch.chdir(FOLDER)
+    shell = InteractiveShell()
+    try:
+        for cell in Chapter.read("14_many_ranks").code:
+            shell.run_cell(cell.source).raise_error()
+    finally:
+        mt.set_device("cpu")
+    said = capsys.readouterr().out
+    assert said.count("4 ranks, recorded with mpich") >= 5
+    assert "Expected error, recorded with mpich" in said
+    assert "Recorded: mpich" in said
+    assert "It is rank 2 that differs" in said
