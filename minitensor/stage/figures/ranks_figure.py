@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from minitensor.stage.figures.bench_figure import _page, _style
-from minitensor.stage.figures.paper import _look, tokens
+from minitensor.stage.figures.bench_figure import _style
+from minitensor.stage.figures.paper import _look, blank, tokens
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,7 +35,7 @@ def cost(measured: Mapping[int, Sequence[Mapping[str, float]]], *, width: float 
     """
     if not measured or any(len(each) != count for count, each in measured.items()):
         raise ValueError("cost takes what every rank measured, for one or more numbers of ranks")
-    figure = _page(width, height)
+    figure = blank(width, height)
     left, right = figure.subplots(1, 2, sharey=True)
     most = {count: {name: max(each[name] for each in those) for name in those[0]} for count, those in measured.items()}
     _stacked(left, most, BYTES, 2**-20, "bytes per rank at the peak, MiB")
