@@ -19,7 +19,7 @@ from minitensor.stage.embed import asset
 #: The ground that a page lays under outputs at night is not wanted; on paper it is day.
 _STYLE = """<style>
 .mt-inked { color-scheme: light dark; overflow-x: auto; }
-.mt-inked svg { max-width: 100%; height: auto; fill: light-dark(INK); }
+.mt-inked svg { width: 100%; min-width: 30em; max-width: 44em; height: auto; fill: light-dark(INK); }
 html[data-theme="light"] .mt-inked { color-scheme: light; }
 html[data-theme="dark"] .mt-inked { color-scheme: dark; }
 html[data-theme="dark"] .bd-content div.cell_output .text_html.text_html:has(> .mt-inked) {
@@ -52,10 +52,10 @@ class InkedFigure(Figure):
         drawn = re.sub(
             r"<metadata>.*?</metadata>", "", text.getvalue()[text.getvalue().index("<svg") :], flags=re.DOTALL
         )
-        drawn = re.sub(r'<g id="[^"]*">', "<g>", drawn)  # several figures of a page would have the same
+        drawn = re.sub(r'<g id="[^"]*"(/?)>', r"<g\1>", drawn)  # several figures of a page would have the same
         night = colours("DARK")
         for name, day in colours("LIGHT").items():
             drawn = drawn.replace(day, f"light-dark({day}, {night[name]})")
         style = _STYLE.replace("INK", f"{colours('LIGHT')['ink']}, {night['ink']}")
         said = html.escape("; ".join(axes.get_title(loc="left") for axes in self.axes if axes.get_title(loc="left")))
-        return f'<div class="mt-inked" role="img" aria-label="{said or "figure"}">{style}{drawn}</div>'
+        return f'<div class="mt-inked" role="img" tabindex="0" aria-label="{said or "figure"}">{style}{drawn}</div>'
