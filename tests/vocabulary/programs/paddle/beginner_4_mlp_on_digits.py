@@ -2,7 +2,7 @@ import numpy as np
 import paddle
 from paddle import nn
 from paddle.io import DataLoader, Dataset
-from sklearn.datasets import load_digits
+from digits import load_digits
 
 
 class Digits(Dataset):

@@ -1,7 +1,7 @@
 import numpy as np
 import paddle
 import paddle.nn.functional as F
-from sklearn.datasets import load_digits
+from digits import load_digits
 
 
 class LeNet(paddle.nn.Layer):

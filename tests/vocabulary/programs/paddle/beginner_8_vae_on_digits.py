@@ -2,7 +2,7 @@ import numpy as np
 import paddle
 from paddle import nn
 from paddle.nn import functional as F
-from sklearn.datasets import load_digits
+from digits import load_digits
 
 rng = np.random.default_rng(1)
 

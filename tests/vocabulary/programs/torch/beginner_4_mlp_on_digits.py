@@ -1,5 +1,5 @@
 import torch
-from sklearn.datasets import load_digits
+from digits import load_digits
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 

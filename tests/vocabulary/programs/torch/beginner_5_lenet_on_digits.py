@@ -2,7 +2,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 import torch.optim as optim
-from sklearn.datasets import load_digits
+from digits import load_digits
 
 
 class Net(nn.Module):
