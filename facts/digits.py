@@ -1,4 +1,4 @@
-"""scikit-learn's digits, read from its file: importing its code takes 3 s, which programs that are tested do without."""
+"""scikit-learn's digits, read from its file: importing its code takes 3 s, which tested programs do without."""
 
 from __future__ import annotations
 
