@@ -113,7 +113,7 @@ def run(source: str, count: int | None = None, timeout: float = RUNNING) -> list
         entry = _state.record[key]
         if "lost" in entry:
             raise RankLostError(entry["text"], entry["lost"])
-        return [Answer(**each) for each in entry["answers"]]
+        return [Answer(**each) for each in entry["said"]]
     if _state.cluster is None or _state.said is None:
         raise RuntimeError("the ranks have been ended: `ranks.start(4)` starts others")
     try:
@@ -122,7 +122,7 @@ def run(source: str, count: int | None = None, timeout: float = RUNNING) -> list
         _state.said[key] = {"source": source, "ranks": count, "lost": error.ranks, "text": str(error)}
         _state.cluster = None
         raise
-    _state.said[key] = {"source": source, "ranks": count, "answers": [asdict(each) for each in answers]}
+    _state.said[key] = {"source": source, "ranks": count, "said": [asdict(each) for each in answers]}
     return answers
 
 

@@ -45,7 +45,7 @@ def written(tmp_path):
     """A record of two programs, as `save` writes it."""
     said = {
         ranks.key_of("print(rank)", 2): {
-            "answers": [{"printed": f"{r}\n", "value": r, "error": None} for r in range(2)]
+            "said": [{"printed": f"{r}\n", "value": r, "error": None} for r in range(2)]
         },
         ranks.key_of("leave()", 2): {"lost": [1], "text": "Rank 1 ended while the cell ran. All are ended."},
     }
@@ -103,10 +103,10 @@ def test_the_chapters_record_holds_what_its_cells_say_today(four):
     programs = json.loads(RECORD.read_text(encoding="utf-8"))["programs"].values()
     told_today = 0
     for entry in programs:
-        if "answers" in entry:
+        if "said" in entry:
             answers = four.run(entry["source"], entry["ranks"])
             assert [each.error for each in answers] == [None] * entry["ranks"]
-            assert [each.printed for each in answers] == [each["printed"] for each in entry["answers"]]
+            assert [each.printed for each in answers] == [each["printed"] for each in entry["said"]]
             told_today += any(each.printed for each in answers)
     assert told_today >= 3
 
