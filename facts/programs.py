@@ -3,6 +3,8 @@
 python facts/programs.py torch      in an environment that has torch
 python facts/programs.py paddle     the same for 2.6.2 and for 3.3.1
 
+Some programs read scikit-learn's digits: its folder has to be found by `import sklearn`.
+
 Of each program: what it printed, the type and the text of its error and the line that raised it, its warnings; and
 `sha256`, of its text, by which a test knows that it was recorded as it stands.
 """

@@ -5,7 +5,8 @@
 Each process is a pytest that is given one file after another (or a share of a long one) and collects only that. A
 process that is given tests one by one, as pytest-xdist does it, collects all of them and spends as long on messages as
 on the tests: they are many and short. What a process of a run needs once (a browser) it keeps; what all need (the built
-book) is made at the start, beside the tests that do without.
+book) is made at the start, beside the tests that do without. There is one process more than cores: a test of a page
+waits for the page now and then.
 
 `tests/longest.txt` names the files that take long; `--record` writes it anew.
 """
@@ -234,7 +235,7 @@ def main(arguments: list[str]) -> int:
         prog="python tools/run_tests.py", description="Run the tests on several processes."
     )
     parser.add_argument("paths", nargs="*", default=["tests"], help="files or folders (tests)")
-    parser.add_argument("-j", "--jobs", type=int, default=cores(), help="processes (one for each core)")
+    parser.add_argument("-j", "--jobs", type=int, default=cores() + 1, help="processes (one more than cores)")
     parser.add_argument("--record", action="store_true", help="write tests/longest.txt anew")
     chosen = parser.parse_args(own)
     began = time.perf_counter()

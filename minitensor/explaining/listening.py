@@ -66,18 +66,13 @@ class Listener:
         if watch.listener == self.heard:
             watch.listener = self._before
         try:
-            if error is not None and self._active:
-                self._failed(error, traceback)
+            if error is not None:
+                self.ended(error)
         finally:
             self._active = False
             self._outside.close()
             self._sources, self._sharing, self._stale, self._before = Sources(), Sharing(), {}, None
             self._pytorchs = Pytorchs()
-
-    def ended(self, error: BaseException) -> None:
-        """The program has ended with ``error``, which was caught inside the ``with`` block."""
-        if self._active:
-            self._failed(error, error.__traceback__)
 
     def heard(self, kind: str, *arguments: Any) -> None:
         """The engine tells what has happened."""
@@ -285,11 +280,11 @@ class Listener:
             site, "backward", None, verdicts=(Verdict.RAISES,), error=self._tell(error), happened=happened, cause=cause
         )
 
-    def _failed(self, error: BaseException, traceback: TracebackType | None) -> None:
-        """The program ended with ``error``."""
-        if self._told == (id(error), str(error)):
+    def ended(self, error: BaseException) -> None:
+        """The program has ended with ``error``."""
+        if not self._active or self._told == (id(error), str(error)):
             return
-        user = None
+        user, traceback = None, error.__traceback__
         while traceback is not None:
             frame = traceback.tb_frame
             if not is_engines(frame):

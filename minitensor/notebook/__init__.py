@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from minitensor import stage
-from minitensor.notebook import controls, explain_html, installed
+from minitensor.notebook import controls, explain_html, installed, ranks
 from minitensor.notebook.exercise import check, require
 from minitensor.notebook.quiz import predict
 from minitensor.stage.figures import allocator_map, meter, stride_explorer, timeline, what_fits
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
 __all__ = [
-    *("check", "predict", "require", "stage"),
+    *("check", "predict", "ranks", "require", "stage"),
     *("allocator_map", "controls", "installed", "meter", "stride_explorer", "timeline", "what_fits"),
 ]
 
@@ -31,6 +31,7 @@ def load_ipython_extension(ipython: InteractiveShell) -> None:
     """Register the cell magics; IPython calls this for `%load_ext minitensor.notebook`."""
     from minitensor.notebook.expect import ExpectError
     from minitensor.notebook.explain_magic import ExplainMagic
+    from minitensor.notebook.ranks_magic import RanksMagic
     from minitensor.notebook.stage_magic import StageMagic
 
-    ipython.register_magics(ExpectError, ExplainMagic, StageMagic)
+    ipython.register_magics(ExpectError, ExplainMagic, RanksMagic, StageMagic)

@@ -26,7 +26,10 @@ IMPORTED_LATER = {
     # IPython, which the package does without.
     ("minitensor.notebook", "minitensor.notebook.expect"),
     ("minitensor.notebook", "minitensor.notebook.explain_magic"),
+    ("minitensor.notebook", "minitensor.notebook.ranks_magic"),
     ("minitensor.notebook", "minitensor.notebook.stage_magic"),
+    # matplotlib, which the package does without.
+    ("minitensor.stage.figures.paper", "minitensor.stage.figures.inked"),
     # All of the engine: the recorder is loaded without the names that it gives to a program.
     ("minitensor.stage.stages", "minitensor"),
 }

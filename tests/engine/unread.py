@@ -162,6 +162,8 @@ def equal(got: np.ndarray, want: np.ndarray, where: np.ndarray, what: str) -> No
     """Both are finite and equal at ``where``."""
     got, want = got.ravel()[where], want.ravel()[where]
     assert np.isfinite(got).all(), f"{what}: {got}"
+    if np.array_equal(got, want):
+        return  # most are: what follows takes long to say so
     np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12, err_msg=what)
 
 

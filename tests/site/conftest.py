@@ -102,3 +102,12 @@ def opened(
     """One visit of a page, named by the parameter, for all tests that leave the page as they found it."""
     with visits(browser, idle_tabs) as open_address:
         yield open_address(f"{site}{request.param}.html")
+
+
+@pytest.fixture(scope="module")
+def on_a_phone(
+    request: pytest.FixtureRequest, browser: Browser, idle_tabs: dict[bool, list[Page]], site: str
+) -> Iterator[Visit]:
+    """The same on a phone."""
+    with visits(browser, idle_tabs) as open_address:
+        yield open_address(f"{site}{request.param}.html", width=360)

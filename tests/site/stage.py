@@ -28,36 +28,43 @@ EVERY_STEP = """stage => {
         if (slider.value === slider.max) return shown;
     }
 }""".replace("SHOWN", SHOWN)
+# Gives an input of the stage the focus; whether Tab stops there.
+FOCUS = """(stage, type) => {
+    const input = stage.shadowRoot.querySelector(type === 'range' ? '.time input' : `input[type=${type}]:checked`);
+    input.focus();  // the first focus that a stage gets goes to the first of its controls
+    input.focus();
+    return stage.shadowRoot.activeElement === input && input.tabIndex === 0 && stage.getAttribute('tabindex') !== '-1';
+}"""
 MOST_TABS = 400  # a page with more stops than this is no page to read by keyboard
 
 
-def step_to_the_end(page: Page, stage: Locator, *, every_step: bool = True) -> int:
-    """Tab to the stage, choose each variant in turn and step it to its end; gives the number of steps.
+def step_to_the_end(page: Page, stage: Locator, *, every_key: bool = True) -> int:
+    """Choose each variant of the stage in turn and step it to its end by keyboard; gives the number of steps.
 
-    Each step is taken by key if ``every_step``; otherwise the first and the way to the last, and those between as the
-    slider takes them.
+    With ``every_key`` Tab leads to the stage and each step is taken by key. Otherwise the stage is given the focus
+    where Tab would stop, and the first and the last step are taken by key, those between as the slider takes them.
     """
     handle = stage.element_handle()
-    steps = _step_one_variant(page, stage, handle, every_step)
+    steps = _step_one_variant(page, stage, handle, every_key)
     for _ in range(stage.locator("input[type=radio]").count() - 1):
-        _tab_to(page, handle, "radio", "Tab")  # the variants follow the controls
+        _lead_to(page, handle, "radio", "Tab" if every_key else None)  # the variants follow the controls
         page.keyboard.press("ArrowDown")
-        steps += _step_one_variant(page, stage, handle, every_step, "Shift+Tab")
+        steps += _step_one_variant(page, stage, handle, every_key, "Shift+Tab")
     return steps
 
 
-def _step_one_variant(page: Page, stage: Locator, handle: ElementHandle, every_step: bool, key: str = "Tab") -> int:
+def _step_one_variant(page: Page, stage: Locator, handle: ElementHandle, every_key: bool, key: str = "Tab") -> int:
     """Every step has to move the slider by one, to name itself, and to say something."""
-    _tab_to(page, handle, "range", key)
+    _lead_to(page, handle, "range", key if every_key else None)
     slider = stage.locator(".time input")
     first, last = (int(slider.get_attribute(end)) for end in ("min", "max"))
-    shown = [] if every_step else handle.evaluate(EVERY_STEP)
+    shown = [] if every_key else handle.evaluate(EVERY_STEP)
     page.keyboard.press("Home")
     by_key = [handle.evaluate(SHOWN)]
-    for _ in range(first, last if every_step else min(first + 1, last)):
+    for _ in range(first, last if every_key else min(first + 1, last)):
         page.keyboard.press("ArrowRight")
         by_key.append(handle.evaluate(SHOWN))
-    if every_step:
+    if every_key:
         shown = by_key
     assert by_key == shown[: len(by_key)], "a key shows another step than the slider"
     assert [at for at, _, _ in shown] == list(range(first, last + 1)), "Home or a step does not lead where it should"
@@ -71,8 +78,11 @@ def _step_one_variant(page: Page, stage: Locator, handle: ElementHandle, every_s
     return len(names)
 
 
-def _tab_to(page: Page, stage: ElementHandle, kind: str, key: str) -> None:
-    """Press the key until an input of this type in the stage has the focus."""
+def _lead_to(page: Page, stage: ElementHandle, kind: str, key: str | None) -> None:
+    """Press the key until an input of this type in the stage has the focus; without a key, give it the focus."""
+    if key is None:
+        assert stage.evaluate(FOCUS, kind), f"Tab does not stop at the stage's {kind}"
+        return
     for _ in range(MOST_TABS):
         if page.evaluate(FOCUSED_TYPE, stage) == kind:
             return

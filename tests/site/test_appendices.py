@@ -95,10 +95,11 @@ def test_every_claim_is_on_the_page_with_its_verdict(book):
 NOT_PROSE = ["a", "code", "pre", "h1", "h2", "h3", "h4", "table", "script", "style", "noscript", "summary"]
 
 
-def prose(page: BeautifulSoup) -> list[tuple[str, str | None]]:
-    """The texts of a page's prose in order, each with the anchor that it leads to if it is a term's link."""
+@cache
+def prose(book: Path, name: str) -> list[tuple[str, str | None]]:
+    """The texts of a chapter's prose in order, each with the anchor that it leads to if it is a term's link."""
     found: list[tuple[str, str | None]] = []
-    for text in page.find("article").find_all(string=True):
+    for text in chapter(book, name).find("article").find_all(string=True):
         if type(text) is not NavigableString or not text.strip():
             continue
         around = list(text.parents)
@@ -113,11 +114,11 @@ def prose(page: BeautifulSoup) -> list[tuple[str, str | None]]:
     return found
 
 
-def uses(page: BeautifulSoup, term: dict) -> list[str | None]:
-    """For each use of a term in the prose of a page, where it leads."""
+def uses(book: Path, name: str, term: dict) -> list[str | None]:
+    """For each use of a term in the prose of a chapter, where it leads."""
     longer = [form for other in GLOSSARY for form in other["forms"] if other["name"] != term["name"]]
     found: list[str | None] = []
-    for text, place in prose(page):
+    for text, place in prose(book, name):
         for form in sorted(longer, key=len, reverse=True):  # "saved tensor" is no use of "tensor"
             if any(own in form.split() for own in term["forms"]):
                 text = re.sub(rf"(?<![\w-]){re.escape(form)}(?![\w-])", "", text, flags=re.IGNORECASE)
@@ -133,18 +134,17 @@ def place_of(term: dict) -> str:
 
 @pytest.mark.parametrize("name", READ)
 def test_the_first_use_of_each_term_leads_to_the_glossary_and_no_other(book, name):
-    page = chapter(book, name)
     for term in GLOSSARY:
         if term.get("everyday") and f"chapters/{name}" < term["page"]:
             continue
-        leading = uses(page, term)
+        leading = uses(book, name, term)
         if leading:
             assert leading[0] == place_of(term), term["name"]
             assert set(leading[1:]) <= {None}, term["name"]
 
 
 def test_the_chapters_use_most_of_the_terms(book):
-    linked = {place for name in READ for _, place in prose(chapter(book, name)) if place}
+    linked = {place for name in READ for _, place in prose(book, name) if place}
     assert {place_of(term) for term in GLOSSARY if term["forms"]} == linked
 
 

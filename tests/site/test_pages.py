@@ -1,14 +1,29 @@
-"""Every page of the book, as a reader's browser sees it."""
+"""Every page of the book, as a reader's browser sees it: what it asks for, its layout, its stages and questions.
+
+A page is opened once on a wide screen and once on a phone, and asked everything there, at rest first.
+"""
 
 from __future__ import annotations
 
 import gzip
 import json
 import os
+from statistics import median
 
 import pytest
 
 from tests.chapters.chapter import pages
+from tests.site.measures import (
+    FOLLOWING,
+    HEIGHTS,
+    LINES,
+    NEXT_IN_VIEW,
+    NOW,
+    OVERFLOWS,
+    TITLED,
+    VOIDS,
+    WIDTHS,
+)
 from tests.site.stage import step_to_the_end
 from tests.site.visit import Visit
 from tools.build import ROOT
@@ -18,7 +33,12 @@ PAGES = [*READ, "search"]
 OWN_ELEMENTS = ("memory-stage", "predict-first")
 KILOBYTE = 1000
 HEAVIEST = {False: 500 * KILOBYTE, True: 800 * KILOBYTE}  # without and with mathematics
+MEASURE = range(66, 76)  # characters a line
+STAGE_WIDTH = 1180  # pixels, where there is room
+MOST_EMPTY = 0.1  # of a picture's height, at rest
 SCREENSHOTS = ROOT / "_build" / "screenshots"
+SMALL = (1280, 720)
+TALLER: dict[str, str] = {}  # stages that cannot fit the small screen, by title, and why
 each_page = pytest.mark.parametrize("opened", PAGES, indirect=True)
 each_page_to_read = pytest.mark.parametrize("opened", READ, indirect=True)
 
@@ -59,16 +79,6 @@ def test_a_page_is_light(opened, site, book):
     assert weight <= HEAVIEST[has_mathematics], f"{weight / KILOBYTE:.0f} KB compressed"
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_a_page_fits_a_phone(site, visit, name):
-    seen = visit(f"{site}{name}.html", width=360)
-    picture(seen, "phone")
-    assert seen.overflow() == 0
-    assert seen.violations(contrast=False) == []
-    seen.page.set_viewport_size({"width": 320, "height": 900})
-    assert seen.overflow() == 0
-
-
 @each_page_to_read
 def test_a_stage_without_javascript_is_a_picture_and_every_sentence(opened, visit):
     seen = visit(opened.address, scripts=False)
@@ -97,16 +107,80 @@ def test_a_page_prints(opened):
         opened.page.emulate_media(media="null")
 
 
-# What follows leaves the page at the end of every stage, and in the dark: it comes last.
+# ---- wider, with every stage at rest
+
+
+@pytest.mark.parametrize("width", [1440, 3840])
+@each_page_to_read
+def test_prose_keeps_its_measure_and_a_stage_breaks_out_of_it(opened, width):
+    opened.resize(width, 900)
+    lines = opened.page.evaluate(LINES)
+    if len(lines) > 10:  # an appendix has next to no prose
+        assert MEASURE[0] <= median(lines) <= MEASURE[-1]
+    widths = opened.page.locator("memory-stage").evaluate_all(WIDTHS)
+    assert set(widths) <= {STAGE_WIDTH}
+    assert opened.overflow() == 0
+
+
+@each_page_to_read
+def test_at_rest_a_picture_is_full_and_shows_the_key_step(opened):
+    opened.resize(1440, 900)
+    stages = opened.page.locator("memory-stage")
+    assert [(title, empty) for title, empty in stages.evaluate_all(VOIDS) if empty > MOST_EMPTY] == []
+    for stage in stages.all():
+        trace = json.loads(stage.locator("script[type='application/json']").text_content())
+        opens = next(variant for variant in trace["variants"] if variant["id"] == trace["opens"])
+        shown = " ".join(stage.locator("[aria-live=polite] .sentence").text_content().split())
+        assert shown == " ".join(opens["steps"][opens["key"]]["say"].replace("`", "").split())
+
+
+# ---- what follows moves the stages, and leaves the page in the dark: it comes last
+
+
+@each_page_to_read
+def test_a_question_leads_to_the_line_that_shows_its_answer(opened):
+    for question in opened.page.locator("predict-first:has(.mt-proof)").element_handles():
+        proof = question.eval_on_selector(".mt-proof", "proof => ({...proof.dataset})")
+        question.eval_on_selector("summary", "summary => { summary.parentElement.open = false; summary.click() }")
+        button = question.wait_for_selector(".mt-look:not([hidden])")
+        assert button.inner_text() == f"Step the stage to line {proof['line']}"
+        button.click()
+        if "stage" in proof:
+            stage = opened.page.evaluate_handle(TITLED, proof["stage"]).as_element()
+        else:
+            stage = question.evaluate_handle(FOLLOWING).as_element()
+        line, focus, variant = stage.evaluate(NOW)
+        assert (line, focus) == (proof["line"], "BUTTON"), proof
+        assert proof.get("variant", variant) == variant
+    assert opened.complaints == []
+
+
+@each_page_to_read
+def test_every_step_of_every_stage_fits_one_screen(opened):
+    found = {}
+    for width, height in (SMALL, (1440, 900), (1920, 1080)):
+        opened.resize(width, height)
+        stages = opened.page.locator("memory-stage")
+        # A stage is as wide on all, and folds what a low window has no room for: its highest moment is looked for on
+        # two, and asked for on the third.
+        moments = [at for _, _, at in found[1440]] if width == 1920 else None
+        found[width] = stages.evaluate_all(HEIGHTS, moments)
+        known = TALLER if (width, height) == SMALL else {}
+        assert [(title, most) for title, most, _ in found[width] if most > height and title not in known] == []
+        assert set(stages.evaluate_all(WIDTHS)) <= {STAGE_WIDTH}
 
 
 @each_page
 def test_a_page_is_accessible_when_every_stage_was_stepped_to_its_end_by_keyboard(opened):
+    opened.resize(1280, 900)
     assert theme(opened) == "light"
     picture(opened, "light")
     assert opened.overflow() == 0
-    for number, stage in enumerate(opened.page.locator("memory-stage").all()):
-        step_to_the_end(opened.page, stage, every_step=number == 0)  # the keys of one are those of all
+    kinds = set()  # the keys of one stage are those of all: a single program, and a comparison
+    for stage in opened.page.locator("memory-stage").all():
+        kind = stage.locator("input[type=radio]").count() > 0
+        step_to_the_end(opened.page, stage, every_key=kind not in kinds)
+        kinds.add(kind)
     assert opened.complaints == []
     assert opened.violations() == []
 
@@ -125,3 +199,29 @@ def test_a_page_that_is_opened_in_the_dark_is_dark(site, visit):
     seen = visit(f"{site}{READ[0]}.html", scheme="dark")
     assert theme(seen) == "dark"
     assert seen.violations(all_else=False) == []
+
+
+# ---- on a phone
+
+
+@pytest.mark.parametrize("on_a_phone", PAGES, indirect=True)
+def test_a_page_fits_a_phone(on_a_phone):
+    picture(on_a_phone, "phone")
+    assert on_a_phone.overflow() == 0
+    assert on_a_phone.violations(contrast=False) == []
+
+
+@pytest.mark.parametrize("on_a_phone", PAGES, indirect=True)
+def test_a_page_fits_the_narrowest_phone(on_a_phone):
+    on_a_phone.resize(320, 900)
+    assert on_a_phone.overflow() == 0
+
+
+@pytest.mark.parametrize("on_a_phone", READ, indirect=True)
+def test_on_a_phone_the_way_on_stays_in_view(on_a_phone):
+    on_a_phone.resize(390, 900)
+    outputs = on_a_phone.page.locator("div.output:has(> memory-stage)")
+    assert outputs.count() == on_a_phone.page.locator("memory-stage").count()
+    assert set(outputs.evaluate_all(OVERFLOWS)) <= {"visible"}  # what a stage keeps in view is not clipped
+    for stage in on_a_phone.page.locator("memory-stage").all():
+        assert stage.evaluate(NEXT_IN_VIEW) == []

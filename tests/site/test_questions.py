@@ -1,38 +1,6 @@
-"""Questions in their chapters: each leads into a stage of its page, at the line that shows the answer."""
+"""A question in its chapter: a guess is kept, and without scripts the answer still says where it is shown."""
 
 from __future__ import annotations
-
-import pytest
-
-from tests.chapters.chapter import pages
-
-# The line of the program that the stage stands at, and whether a button of it has the focus.
-NOW = """stage => [
-    stage.shadowRoot.querySelector(".code .now")?.dataset.line,
-    stage.shadowRoot.activeElement?.tagName,
-    stage.variant.label,
-]"""
-TITLED = "(title) => [...document.querySelectorAll('memory-stage')].find(stage => stage.data.title === title)"
-FOLLOWING = """question => [...document.querySelectorAll("memory-stage")].find(
-    stage => question.compareDocumentPosition(stage) & Node.DOCUMENT_POSITION_FOLLOWING)"""
-
-
-@pytest.mark.parametrize("opened", pages(), indirect=True)
-def test_a_question_leads_to_the_line_that_shows_its_answer(opened):
-    for question in opened.page.locator("predict-first:has(.mt-proof)").element_handles():
-        proof = question.eval_on_selector(".mt-proof", "proof => ({...proof.dataset})")
-        question.eval_on_selector("summary", "summary => summary.click()")
-        button = question.wait_for_selector(".mt-look:not([hidden])")
-        assert button.inner_text() == f"Step the stage to line {proof['line']}"
-        button.click()
-        if "stage" in proof:
-            stage = opened.page.evaluate_handle(TITLED, proof["stage"]).as_element()
-        else:
-            stage = question.evaluate_handle(FOLLOWING).as_element()
-        line, focus, variant = stage.evaluate(NOW)
-        assert (line, focus) == (proof["line"], "BUTTON"), proof
-        assert proof.get("variant", variant) == variant
-    assert opened.complaints == []
 
 
 def test_a_guess_about_a_leaf_is_broken_by_the_stage_and_kept_on_the_next_visit(site, visit):

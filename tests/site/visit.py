@@ -83,14 +83,20 @@ class Visit:
         return self.page.evaluate("refused")
 
     def read_through(self) -> None:
-        """Scroll to the end and open everything that folds, as a thorough reader does."""
+        """Scroll to the end, open everything that folds, as a thorough reader does, and scroll back."""
         self.page.evaluate("document.querySelectorAll('details').forEach(box => { box.open = true })")
         self.page.evaluate("window.scrollTo(0, document.body.scrollHeight)")
         self.page.wait_for_load_state("networkidle")
+        self.page.evaluate("window.scrollTo(0, 0)")
 
     def violations(self, *, contrast: bool = True, all_else: bool = True) -> list[str]:
         """What axe-core finds wrong, one line for each element."""
         return accessibility.violations(self.page, contrast=contrast, all_else=all_else)
+
+    def resize(self, width: int, height: int) -> None:
+        """Give the window another size, and the page the time to draw itself for that."""
+        self.page.set_viewport_size({"width": width, "height": height})
+        self.page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
     def overflow(self) -> int:
         """Pixels by which the page is wider than the window."""

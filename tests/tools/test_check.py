@@ -27,6 +27,16 @@ def test_a_step_that_fails_is_named_with_what_it_said_and_no_test_is_run(monkeyp
     assert told.splitlines()[-1] == "failed: bad"
 
 
+@pytest.mark.parametrize("status", [0, 1])
+def test_types_are_looked_at_beside_the_tests_and_count_with_them(monkeypatch, capfd, status):
+    monkeypatch.setattr(check, "STEPS", {"good": ["python", "--version"], "types": ["python", "nothing.py"]})
+    monkeypatch.setattr(check, "test", lambda *, everything: print("the tests run") or status)
+    assert check.main(["--all"]) == 1
+    told = capfd.readouterr().out
+    assert told.index("good: well") < told.index("the tests run") < told.index("types: failed")
+    assert told.splitlines()[-1] == ("failed: types, tests" if status else "failed: types")
+
+
 def test_tests_that_fail_fail_the_check(monkeypatch, capfd):
     monkeypatch.setattr(check, "STEPS", {"good": ["python", "--version"]})
     for status in (0, 1):

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from minitensor.stage.figures.paper import tokens
+from minitensor.stage.figures.paper import blank, tokens
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,7 +41,7 @@ def article(record: Record, *, width: float = 6.5, height: float = 3.0) -> Figur
         ImportError: without matplotlib.
         ValueError: nothing of this was recorded.
     """
-    figure = _page(width, height)
+    figure = blank(width, height)
     time, peak = figure.subplots(1, 2, sharey=True)
     _article(record, time, peak)
     _source(figure, record)
@@ -53,7 +53,7 @@ def dispatch(record: Record, *, over: str = "torch", width: float = 6.5, height:
 
     Args and errors are those of :func:`article`.
     """
-    figure = _page(width, height)
+    figure = blank(width, height)
     _dispatch(record, over, figure.subplots())
     _source(figure, record)
     return figure
@@ -64,7 +64,7 @@ def curves(record: Record, *, width: float = 6.5, height: float = 3.0) -> Figure
 
     Args and errors are those of :func:`article`.
     """
-    figure = _page(width, height)
+    figure = blank(width, height)
     _curves(record, *figure.subplots(1, 3))
     _source(figure, record)
     return figure
@@ -72,7 +72,7 @@ def curves(record: Record, *, width: float = 6.5, height: float = 3.0) -> Figure
 
 def everything(record: Record, *, over: str = "torch", width: float = 6.5, height: float = 9.0) -> Figure:
     """All of the above on one page. Args and errors are those of :func:`article`."""
-    figure = _page(width, height)
+    figure = blank(width, height)
     parts: Any = figure.subfigures(3, 1, height_ratios=[3.0, 3.4, 2.8])
     top, middle, bottom = parts
     for part in (top, middle, bottom):
@@ -201,15 +201,6 @@ def _spread(rows: Sequence[Mapping[str, Any]], name: str, library: str) -> Mappi
 
 
 # ---------- how it looks ----------
-
-
-def _page(width: float, height: float) -> Figure:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), layout="constrained", facecolor=tokens()["paper"])
-    FigureCanvasAgg(figure)  # drawn without a window
-    return figure
 
 
 def _style(axes: Axes, grid: Any) -> None:

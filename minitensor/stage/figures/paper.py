@@ -9,12 +9,9 @@ a figure can be told apart without colour and in print. Nothing here opens a win
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from minitensor.stage.embed import asset
 from minitensor.stage.memory_events import Told, events_of, told
 from minitensor.stage.wording.words import bytes_shown
 
@@ -28,13 +25,18 @@ _DASHES = ((0, (6, 3)), (0, (2, 2)), (0, (9, 3, 2, 3)), (0, (1, 3)))
 _MOST_NAMES = 8
 
 
-@cache
 def tokens() -> dict[str, str]:
     """The stage's colours on paper: ``ink``, ``muted``, ``a1`` to ``a4`` (lines), ``t1`` to ``t4`` (surfaces), ..."""
-    block = re.search(r"const LIGHT = \{(.*?)\};", asset("stage-kit.js"), flags=re.DOTALL)
-    if block is None:
-        raise RuntimeError("stage-kit.js must define its light colours as `const LIGHT = {...}`")
-    return dict(re.findall(r"(\w+): '(#[0-9a-f]{6})'", block[1]))
+    from minitensor.stage.figures.inked import colours
+
+    return colours("LIGHT")
+
+
+def blank(width: float, height: float) -> Figure:
+    """An empty figure of so many inches."""
+    from minitensor.stage.figures.inked import InkedFigure
+
+    return InkedFigure(width, height)
 
 
 def timeline(
@@ -171,12 +173,8 @@ def bars(
 
 
 def _axes(width: float, height: float) -> tuple[Figure, Axes]:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     colour = tokens()
-    figure = Figure(figsize=(width, height), layout="constrained", facecolor=colour["paper"])
-    FigureCanvasAgg(figure)  # drawn without a window
+    figure = blank(width, height)
     axes = figure.add_subplot(facecolor=colour["paper"])
     for side, spine in axes.spines.items():
         spine.set_visible(side in ("bottom", "left"))

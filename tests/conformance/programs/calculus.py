@@ -8,6 +8,7 @@ point where the operation is not smooth, or grows so steep that rounding would b
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -215,7 +216,7 @@ def _reduction(rule: Callable) -> Callable:
         axes = _axes(axis, x.v.ndim)
         kept = tuple(a for a in range(x.v.ndim) if a not in axes)
         shape = tuple(x.v.shape[a] for a in kept)
-        count = int(np.prod([x.v.shape[a] for a in axes], dtype=int))
+        count = math.prod(x.v.shape[a] for a in axes)
         v = x.v.transpose(*kept, *axes).reshape(*shape, count)
         t = x.t.transpose(*kept, *axes, x.v.ndim).reshape(*shape, count, DIRECTIONS)
         value, tangent = rule(v, t)

@@ -12,7 +12,10 @@ from __future__ import annotations
 import gc
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
+from operator import attrgetter
 from random import Random
+from types import CodeType
 
 import numpy as np
 
@@ -58,6 +61,12 @@ class Outcome:
     tolerance: float = 1e-9
 
 
+@lru_cache(maxsize=4096)
+def compiled(text: str) -> CodeType:
+    """Many programs have a statement in common."""
+    return compile(text, "<program>", "exec")
+
+
 class Duel:
     """One program on two sides: ``engine`` is a module with minitensor's vocabulary."""
 
@@ -71,7 +80,7 @@ class Duel:
 
     def step(self, text: str) -> bool:
         """Run one statement on both sides and compare. True if it was carried out, False if it was refused."""
-        code = compile(text, "<program>", "exec")
+        code = compiled(text)
         error = None
         try:
             exec(code, self.theirs)
@@ -150,10 +159,10 @@ class Duel:
             raise Disagreement("memory", f"{held} bytes are held, expected {'at least ' * graph}{expected}")
 
     def compare_tensor(self, name: str, ours: CellTensor, theirs) -> None:
-        for what in ("shape", "stop_gradient", "is_leaf", "inplace_version"):
-            expected, actual = getattr(ours, what), getattr(theirs, what)
-            if expected != actual:
-                raise Disagreement(what, f"{name}.{what} is {actual}, expected {expected}")
+        if looked_at(ours) != looked_at(theirs):
+            for what, expected, actual in zip(LOOKED_AT, looked_at(ours), looked_at(theirs), strict=True):
+                if expected != actual:
+                    raise Disagreement(what, f"{name}.{what} is {actual}, expected {expected}")
         if NAMES[ours.dtype] != theirs.dtype.name:
             raise Disagreement("dtype", f"{name}.dtype is {theirs.dtype.name}, expected {ours.dtype.name}")
         if ours.cells.size and ours.settled_cells is not ours.cells:
@@ -203,6 +212,8 @@ class Duel:
             raise Disagreement(kind, f"{name} is {actual.tolist()}, expected {expected.tolist()}")
 
 
+LOOKED_AT = ("shape", "stop_gradient", "is_leaf", "inplace_version")
+looked_at = attrgetter(*LOOKED_AT)
 NAMES = {np.dtype(name): name for name in ("bool", "int64", "float32", "float64")}
 SEVERITY = (c.ARGUMENT, c.LEAF, c.SHAPE, c.MISFIT, c.DTYPE, c.INDEX, c.OVERLAP, c.OWN_INPUT)
 SEVERITY += (c.STALE_BYTES, c.STALE_VERSION, c.FREED)

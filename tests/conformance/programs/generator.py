@@ -7,9 +7,8 @@ and leave no trace. ``tags`` name what a statement is about, so that a test can 
 
 from __future__ import annotations
 
+import math
 from random import Random
-
-import numpy as np
 
 from . import indices as ix
 from .calculus import OutsideDomain
@@ -93,8 +92,8 @@ class Generator(Mathematics, Memory, Histories, Mistakes):
         if self.changes:
             lines.append(self.change_policy())
         for name in "xyz"[: rng.choice((1, 1, 2, 2, 3))]:
-            shape = rng.choice([s for s in ix.SHAPES if int(np.prod(s)) <= max(room // 3, 1)])
-            room -= int(np.prod(shape))
+            shape = rng.choice([s for s in ix.SHAPES if math.prod(s) <= max(room // 3, 1)])
+            room -= math.prod(shape)
             data = ix.numbers(rng, shape)
             lines.append(f"{name} = mt.to_tensor({data}, dtype='{self.dtype()}', stop_gradient=False)")
         for _ in range(rng.choice((0, 1, 1, 2))):

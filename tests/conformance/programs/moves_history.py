@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
+import math
 
 from . import indices as ix
 from .calculus import DIRECTIONS
@@ -64,7 +64,7 @@ class Histories:
                 return False
             if t.group.first is t:
                 return layout(t.cells) == t.group.base
-            return t.cells.size < int(np.prod(t.group.base[1]))
+            return t.cells.size < math.prod(t.group.base[1])
 
         x = self.pick(self.floats(allowed))
         if x is None:

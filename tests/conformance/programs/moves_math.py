@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from . import indices as ix
@@ -95,7 +97,7 @@ class Mathematics:
             if not fits(shape, t):
                 return False
             result = np.broadcast_shapes(t.cells.shape, shape)
-            return result == shape if fits_into else int(np.prod(result)) <= LARGEST_RESULT
+            return result == shape if fits_into else math.prod(result) <= LARGEST_RESULT
 
         names = self.floats(possible)
         if not self.mixed and self.rng.random() < 0.1:

@@ -5,6 +5,8 @@ Promises: a view is a numpy view of the storage's numbering of cells, so offset,
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
@@ -26,7 +28,7 @@ def flattened(cells: np.ndarray, start: int, stop: int) -> np.ndarray:
     if not all(-cells.ndim <= axis < cells.ndim for axis in (start, stop)):
         raise IndexError("no such axis")
     start, stop = start % cells.ndim, stop % cells.ndim
-    merged = int(np.prod(cells.shape[start : stop + 1]))
+    merged = math.prod(cells.shape[start : stop + 1])
     return cells.reshape(*cells.shape[:start], merged, *cells.shape[stop + 1 :])
 
 

@@ -46,6 +46,7 @@ def facts_module(name: str) -> ModuleType:
 
 recording = facts_module("recording")
 programs_recorder = facts_module("programs")
+facts_module("digits")  # programs import it
 
 
 def programs(vocabulary: str) -> dict[str, str]:

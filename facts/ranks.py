@@ -1,0 +1,38 @@
+"""Records in ranks.json what the ranks of a chapter say, for readers without MPI.
+
+python facts/ranks.py      where ipyparallel, mpi4py and an MPI are installed
+
+The cells of the chapter run as they are. A cell that is changed has to be recorded again: it is found by its text.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import jupytext
+from IPython.core.interactiveshell import InteractiveShell
+
+FACTS = Path(__file__).resolve().parent
+CHAPTER = FACTS.parent / "chapters" / "14_many_ranks.md"
+
+
+def main() -> None:
+    from minitensor.notebook import ranks
+
+    if missing := ranks.why_not():
+        sys.exit(f"{missing}: pip install ipyparallel mpi4py mpich")
+    os.chdir(CHAPTER.parent)
+    shell = InteractiveShell.instance()
+    try:
+        for cell in jupytext.read(CHAPTER).cells:
+            if cell.cell_type == "code":
+                shell.run_cell(cell.source).raise_error()
+        ranks.save(FACTS / "ranks.json")
+    finally:
+        ranks.stop()
+
+
+if __name__ == "__main__":
+    main()

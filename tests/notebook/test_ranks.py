@@ -1,0 +1,244 @@
+"""Several ranks under a notebook: what a cell on them shows, what stands in where there is no MPI, and who is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from IPython.core.error import UsageError
+from IPython.core.interactiveshell import InteractiveShell
+
+import minitensor as mt
+from minitensor.notebook import ranks
+from minitensor.notebook.ranks_magic import RanksMagic, told
+from tests.chapters.chapter import FOLDER, ROOT, Chapter
+
+RECORD = ROOT / "facts" / "ranks.json"
+KILLED = "import os, signal\nif rank == 1:\n    os.kill(os.getpid(), signal.SIGKILL)\ndist.barrier()"
+
+
+@pytest.fixture(scope="module")
+def four(tmp_path_factory):
+    """Four ranks for all tests of this file."""
+    if missing := ranks.why_not():
+        pytest.skip(f"{missing}: pip install ipyparallel mpi4py mpich")
+    ranks.start(4)
+    yield ranks
+    ranks.stop()
+
+
+@pytest.fixture
+def shell():
+    shell = InteractiveShell.instance()
+    shell.register_magics(RanksMagic)
+    yield shell
+    shell.reset()
+
+
+@pytest.fixture
+def written(tmp_path):
+    """A record of two programs, as `save` writes it."""
+    said = {
+        ranks.key_of("print(rank)", 2): {
+            "said": [{"printed": f"{r}\n", "value": r, "error": None} for r in range(2)]
+        },
+        ranks.key_of("leave()", 2): {"lost": [1], "text": "Rank 1 ended while the cell ran. All are ended."},
+    }
+    file = tmp_path / "ranks.json"
+    file.write_text(json.dumps({"with": "mpich 5", "date": "2026-01-02", "programs": said}))
+    return file
+
+
+@pytest.fixture
+def without_mpi(monkeypatch):
+    """A machine where mpi4py is not installed. The ranks of the other tests are put aside meanwhile."""
+    monkeypatch.setattr(ranks, "_state", ranks._State())
+    monkeypatch.setattr(ranks, "why_not", lambda: "mpi4py is not installed")
+
+
+# ---- with ranks ------------------------------------------------------------------------------------------------------
+
+
+def test_a_program_runs_on_as_many_ranks_as_it_asks_for(four):
+    source = "x = mt.ones([2]) * (rank + 1.0)\ndist.all_reduce(x)\nprint(rank, size)\nx.tolist()"
+    for count in (1, 2, 4):
+        answers = four.run(source, count)
+        assert [each.value for each in answers] == [[sum(range(1, count + 1))] * 2] * count
+        assert [each.printed for each in answers] == [f"{rank} {count}\n" for rank in range(count)]
+
+
+def test_names_stay_on_the_ranks(four):
+    four.run("mine = rank * 10")
+    assert [each.value for each in four.run("mine + 1")] == [1, 11, 21, 31]
+
+
+def test_an_error_says_on_which_rank(four, shell):
+    with pytest.raises(RuntimeError, match=r"failed on 1 of 2 ranks\n  rank 0: ZeroDivisionError"):
+        shell.run_cell_magic("ranks", "2", "1 / rank")
+    with pytest.raises(ValueError, match="1 to 4 ranks, not on 5"):
+        four.run("rank", 5)
+
+
+def test_values_come_into_the_notebook(four, shell):
+    shell.run_cell_magic("ranks", "3 --into squares", "rank ** 2")
+    assert shell.user_ns["squares"] == [0, 1, 4]
+
+
+def test_what_is_saved_answers_where_there_is_no_mpi(four, tmp_path, monkeypatch):
+    before = four.run("print('rank', rank)\nsize", 2)
+    four.save(tmp_path / "ranks.json")
+    monkeypatch.setattr(ranks, "_state", ranks._State())
+    monkeypatch.setattr(ranks, "why_not", lambda: "mpi4py is not installed")
+    ranks.start(4, recorded=tmp_path / "ranks.json")
+    assert ranks.run("print('rank', rank)\nsize", 2) == before
+
+
+def test_the_chapters_record_holds_what_its_cells_say_today(four):
+    """Every cell that prints numbers prints those recorded; values that are measured may differ."""
+    programs = json.loads(RECORD.read_text(encoding="utf-8"))["programs"].values()
+    told_today = 0
+    for entry in programs:
+        if "said" in entry:
+            answers = four.run(entry["source"], entry["ranks"])
+            assert [each.error for each in answers] == [None] * entry["ranks"]
+            assert [each.printed for each in answers] == [each["printed"] for each in entry["said"]]
+            told_today += any(each.printed for each in answers)
+    assert told_today >= 3
+
+
+def test_a_rank_that_is_killed_is_named_and_nothing_is_left(four):
+    """The last test with these ranks: they are ended by it."""
+    pids = list(ranks._state.cluster.pids)
+    controller = ranks._state.cluster._cluster.controller.pid
+    with pytest.raises(ranks.RankLostError, match="Rank 1 ended while the cell ran") as lost:
+        four.run(KILLED)
+    assert lost.value.ranks == [1]
+    assert len(pids) == 4
+    assert not any(is_running(pid) for pid in (*pids, controller))
+    with pytest.raises(RuntimeError, match="have been ended"):
+        four.run("rank")
+
+
+def is_running(pid: int) -> bool:
+    """Whether there is such a process, other than a dead one of whom its parent has not heard yet."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    stat = Path(f"/proc/{pid}/stat")
+    return not (stat.exists() and stat.read_text().rpartition(")")[2].split()[0] == "Z")
+
+
+ONE_ALONE = """
+import json, os, signal, sys
+from minitensor.notebook import ranks
+ranks.start(1)
+try:
+    ranks.run("import time; time.sleep(60)", timeout=0.5)
+except ranks.RankLostError as error:
+    late = str(error)
+ranks.start(1)
+cluster = ranks._state.cluster
+print(json.dumps([late, *cluster.pids, cluster._cluster.controller.pid]), flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_rank_that_does_not_end_is_named_and_none_outlives_its_notebook():
+    if missing := ranks.why_not():
+        pytest.skip(f"{missing}: pip install ipyparallel mpi4py mpich")
+    program = subprocess.run([sys.executable, "-c", ONE_ALONE], stdout=subprocess.PIPE, text=True, check=False)
+    late, *pids = json.loads(program.stdout)
+    assert late == "Rank 0 did not come to an end in 0.5 s. All are ended."
+    end = time.monotonic() + 60  # it looks for its notebook once a second; a busy machine is no fault
+    while (left := [pid for pid in pids if is_running(pid)]) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert left == []
+
+
+# ---- without ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_cell_shows_what_was_recorded_and_says_so(without_mpi, written, shell, capsys):
+    assert str(ranks.start(4, recorded=written)).startswith("Recorded: mpich 5, on 2026-01-02. Here mpi4py is not")
+    shell.run_cell_magic("ranks", "2 --into numbers", "print(rank)")
+    assert shell.user_ns["numbers"] == [0, 1]
+    shell.run_cell_magic("ranks", "2 --loses 1", "leave()")
+    printed = capsys.readouterr().out
+    assert "2 ranks, recorded with mpich 5, on 2026-01-02" in printed
+    assert "rank 0: 0\nrank 1: 1" in printed
+    assert "Rank 1 ended while the cell ran" in printed
+
+
+def test_a_program_that_was_not_recorded_is_not_made_up(without_mpi, written):
+    ranks.start(4, recorded=written)
+    for source, count in (("print(rank + 1)", 2), ("print(rank)", 4)):
+        with pytest.raises(RuntimeError, match="nothing was recorded"):
+            ranks.run(source, count)
+
+
+def test_without_mpi_and_record_it_says_what_to_install(without_mpi):
+    with pytest.raises(ImportError, match=r"mpi4py is not installed.*pip install ipyparallel mpi4py mpich"):
+        ranks.start(2)
+    with pytest.raises(RuntimeError, match="no ranks have been started"):
+        ranks.run("rank")
+
+
+def test_what_is_missing_is_named(monkeypatch):
+    monkeypatch.setattr(ranks.importlib.util, "find_spec", lambda name: None if name == "mpi4py" else object())
+    assert ranks.why_not() == "mpi4py is not installed"
+    monkeypatch.setattr(ranks.importlib.util, "find_spec", lambda name: object())
+    monkeypatch.setattr(ranks.shutil, "which", lambda *args, **named: None)
+    assert ranks.why_not() == "there is no mpiexec"
+    monkeypatch.setattr(sys, "platform", "win32")
+    assert "Windows" in ranks.why_not()
+
+
+@pytest.mark.parametrize(
+    "printed, right",
+    [
+        (["a\n", "a\n"], "all ranks: a"),
+        (["a\nb\n", "a\nb\n"], "all ranks:\n  a\n  b"),
+        (["a\n", "b\n", "a\n"], "ranks 0, 2: a\nrank 1: b"),
+        (["a\n", "", ""], "rank 0: a"),
+        (["a\n"], "a"),
+        (["", ""], ""),
+    ],
+)
+def test_ranks_that_print_the_same_stand_together(printed, right):
+    assert told(printed) == right
+
+
+def test_a_cell_that_was_to_lose_a_rank_and_did_not_fails(without_mpi, written, shell):
+    ranks.start(4, recorded=written)
+    with pytest.raises(AssertionError, match="has to lose rank 0, and all 2 ranks answered"):
+        shell.run_cell_magic("ranks", "2 --loses 0", "print(rank)")
+    with pytest.raises(AssertionError, match=r"has to lose rank 0; it lost \[1\]"):
+        shell.run_cell_magic("ranks", "2 --loses 0", "leave()")
+
+
+@pytest.mark.parametrize("line", ["many", "2 --out x", "2 'open"])
+def test_a_line_that_means_nothing_is_refused(shell, line):
+    with pytest.raises(UsageError, match="%%ranks"):
+        shell.run_cell_magic("ranks", line, "rank")
+
+
+def test_the_chapter_runs_from_its_record(without_mpi, monkeypatch, capsys):
+    """Every program of it was recorded, word for word, and says so on the page."""
+    monkeypatch.chdir(FOLDER)
+    shell = InteractiveShell()
+    try:
+        for cell in Chapter.read("14_many_ranks").code:
+            shell.run_cell(cell.source).raise_error()
+    finally:
+        mt.set_device("cpu")
+    said = capsys.readouterr().out
+    assert said.count("4 ranks, recorded with mpich") >= 5
+    assert "Expected error, recorded with mpich" in said
+    assert "Recorded: mpich" in said
+    assert "It is rank 2 that differs" in said

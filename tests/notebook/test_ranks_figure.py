@@ -1,0 +1,48 @@
+"""The figure of what ranks cost shows what was measured; figures are shown on pages by day and by night."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from minitensor.stage.figures import paper, ranks_figure
+
+pytest.importorskip("matplotlib")
+
+
+def rank(activations: float, computing: float, reducing: float) -> dict[str, float]:
+    return {
+        "parameters": 2**20,
+        "gradients": 2**20,
+        "activations": activations,
+        "computing": computing,
+        "all-reduce": reducing,
+    }
+
+
+def test_bars_are_as_long_as_what_the_slowest_and_fullest_rank_measured():
+    measured = {1: [rank(4 * 2**20, 0.08, 0.0)], 2: [rank(2 * 2**20, 0.04, 0.01), rank(1 * 2**20, 0.05, 0.01)]}
+    left, right = ranks_figure.cost(measured).axes
+    widths = {(bar.get_y(), round(bar.get_x(), 6)): bar.get_width() for bar in left.patches}
+    assert sorted(widths.values()) == pytest.approx([1, 1, 1, 1, 2, 4])  # MiB
+    assert sorted(bar.get_width() for bar in right.patches) == pytest.approx([0, 10, 50, 80])  # ms
+    assert [text.get_text() for text in left.texts] == ["6", "4"]
+    assert [text.get_text() for text in right.texts] == ["80", "60"]
+    assert [label.get_text() for label in left.get_yticklabels()] == ["1 rank", "2 ranks"]
+
+
+@pytest.mark.parametrize("measured", [{}, {2: [rank(1.0, 1.0, 1.0)]}])
+def test_what_was_not_measured_on_every_rank_is_not_drawn(measured):
+    with pytest.raises(ValueError, match="what every rank measured"):
+        ranks_figure.cost(measured)
+
+
+def test_a_page_gets_a_drawing_with_words_and_colours_for_day_and_night():
+    figure = paper.bars({"in place": 1024, "normal": 2048}, title="Bytes <of> two")
+    page = figure._repr_html_()
+    assert 'role="img"' in page
+    assert 'aria-label="Bytes &lt;of&gt; two"' in page
+    assert re.search(r"light-dark\(#cad7e5, ?#26385d\)", page)
+    assert "<metadata" not in page and not re.search(r'<g id="', page)
+    assert page == paper.bars({"in place": 1024, "normal": 2048}, title="Bytes <of> two")._repr_html_()

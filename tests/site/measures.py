@@ -1,0 +1,88 @@
+"""What scripts measure on a page of the book, and ask of it."""
+
+from __future__ import annotations
+
+# ---- stages
+
+# Empty rows of a picture, less what separates two storages or two lines of text: runs of more than 24 px that nothing
+# drawn reaches into.
+VOIDS = """stages => stages.map(stage => {
+    const svg = stage.shadowRoot.querySelector('.pic svg'), box = svg.getBoundingClientRect();
+    const drawn = [...svg.querySelectorAll('rect, path, circle, text')].filter(el => !el.closest('defs'))
+        .map(el => el.getBoundingClientRect()).sort((a, b) => a.top - b.top);
+    let end = box.top, empty = 0;
+    for (const { top, bottom } of [...drawn, { top: box.bottom, bottom: box.bottom }]) {
+        if (top - end > 24) empty += top - end;
+        end = Math.max(end, bottom);
+    }
+    return [stage.data.title, empty / box.height];
+})"""
+# Of each stage the height that code, sentence, controls, bytes and picture take together, at its highest over all steps
+# of all variants (of a loop of hundreds of steps every fourth), and the moment of that; or at moments that are given.
+HEIGHTS = """(stages, moments) => { scrollTo(0, 0); return stages.map((stage, number) => {
+    const height = ([v, k]) => {
+        if (stage.at.variant !== v) stage.choose(v);
+        stage.go(k);
+        const pieces = [...stage.shadowRoot.querySelectorAll('.title, .code, .say, .time, .bytes, .pic svg')];
+        const boxes = pieces.map(el => el.getBoundingClientRect());
+        return Math.max(...boxes.map(b => b.bottom)) - Math.min(...boxes.map(b => b.top));
+    };
+    if (moments) return [stage.data.title, height(moments[number]), moments[number]];
+    let most = [stage.data.title, 0, null];
+    stage.data.variants.forEach((variant, v) => {
+        for (let k = 0; k < variant.steps.length; k += variant.steps.length > 60 ? 4 : 1) {
+            const now = height([v, k]);
+            if (now > most[1]) most = [stage.data.title, now, [v, k]];
+        }
+    });
+    return most;
+}) }"""
+# The steps after which the button for the next one is out of view.
+NEXT_IN_VIEW = """stage => {
+    stage.scrollIntoView();
+    const out = [];
+    for (let k = 0; k < stage.frames.length; k++) {
+        stage.go(k);
+        const { top, bottom } = stage.shadowRoot.querySelector('.next').getBoundingClientRect();
+        if (top < 0 || bottom > innerHeight) out.push(k + 1);
+    }
+    return out;
+}"""
+
+# ---- prose, and what stands between it
+
+# The characters in each line of the page's paragraphs, the last lines of paragraphs left out.
+LINES = """() => {
+    const lines = [];
+    for (const paragraph of document.querySelectorAll('.bd-article section > p')) {
+        const range = document.createRange();
+        const texts = document.createTreeWalker(paragraph, NodeFilter.SHOW_TEXT);
+        let left = null, count = 0;
+        for (let text = texts.nextNode(); text; text = texts.nextNode()) {
+            for (let at = 0; at < text.length; at++) {
+                range.setStart(text, at);
+                range.setEnd(text, at + 1);
+                const [box] = range.getClientRects();
+                if (!box) continue;
+                if (left !== null && box.left < left - 30) { lines.push(count); count = 0; }
+                left = box.left;
+                count++;
+            }
+        }
+    }
+    return lines;
+}"""
+WIDTHS = "stages => stages.map(stage => stage.getBoundingClientRect().width)"
+OVERFLOWS = "outputs => outputs.map(output => getComputedStyle(output).overflow)"
+
+# ---- questions
+
+# The line of the program that the stage stands at, and whether a button of it has the focus.
+NOW = """stage => [
+    stage.shadowRoot.querySelector(".code .now")?.dataset.line,
+    stage.shadowRoot.activeElement?.tagName,
+    stage.variant.label,
+]"""
+TITLED = "(title) => [...document.querySelectorAll('memory-stage')].find(stage => stage.data.title === title)"
+FOLLOWING = """question => [...document.querySelectorAll("memory-stage")].find(
+    stage => question.compareDocumentPosition(stage) & Node.DOCUMENT_POSITION_FOLLOWING)"""
