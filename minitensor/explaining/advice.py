@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from minitensor.amounts import bytes_text
 from minitensor.explaining.needs import Needs, normal_twin, row_of
-
-
-def count(nbytes: int) -> str:
-    """``1 byte``, ``4,096 bytes``."""
-    return f"{nbytes:,} byte{'' if nbytes == 1 else 's'}"
 
 
 @dataclass(frozen=True)
@@ -66,17 +62,30 @@ def for_write(facts: Facts) -> str:
     return _for_preserved(facts) if facts.preserved else ""
 
 
+def in_all(facts: Facts, unrecorded: str, whose: str, refused: str) -> str:
+    """All advice for a write: as it happened, as a history does not know it, and as PyTorch ``refused`` it."""
+    parts = [for_write(facts), for_unrecorded(unrecorded, whose) if unrecorded else ""]
+    parts.append(for_pytorch(facts) if refused.endswith("backward raises.") else "")
+    return " ".join(part for part in parts if part)
+
+
+def for_pytorch(facts: Facts) -> str:
+    """Advice for a write after which PyTorch's backward would raise, and this engine's does not."""
+    normal = _normal(facts)
+    return f"For PyTorch, too: run backward before this line{f', or use {normal}' if normal else ''}."
+
+
 def _normal(facts: Facts) -> str:
     """The normal operation and what it costs; "" where there is none."""
     twin = normal_twin(facts.op)
-    return f"`{twin}`, whose result takes {count(facts.size_of_result)}" if twin else ""
+    return f"`{twin}`, whose result takes {bytes_text(facts.size_of_result)}" if twin else ""
 
 
 def _for_stale(facts: Facts) -> str:
     keeping = '`set_inplace_policy("copy_on_write")`'
     if not any(facts.lost):
         return f"Under {keeping} nothing would have to be preserved here, and that backward is right."
-    kept = "let the copy serve them, too" if facts.copied else f"preserve {count(facts.preservable)} here"
+    kept = "let the copy serve them, too" if facts.copied else f"preserve {bytes_text(facts.preservable)} here"
     ways = [way for way in (_normal(facts), f"{keeping}, which would {kept}") if way]
     return f"Run backward before this line, or use {', or '.join(ways)}."
 
@@ -90,10 +99,10 @@ def _for_copy(facts: Facts) -> str:
         parts.append(f"Nothing is copied if {others} wants no gradient: give `{others}.detach()`.")
     twin = normal_twin(facts.op)
     if twin:
-        result = f"`{twin}` keeps its input without a copy; its result takes {count(facts.size_of_result)}"
+        result = f"`{twin}` keeps its input without a copy; its result takes {bytes_text(facts.size_of_result)}"
         saves = facts.size_of_result - facts.copied
         if saves > 0:
-            parts.append(f"{result}, {count(saves)} more than the copy.")
+            parts.append(f"{result}, {bytes_text(saves)} more than the copy.")
         else:
             parts.append(f"{result}: writing in place saves no memory here.")
     return " ".join(parts)
@@ -105,8 +114,8 @@ def _for_preserved(facts: Facts) -> str:
     if not twin:
         return first
     saves = facts.size_of_result - facts.preserved
-    compared = f"{count(saves)} more" if saves > 0 else "which is not more"
-    return f"{first} `{twin}` would take {count(facts.size_of_result)} for its result, {compared}."
+    compared = f"{bytes_text(saves)} more" if saves > 0 else "which is not more"
+    return f"{first} `{twin}` would take {bytes_text(facts.size_of_result)} for its result, {compared}."
 
 
 # ---------- writes that the history does not know ----------
@@ -156,10 +165,10 @@ def for_refusal(reason: str, facts: Facts) -> str:
         ways.append("write through `detach()` if the gradient should not know")
         return f"{'; or '.join(way for way in ways if way)}."
     if reason == "needs_own_input":
-        kept = count(facts.size_of_marks if facts.needs.marks else facts.size)
+        kept = bytes_text(facts.size_of_marks if facts.needs.marks else facts.size)
         return f'The policy "2.6" would keep {kept} first' + (f"; or use {normal}." if normal else ".")
     if reason in ("overlapping_target", "overlapping_group", "read_only_target"):
-        return f"Write into a `clone()`, which takes {count(facts.size)}."
+        return f"Write into a `clone()`, which takes {bytes_text(facts.size)}."
     if reason == "leaf_reshaped":
         return f"`{facts.op[:-1]}` gives a view, which takes no memory."
     twin = normal_twin(facts.op)  # its result may have another shape or dtype: nothing is said of its size

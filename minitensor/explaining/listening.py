@@ -214,8 +214,7 @@ class Listener:
         refused = "" if gone else self._pytorchs.refuses(x, op, inputs, kept.copied)
         row.happened = " ".join(part for part in (row.happened, refused) if part)
         is_update = unrecorded and not (unrecorded == "leaf" and stale)
-        instead = [advice.for_write(facts), advice.for_unrecorded(unrecorded, whose) if is_update else ""]
-        row.instead = " ".join(part for part in instead if part)
+        row.instead = advice.in_all(facts, unrecorded if is_update else "", whose, refused)
         if row in self.report.rows[-1:]:
             for link, names, told in gone:
                 for what in names:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import weakref
 from dataclasses import dataclass
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 from minitensor.core.history import Node
@@ -64,11 +64,22 @@ _TAKE_A_NUMBER = frozenset({"fill_", "masked_fill_", "index_fill_", "masked_scat
 REFUSED = "PyTorch would refuse here:"
 
 
+@dataclass
+class _Entry:
+    """What PyTorch would have saved: as long as the node that ``needed_by`` leads to has not had its backward."""
+
+    needed_by: weakref.ref[Node]
+    name: str
+    what: str
+    spot: Spot
+
+
 class Pytorchs:
     """What PyTorch would have saved of a program in its vocabulary, by the identity of the storage."""
 
     def __init__(self) -> None:
-        self._saved: dict[int, list[tuple[weakref.ref[Node], str, str, Spot]]] = {}
+        self._saved: dict[int, list[_Entry]] = {}
+        self._early: dict[tuple[str, CodeType, int], list[_Entry]] = {}  # of a call, until a node of it keeps something
         self._last: dict[str, weakref.ref[Node]] = {}  # of each function, what it made last that keeps something
 
     def made(self, frame: FrameType, x: Tensor, op: str, inputs: tuple[Any, ...]) -> None:
@@ -84,13 +95,20 @@ class Pytorchs:
                 name = code
         if not name:
             return
+        site = Site.of(frame)
+        call = name, site.code, site.instruction
         if node.saved is not FREED and any(each is not None for each in node.saved):
             self._last[name] = weakref.ref(node)
-        link, spot = self._last.get(name, weakref.ref(node)), Site.of(frame).spot
+            for entry in self._early.pop(call, ()):
+                entry.needed_by = self._last[name]
+        link = self._last.get(name, weakref.ref(node))
         for what in SAVES[name].kept:
             for given in (x,) if what == "result" else inputs:
                 if isinstance(given, Tensor):
-                    self._saved.setdefault(id(memory_of(given)), []).append((link, name, what, spot))
+                    entry = _Entry(link, name, what, site.spot)
+                    self._saved.setdefault(id(memory_of(given)), []).append(entry)
+                    if not node.saved:
+                        self._early.setdefault(call, []).append(entry)
 
     def gone(self, storage: Storage) -> None:
         """``storage`` is on its way out."""
@@ -107,10 +125,13 @@ class Pytorchs:
             )
         if copied and any(memory_of(each) is memory_of(x) for each in others):
             return f"{REFUSED} it saves the operand that this overwrites, and backward raises."
-        for link, name, what, spot in self._saved.get(id(memory_of(x)), ()):
-            node = link()
+        if memory_of(x) is not x._storage:
+            return ""  # a write through `.data` is not noticed there, either
+        for entry in self._saved.get(id(memory_of(x)), ()):
+            node = entry.needed_by()
             if node is not None and node.saved is not FREED:
-                return f"{REFUSED} its `{SAVES[name].name}` (line {spot.line}) saves its {what}, and backward raises."
+                called = f"`{SAVES[entry.name].name}` (line {entry.spot.line})"
+                return f"{REFUSED} its {called} saves its {entry.what}, and backward raises."
         return ""
 
 

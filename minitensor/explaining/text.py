@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from minitensor.explaining.advice import count
+from minitensor.amounts import bytes_text
 from minitensor.explaining.rows import Row, Totals
 from minitensor.explaining.verdicts import Verdict
 
@@ -48,9 +48,9 @@ def summary(totals: Totals) -> str:
 def sums(totals: Totals) -> list[str]:
     """What there is to say of the totals, in words."""
     return [
-        f"{count(totals.copied)} copied" if totals.copied else "",
-        f"{count(totals.marked + totals.indexed)} of marks" if totals.marked + totals.indexed else "",
-        f"{count(totals.preserved)} preserved for others" if totals.preserved else "",
+        f"{bytes_text(totals.copied)} copied" if totals.copied else "",
+        f"{bytes_text(totals.marked + totals.indexed)} of marks" if totals.marked + totals.indexed else "",
+        f"{bytes_text(totals.preserved)} preserved for others" if totals.preserved else "",
         f"{totals.unnoticed:,} that no version tells and a backward needs" if totals.unnoticed else "",
         f"{totals.stale:,} saved tensor{'' if totals.stale == 1 else 's'} made stale" if totals.stale else "",
         f"{totals.unrecorded:,} unrecorded" if totals.unrecorded else "",
@@ -72,7 +72,7 @@ def verdict(row: Row) -> str:
         Verdict.MARKS: row.marked + row.indexed,
         Verdict.PRESERVES: row.preserved,
     }.get(row.verdict, 0)
-    return f"{row.verdict.word} {count(nbytes)}" if nbytes else row.verdict.word
+    return f"{row.verdict.word} {bytes_text(nbytes)}" if nbytes else row.verdict.word
 
 
 def needs(row: Row) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from minitensor.explaining.advice import UNRECORDED, count
+from minitensor.amounts import bytes_text
+from minitensor.explaining.advice import UNRECORDED
 from minitensor.explaining.rows import Row, SavedTensor
 from minitensor.explaining.verdicts import Verdict
 
@@ -36,12 +37,13 @@ def what_happened(row: Row, unrecorded: str, whose: str, in_layer: bool) -> str:
     if unrecorded:
         parts.append(UNRECORDED[unrecorded][0].format(whose=whose))
     if row.copied:
-        parts.append(f"Copied its input first: {count(row.copied)}.")
+        parts.append(f"Copied its input first: {bytes_text(row.copied)}.")
     if row.marked:
         assert row.tensor is not None
-        parts.append(f"Kept {count(row.marked)} of marks; a copy would have taken {count(row.tensor.nbytes)}.")
+        copy = bytes_text(row.tensor.nbytes)
+        parts.append(f"Kept {bytes_text(row.marked)} of marks; a copy would have taken {copy}.")
     if row.indexed:
-        parts.append(f"Kept its index: {count(row.indexed)}.")
+        parts.append(f"Kept its index: {bytes_text(row.indexed)}.")
     if row.preserved_for:
         parts.append(_preserved(row))
     if in_layer:
@@ -65,7 +67,7 @@ def _stale(stale: Sequence[SavedTensor]) -> list[str]:
 def _preserved(row: Row) -> str:
     whom = _named(row.preserved_for)
     if row.preserved:
-        return f"Preserved {count(row.preserved)} for {whom}."
+        return f"Preserved {bytes_text(row.preserved)} for {whom}."
     if row.copied:
         return f"The same copy preserves {whom}."
     return f"An earlier write had preserved {whom}."

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from minitensor.amounts import bytes_text
 from minitensor.events import watch
 from minitensor.explaining import Listener, Verdict
-from minitensor.explaining.advice import count
 
 #: What the names of a run share, in the words of the recorder, when that is nothing.
 NOTHING = "shares nothing"
@@ -54,7 +54,7 @@ class Ending(Listener):
             Verdict.MARKS: totals.marked + totals.indexed,
             Verdict.PRESERVES: totals.preserved,
         }
-        told = [f"{verdict.word} {count(nbytes)}" for verdict, nbytes in kept.items() if nbytes]
+        told = [f"{verdict.word} {bytes_text(nbytes)}" for verdict, nbytes in kept.items() if nbytes]
         if told:
             return ", ".join(told)
         free = [row for row in rows if row.verdict is Verdict.FREE]

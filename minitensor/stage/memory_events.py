@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from minitensor.amounts import bytes_shown
 from minitensor.device.memory_log import MemoryEvent
-from minitensor.stage.wording.words import bytes_shown, code
+from minitensor.stage.wording.words import code
 
 #: Events that a figure shows; others tell of versions and of what was saved, and move no byte.
 SHOWN = ("alloc", "free", "oom", "segment_alloc", "segment_free", "write")

@@ -13,10 +13,10 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from minitensor.amounts import bytes_shown
 from minitensor.stage import picture
 from minitensor.stage.embed import as_data, prose
 from minitensor.stage.recording.key_step import key_step
-from minitensor.stage.wording.words import bytes_shown
 
 _BYTES = ("allocated", "peak", "reserved")
 _SENTENCES = "what happens"  # the column that keeps a width in which a sentence can be read

@@ -153,6 +153,43 @@ def median(x: Tensor, axis: int | None = None, keepdim: bool = False) -> Tensor:
     return squeeze(found, axis)
 
 
+def flip(x: Tensor, axis: Any) -> Tensor:
+    """The elements in the other order along ``axis``, one or several: a copy."""
+    need_tensor("flip", x)
+    out = TABLE["clone"](x)
+    for each in axis if isinstance(axis, (list, tuple)) else [axis]:
+        where = as_axis("flip", each, x.ndim)
+        out = _picked(out, where, np.arange(x.shape[where])[::-1])
+    return out
+
+
+def roll(x: Tensor, shifts: Any, axis: Any = None) -> Tensor:
+    """The elements moved by ``shifts`` along ``axis``; what leaves at the end comes in at the beginning: a copy.
+
+    Without ``axis`` they are moved in the order of all elements.
+
+    Raises:
+        ValueError: when there are not as many shifts as axes.
+    """
+    need_tensor("roll", x)
+    if axis is None:
+        return reshape(roll(reshape(x, [-1]), shifts, 0), x.shape)
+    steps, axes = ([*each] if isinstance(each, (list, tuple)) else [each] for each in (shifts, axis))
+    if len(steps) != len(axes):
+        raise ValueError(f"roll: there are {len(steps)} shifts and {len(axes)} axes; each axis has its own")
+    out = TABLE["clone"](x)
+    for step, each in zip(steps, axes, strict=True):
+        where = as_axis("roll", each, x.ndim)
+        out = _picked(out, where, np.roll(np.arange(x.shape[where]), step))
+    return out
+
+
+def _picked(x: Tensor, axis: int, order: np.ndarray) -> Tensor:
+    """``x`` with the positions along ``axis`` in another order."""
+    index = np.ascontiguousarray(order, np.int64)
+    return TABLE["index_select"](x, Tensor._made(like(index, x._array)), axis)
+
+
 def contiguous(x: Tensor) -> Tensor:
     """``x`` itself where its elements lie one behind the other, else a copy in which they do."""
     return x if x.is_contiguous() else TABLE["clone"](x)
@@ -160,7 +197,8 @@ def contiguous(x: Tensor) -> Tensor:
 
 #: As functions.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    function.__name__: function for function in (var, std, norm, median, dot, mm, bmm, add_n, argsort, sort, topk)
+    function.__name__: function
+    for function in (var, std, norm, median, dot, mm, bmm, add_n, argsort, sort, topk, flip, roll)
 }
 #: As methods of tensors.
 METHODS: dict[str, Callable[..., Any]] = {

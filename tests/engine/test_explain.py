@@ -112,7 +112,7 @@ def test_a_write_into_what_another_operation_saved_makes_it_stale(policy):
     (saved,) = row.stale
     assert (saved.op, saved.what, saved.shape, saved.nbytes) == ("multiply", "inputs x and y", SHAPE, KIB)
     assert saved.where.text == "y = x * x" and saved.lost and not saved.asked_for
-    assert "would preserve 1,024 bytes" in row.instead
+    assert "would preserve 1.0 KiB" in row.instead
 
 
 def test_under_copy_on_write_the_same_write_preserves_it():
@@ -297,7 +297,7 @@ def test_the_policy_25_refuses_what_the_policy_26_copies():
     with mt.set_inplace_policy("2.5"):
         (row,) = rows_of(program)
     assert row.verdict is Verdict.REFUSED and row.rules == ("x: g * cos(x)",) and row.needs == ("its input",)
-    assert "1,024 bytes" in row.instead and "`sin`" in row.instead
+    assert "1.0 KiB" in row.instead and "`sin`" in row.instead
 
 
 def refusals() -> None:

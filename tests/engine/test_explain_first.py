@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pytest
 
@@ -224,3 +226,45 @@ def test_explain_says_that_pytorch_would_refuse_a_product_with_itself_in_place()
 
     assert "PyTorch would refuse here" in words(report_of(lambda: program(None)))
     assert "PyTorch would refuse here" not in words(report_of(lambda: program(torch.ones(2, requires_grad=True))))
+
+
+LOSSES = ("mse_loss", "smooth_l1_loss", "binary_cross_entropy_with_logits", "kl_div", "cross_entropy")
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_explain_names_the_readers_lines_where_what_a_loss_needs_is_overwritten(loss):
+    """PyTorch 2.13.0 refuses each of these, run here: the target is overwritten before backward."""
+
+    def program():
+        w = torch.tensor([0.3, 0.4, 0.5], requires_grad=True)
+        target = torch.tensor([0.2, 0.5, 0.3])
+        value = getattr(torch.nn.functional, loss)(w * 1, target)
+        target.mul_(1.5)
+        value.backward()
+
+    report = report_of(program)
+    (row,) = [row for row in report.rows if row.op == "multiply_"]
+    lines = inspect.getsource(program).splitlines()
+    assert row.where.text == "target.mul_(1.5)" and row.where.line == program.__code__.co_firstlineno + lines.index(
+        "        target.mul_(1.5)"
+    )
+    assert (
+        "getattr(torch.nn.functional, loss)" in row.happened or f"`{loss}` (line {row.where.line - 1})" in row.happened
+    )
+    assert "un backward before this line" in row.instead and "`multiply`" in row.instead
+
+
+def test_explain_says_nothing_of_pytorch_once_the_loss_had_its_backward_or_where_it_does_not_notice_either():
+    def program(early, write):
+        w = torch.tensor([1.0, 2.0], requires_grad=True)
+        target = torch.zeros(2)
+        value = torch.nn.functional.mse_loss(w * 1, target)
+        if early:
+            value.backward()
+        write(target)
+        if not early:
+            value.backward()
+
+    assert "PyTorch would refuse" in words(report_of(lambda: program(False, lambda x: x.add_(1))))
+    assert "PyTorch would refuse" not in words(report_of(lambda: program(True, lambda x: x.add_(1))))
+    assert "PyTorch would refuse" not in words(report_of(lambda: program(False, lambda x: x.data.add_(1))))

@@ -9,12 +9,12 @@ import pytest
 
 import minitensor as mt
 from minitensor import memory
+from minitensor.amounts import bytes_shown
 from minitensor.device.allocator import CachingAllocator
 from minitensor.device.memory_error import OutOfMemoryError
 from minitensor.device.memory_log import MemoryLog
 from minitensor.stage import element
 from minitensor.stage.figures import allocator_map
-from minitensor.stage.wording.words import bytes_shown
 
 
 def random_log(seed, profile, limit=100_000, steps=60):

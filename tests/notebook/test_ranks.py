@@ -44,9 +44,7 @@ def shell():
 def written(tmp_path):
     """A record of two programs, as `save` writes it."""
     said = {
-        ranks.key_of("print(rank)", 2): {
-            "said": [{"printed": f"{r}\n", "value": r, "error": None} for r in range(2)]
-        },
+        ranks.key_of("print(rank)", 2): {"said": [{"printed": f"{r}\n", "value": r, "error": None} for r in range(2)]},
         ranks.key_of("leave()", 2): {"lost": [1], "text": "Rank 1 ended while the cell ran. All are ended."},
     }
     file = tmp_path / "ranks.json"

@@ -161,3 +161,20 @@ def test_minimize_is_a_step_with_the_gradients_that_are_there():
     _, pairs = optimizer.minimize(loss, parameters=[w])
     assert [pair[0] is w for pair in pairs] == [True] and (w.item(), v.item()) == (0.0, 1.0)
     assert w.inplace_version == 1 and v.inplace_version == 0
+
+
+def test_flip_and_roll_are_numpys_copies_and_gradients_find_their_way_back():
+    for moved, right in (
+        (lambda x: paddle.flip(x, [1]), np.flip(NUMBERS, 1)),
+        (lambda x: x.flip([0, -1]), np.flip(NUMBERS)),
+        (lambda x: paddle.roll(x, 1), np.roll(NUMBERS, 1)),
+        (lambda x: x.roll([1, -2], [0, 1]), np.roll(NUMBERS, (1, -2), (0, 1))),
+        (lambda x: x.roll(5, 1), np.roll(NUMBERS, 5, 1)),
+    ):
+        x = tensor()
+        out = moved(x)
+        assert (out.numpy() == right).all() and not out._is_shared_buffer_with(x)
+        (out * paddle.to_tensor(right)).sum().backward()
+        assert (x.grad.numpy() == NUMBERS).all()
+    with pytest.raises(ValueError, match="2 shifts and 1 axes"):
+        paddle.roll(tensor(), [1, 2], [0])

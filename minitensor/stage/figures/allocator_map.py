@@ -17,12 +17,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from minitensor.amounts import bytes_shown
 from minitensor.device.allocator import CachingAllocator, SegmentView
 from minitensor.device.memory_log import MemoryEvent
 from minitensor.device.places import current
 from minitensor.stage.element import Figure, Table
 from minitensor.stage.memory_events import events_of, name_of, titled, told
-from minitensor.stage.wording.words import bytes_shown
 
 TITLE = "The allocator's segments and blocks"
 MOST_EVENTS = 1_500

@@ -16,11 +16,11 @@ import sys
 import weakref
 from typing import Any, NamedTuple
 
+from minitensor.amounts import bytes_shown
 from minitensor.device import cpu
 from minitensor.device.places import current, device_named
 from minitensor.device.simulated import SimulatedGpu
 from minitensor.stage.element import Figure, Table
-from minitensor.stage.wording.words import bytes_shown
 
 MOST_CELLS = 24  # the last ones are shown
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from minitensor.amounts import bytes_shown
 from minitensor.stage.memory_events import Told, events_of, told
-from minitensor.stage.wording.words import bytes_shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

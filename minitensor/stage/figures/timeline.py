@@ -17,9 +17,9 @@ from dataclasses import replace
 from itertools import accumulate, groupby
 from typing import Any
 
+from minitensor.amounts import bytes_shown
 from minitensor.stage.element import Figure, Table
 from minitensor.stage.memory_events import Told, events_of, titled, told
-from minitensor.stage.wording.words import bytes_shown
 
 TITLE = "Bytes over events"
 MOST_EVENTS = 1_000  # of one run, drawn one by one; beyond that the events of its smaller blocks are put together

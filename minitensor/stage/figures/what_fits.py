@@ -21,11 +21,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from minitensor.amounts import bytes_shown
 from minitensor.device.places import bytes_in
 from minitensor.device.profiles import Profile
 from minitensor.stage.element import Figure, Table
 from minitensor.stage.figures.allocation_law import Law, Program, learn, replay
-from minitensor.stage.wording.words import bytes_shown
 
 TITLE = "What fits on a device (simulated)"
 CAPACITIES = ("2 GiB", "4 GiB", "8 GiB", "12 GiB", "16 GiB", "24 GiB", "40 GiB", "80 GiB")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from minitensor.amounts import bytes_text
 from minitensor.stage.recording.done import Done
 from minitensor.stage.recording.entries import NodeEntry, StorageEntry
 from minitensor.stage.recording.facts import Allocated, Collected, Hooked, Named, Passed, Sent, Started, StorageFreed
@@ -11,7 +12,6 @@ from minitensor.stage.wording.words import (
     RESHAPING,
     RESHAPING_IN_PLACE,
     both,
-    bytes_text,
     code,
     first_fitting,
     fitting,

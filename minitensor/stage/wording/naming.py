@@ -6,10 +6,11 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from minitensor.amounts import bytes_text
 from minitensor.stage.recording.done import Done
 from minitensor.stage.recording.entries import StorageEntry, TensorEntry
 from minitensor.stage.recording.facts import Allocated, Named, StorageFreed, TensorFreed, Unnamed
-from minitensor.stage.wording.words import both, bytes_text, code, fitting, node_text
+from minitensor.stage.wording.words import both, code, fitting, node_text
 
 _NUMPY = re.compile(r"^\w+\.numpy\(\)$")
 

@@ -7,11 +7,12 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from minitensor.amounts import count_of
 from minitensor.stage.recording.done import Done
 from minitensor.stage.recording.entries import TensorEntry
 from minitensor.stage.recording.facts import Refused, Wrote
 from minitensor.stage.wording.several import brief
-from minitensor.stage.wording.words import code, count_of, fitting, node_text
+from minitensor.stage.wording.words import code, fitting, node_text
 from minitensor.stage.wording.writes import as_written, distinct
 
 _METHOD = re.compile(r"^([A-Za-z_][\w.\[\]']*)\.\w+\(")

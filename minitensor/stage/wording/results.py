@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 
+from minitensor.amounts import bytes_text, count_of
 from minitensor.stage.recording.done import Done
 from minitensor.stage.recording.entries import NodeEntry
 from minitensor.stage.recording.facts import Made, Named, Operated, Reshaped, Viewed
 from minitensor.stage.wording.naming import called, kept, moved, name_of
 from minitensor.stage.wording.sharing import say_borrowed
-from minitensor.stage.wording.words import both, bytes_text, code, count_of, fitting
+from minitensor.stage.wording.words import both, code, fitting
 from minitensor.stage.wording.writes import distinct, kept_for_backward
 
 MOST_CODE = 28  # characters of the reader's own code quoted in a sentence

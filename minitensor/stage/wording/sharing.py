@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from minitensor.amounts import bytes_text, count_of
 from minitensor.stage.recording.done import Done
 from minitensor.stage.recording.entries import StorageEntry
 from minitensor.stage.recording.facts import Elsewhere, Made, Moved, Unversioned
 from minitensor.stage.wording.naming import called, kept
 from minitensor.stage.wording.savers import named_savers, stale_text
-from minitensor.stage.wording.words import bytes_text, code, count_of, fitting
+from minitensor.stage.wording.words import code, fitting
 from minitensor.stage.wording.writes import cells_text, who_sees
 
 

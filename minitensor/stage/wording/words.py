@@ -14,32 +14,10 @@ MOST_WORDS = 35
 RESHAPING = ("reshape", "view", "squeeze", "unsqueeze", "flatten", "transpose", "t")
 RESHAPING_IN_PLACE = tuple(f"{op}_" for op in RESHAPING)
 
-_UNITS = ("B", "KiB", "MiB", "GiB")
-
 
 def code(text: str) -> str:
     """Code in a sentence. A backtick inside would end it early."""
     return "`" + text.replace("`", "'") + "`"
-
-
-def bytes_shown(count: int) -> str:
-    """``36 B``; from 1,024 bytes on in KiB, MiB or GiB with one decimal, as the pictures write it."""
-    if count < 1024:
-        return f"{count:,} B"
-    power = min(3, (int(count).bit_length() - 1) // 10)
-    unit = 1024**power
-    tenths = (20 * count + unit) // (2 * unit)  # halves go up, as JavaScript's do
-    return f"{tenths // 10}.{tenths % 10} {_UNITS[power]}"
-
-
-def bytes_text(count: int) -> str:
-    """``1 byte``, ``36 bytes``; from 1,024 bytes on ``16.0 MiB``: in a sentence as in the picture beside it."""
-    return count_of(count, "byte") if count < 1024 else bytes_shown(count)
-
-
-def count_of(count: int, thing: str) -> str:
-    """``1 cell``, ``2 cells``."""
-    return f"{count:,} {thing}{'' if count == 1 else 's'}"
 
 
 def both(things: Sequence[str]) -> str:

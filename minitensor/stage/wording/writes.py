@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 
+from minitensor.amounts import bytes_text, count_of
 from minitensor.stage.recording.cells import SMALL, merged, runs_of
 from minitensor.stage.recording.covers import Cover
 from minitensor.stage.recording.done import Done
@@ -12,7 +13,7 @@ from minitensor.stage.recording.entries import NodeEntry, StorageEntry, TensorEn
 from minitensor.stage.recording.facts import Named, Wrote
 from minitensor.stage.wording.naming import called
 from minitensor.stage.wording.savers import preserved_text, spared_text, stale_text
-from minitensor.stage.wording.words import both, bytes_text, code, count_of, fitting, storages_text
+from minitensor.stage.wording.words import both, code, fitting, storages_text
 
 _CALL = re.compile(r"\.(\w+)\(")
 

@@ -121,6 +121,7 @@ DELIBERATE: dict[str, dict[str, str]] = {
         "backward_twice": "RuntimeError: SystemError is Python's word for a broken interpreter",
         "gradient_not_wanted": "backward of what nothing was recorded for is told; Paddle does nothing in silence",
         "losses": "mse_loss of [3, 1] and [3] is refused; Paddle broadcasts them to nine differences in silence",
+        "one_number_and_none": "the sum of nothing is 0, as in 3.3.1; a shape prints as a list, as in 2.6.2",
         "optimizer_step_between": "a step counts as a write; Paddle's second backward uses the new weights in silence",
         "shapes_in_place": "flatten_ of a transposed tensor would need another storage, which is never taken in place",
     },

@@ -1,0 +1,35 @@
+import torch
+from torch import nn
+import torch.nn.functional as F
+
+torch.manual_seed(1)
+a = torch.tensor([1, 2, 3])
+print(a.float().mean(), a.sum(), a.max(), a.double().dtype, a.to(torch.int32).dtype)
+try: a.mean()
+except RuntimeError as error: print(error)
+try: torch.tensor([1, 2], requires_grad=True)
+except RuntimeError as error: print(error)
+try: a.requires_grad_()
+except RuntimeError as error: print(error)
+try: torch.ones(2) @ torch.ones(3)
+except RuntimeError as error: print(error)
+try: torch.ones(2, 3) @ torch.ones(2, 3)
+except RuntimeError as error: print(error)
+try: torch.ones(2, 3) + torch.ones(2)
+except RuntimeError as error: print(error)
+try: torch.cat([torch.ones(2, 3), torch.ones(3, 2)])
+except RuntimeError as error: print(error)
+try: torch.ones(2, 3).view(5)
+except RuntimeError as error: print(error)
+try: torch.ones(2)[5]
+except IndexError as error: print(error)
+try: torch.ones(2)[0, 0]
+except IndexError as error: print(error)
+try: torch.stack([torch.ones(2), torch.ones(3)])
+except RuntimeError as error: print(error)
+try: nn.Linear(3, 2)(torch.ones(1, 2))
+except RuntimeError as error: print(error)
+try: F.cross_entropy(torch.ones(2, 3), torch.tensor([0, 5]))
+except IndexError as e: print(str(e).split(chr(10))[0])
+try: torch.ones(2).backward()
+except RuntimeError as e: print(str(e).split(chr(10))[0])
