@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "chapters"))
+sys.path.insert(0, str(ROOT))
 
-from small_engine import judge, workshop  # noqa: E402
+from chapters.small_engine import judge, workshop  # noqa: E402
 
 RECORD = Path(__file__).with_name("small-engine.json")
 CHAPTER = ROOT / "chapters" / "16_an_engine_in_an_afternoon.md"

@@ -134,6 +134,7 @@ def tensor(data, stop_gradient=True):
 
 
 def as_tensors(values):
+    """Numbers and arrays may stand where tensors are wanted."""
     return [value if isinstance(value, Tensor) else tensor(value) for value in values]
 
 

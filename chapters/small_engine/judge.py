@@ -75,6 +75,7 @@ for name, function in FUNCTIONS.items():
 
 @functools.cache
 def compiled(statement):
+    """The statement as code, compiled once for all programs."""
     return compile(statement, statement, "exec")
 
 
@@ -102,6 +103,7 @@ def exactly(program):
 
 
 def writes(statement):
+    """Whether a statement overwrites numbers."""
     return "_(" in statement or "] =" in statement
 
 
@@ -133,6 +135,7 @@ def programs(length, vocabulary=SMALL):
 
 @functools.cache
 def weights(number, shape):
+    """A weight for each number of the tensor with this number."""
     return 1 + 0.5 * np.cos(number + 1.7 * np.arange(np.prod(shape, dtype=int))).reshape(shape)
 
 
@@ -172,6 +175,7 @@ def judge(engine, judged):
 
 
 def main():
+    """Judge the file that the command line names, and print the counts."""
     parser = argparse.ArgumentParser(description="Judge an engine by every short program.")
     parser.add_argument("engine", help="a Python file")
     parser.add_argument("--length", type=int, default=2, help="the most statements of a program")

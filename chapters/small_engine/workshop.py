@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import html
 import linecache
 import re
 from collections.abc import Mapping, Sequence
@@ -44,7 +45,7 @@ CELL = re.compile(r"^%%(engine|step) (.+)\n((?:(?!```$).*\n)*)```$", re.MULTILIN
 
 
 @dataclass
-class Workshop:
+class Cells:
     """The parts of the first engine and the diffs of the later ones, as the cells gave them."""
 
     parts: dict[str, str] = field(default_factory=dict)
@@ -67,9 +68,9 @@ class Workshop:
         return self.text(*range(2, step + 1))
 
 
-def read(chapter: str) -> Workshop:
-    """The workshop after all cells of a chapter, from its Markdown."""
-    found = Workshop()
+def read(chapter: str) -> Cells:
+    """All cells of a chapter, from its Markdown."""
+    found = Cells()
     for kind, name, cell in CELL.findall(chapter):
         if kind == "engine":
             found.parts[name] = cell.strip("\n")
@@ -164,6 +165,7 @@ class Verdicts:
     """Bars of right, refused and wrong, one for each engine, and their numbers."""
 
     rows: Mapping[str, Mapping[str, int]]
+    of: str = "programs"  # what is counted
 
     def __str__(self) -> str:
         width = max(map(len, self.rows))
@@ -199,11 +201,12 @@ class Verdicts:
             f'<th scope="col" {cell}><span aria-hidden="true" style="{KEY};{look}"></span> {kind}</th>'
             for kind, look in LOOKS.items()
         )
+        left = cell.replace("right", "left")
         programs = ", ".join(sorted({f"{sum(row[kind] for kind in LOOKS):,}" for row in self.rows.values()}))
         return (
             '<div class="mt-note mathjax_ignore" style="overflow-x:auto">\n'
             '<table style="width:100%;border-collapse:collapse;font-size:14px;margin:0">\n'
-            f'<thead><tr><th scope="col" {cell.replace("right", "left")} colspan="2">of {programs} programs</th>{heads}'
+            f'<thead><tr><th scope="col" {left} colspan="2">of {programs} {self.of}</th>{heads}'
             f"</tr></thead>\n<tbody>{''.join(rows)}</tbody>\n</table>\n</div>"
         )
 
@@ -215,7 +218,37 @@ LOOKS = {
     "wrong": "background:var(--mt-red)",
 }
 BAR = "display:flex;height:16px;border:1px solid var(--mt-line)"
+CODE = "margin:0;padding:0;border:0;background:none;color:inherit;font:14px/1.5 var(--mt-mono);white-space:pre-wrap"
 KEY = "display:inline-block;width:11px;height:11px;border:1px solid var(--mt-line)"
+
+
+@dataclass(frozen=True)
+class Step:
+    """A diff, and the verdicts after it."""
+
+    diff: str
+    verdicts: Verdicts
+
+    def __str__(self) -> str:
+        return f"{self.diff}\n\n{self.verdicts}"
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        bars = self.verdicts._repr_mimebundle_()["text/html"]
+        lines = "\n".join(map(_marked, self.diff.splitlines()))
+        diff = f'<div class="mt-note mathjax_ignore"><pre style="{CODE}">{lines}</pre></div>\n'
+        return {"text/plain": str(self), "text/html": f"<div>{diff}{bars}</div>"}
+
+
+def _marked(line: str) -> str:
+    """A line of a diff: told apart by its first character, by an element, and by how it looks."""
+    text = html.escape(line)
+    if line.startswith("@@"):
+        return f'<span style="color:var(--mt-muted)">{text}</span>'
+    if line.startswith("-"):
+        return f'<del style="color:var(--mt-red);text-decoration:none">{text}</del>'
+    if line.startswith("+"):
+        return f'<ins style="background:var(--mt-wash);font-weight:600;text-decoration:none">{text}</ins>'
+    return text
 
 
 def verdicts(texts: Sequence[str]) -> Verdicts:
@@ -223,24 +256,24 @@ def verdicts(texts: Sequence[str]) -> Verdicts:
     return Verdicts({f"{step}. {IDEAS[step]}": counts(text) for step, text in enumerate(texts, 1)})
 
 
-workshop = Workshop()
+cells = Cells()
 
 
 def load_ipython_extension(ipython: InteractiveShell) -> None:
     """Register the magics; IPython calls this for `%load_ext small_engine.workshop`."""
     from IPython.core.error import UsageError
-    from IPython.display import Markdown, display
+    from IPython.display import display
 
     def engine(line: str, cell: str) -> None:
         if not line.strip():
             raise UsageError("%%engine: say which part of the engine this is, as in `%%engine the table`")
-        workshop.parts[line.strip()] = cell.strip("\n")
+        cells.parts[line.strip()] = cell.strip("\n")
 
     def step(line: str, cell: str) -> None:
         number = int(line)
-        workshop.diffs[number] = cell
-        texts = [workshop.at(each) for each in range(1, number + 1)]
-        display(Markdown(f"```diff\n{cell.rstrip()}\n```"), verdicts(texts))
+        cells.diffs[number] = cell
+        texts = [cells.at(each) for each in range(1, number + 1)]
+        display(Step(cell.rstrip(), verdicts(texts)))
 
     ipython.register_magic_function(engine, "cell")
     ipython.register_magic_function(step, "cell")
