@@ -235,3 +235,11 @@ def test_the_bars_say_their_numbers():
     html = shown._repr_mimebundle_()["text/html"]
     assert re.findall(r">(\d+)</td>", html) == ["3", "0", "1"]
     assert re.findall(r"width:([\d.]+)%;", html.partition("<tbody>")[2])[-3:] == ["75.00", "0.00", "25.00"]
+
+
+def test_a_diff_is_shown_line_by_line_with_what_is_taken_out_and_what_comes_in():
+    bars = workshop.Verdicts({"one": {"right": 1, "refused": 0, "wrong": 0}})
+    shown = workshop.Step("@@ -1,2 +1,2 @@\n a < b\n-c\n+d", bars)._repr_mimebundle_()
+    assert shown["text/plain"].startswith("@@ -1,2 +1,2 @@\n a < b\n-c\n+d\n")
+    assert re.findall(r"<(del|ins)[^>]*>([^<]*)</", shown["text/html"]) == [("del", "-c"), ("ins", "+d")]
+    assert "\n a &lt; b\n" in shown["text/html"]
