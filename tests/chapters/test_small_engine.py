@@ -198,6 +198,14 @@ def test_the_judge_misses_a_line_that_is_taken_out(line):
     assert workshop.counts(workshop.without(CELLS.at(7), line)) != workshop.counts(CELLS.at(7))
 
 
+def test_the_check_of_the_version_is_missed_only_where_not_everything_is_copied():
+    line = "if self.version != self.storage.version:"
+    assert line in RECORD["one statement taken out, programs of at most two statements"]["unnoticed"]
+    less = workshop.without(CELLS.at(7), line)
+    assert workshop.counts(less) == workshop.counts(CELLS.at(7))
+    assert workshop.counts(less.replace('policy = "copy_on_write"', 'policy = "2.6"'))["wrong"] > 0
+
+
 def test_a_file_is_judged_from_the_command_line():
     ran = subprocess.run([sys.executable, FILES[1], FILES[0]], capture_output=True, text=True, check=True)
     assert ast.literal_eval(ran.stdout) == {"right": 500, "refused": 0, "wrong": 0, "leaf": 0}
