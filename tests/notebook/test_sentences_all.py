@@ -37,6 +37,11 @@ MORE = (
     "t = threading.Thread(target=work); y = x * 2; t.start(); t.join(); z = x * 2",
     LEAF + "y = a * a\nwith mt.set_inplace_policy('copy_on_write'):\n    a.add_(1)\n    a.add_(1)",
     "x = mt.ones([2])\nv = x.detach()\ny = v.add_(1)",
+    "x = mt.to_tensor([[1., 2.], [3., 4.]])\nx.t_()",
+    "def g():\n    t = yield\n    yield\ni = g()\nnext(i)\ni.send(mt.ones([2]))",
+    LEAF
+    + "n = a.detach().numpy(share=True)\nwith mt.check_foreign_writes():\n    y = a * a\n    n[0] = 7\n    y.backward()",
+    "x = mt.ones([4])\nxs = {x[0:2]}\ndel x",
 )
 
 
