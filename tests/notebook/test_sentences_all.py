@@ -40,7 +40,7 @@ MORE = (
     "x = mt.to_tensor([[1., 2.], [3., 4.]])\nx.t_()",
     "def g():\n    t = yield\n    yield\ni = g()\nnext(i)\ni.send(mt.ones([2]))",
     LEAF
-    + "n = a.detach().numpy(share=True)\nwith mt.check_foreign_writes():\n    y = a * a\n    n[0] = 7\n    y.backward()",
+    + "n = a.detach().numpy(share=True)\nwith mt.check_foreign_writes():\n    y = a*a\n    n[0] = 7\n    y.backward()",
     "x = mt.ones([4])\nxs = {x[0:2]}\ndel x",
 )
 
