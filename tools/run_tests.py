@@ -85,6 +85,8 @@ class Run:
         name = f"process {number}"
         output, now = self.folder / f"{number}.txt", self.folder / f"{number}.now"
         environment = {**os.environ, CONNECTION: str(theirs.fileno()), SHARED: str(self.folder), NOW: str(now)}
+        # Plugins that happen to be installed (xdist, anyio) look at every one of so many tests and are not needed.
+        environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
         command = [sys.executable, "-m", "pytest", "-p", "tools.taking_turns", "-p", "no:cacheprovider", "-q"]
         command += [f"--basetemp={self.folder / f'tmp{number}'}", *self.options]
         command += dict.fromkeys(path for path, _, _ in self.units)

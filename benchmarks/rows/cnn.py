@@ -3,6 +3,9 @@
 Two convolutions of 3x3 (1 to 8 channels; 8 to 16, every second pixel), a linear layer to 10 classes. Written with
 functions and in-place updates, and with layers and an optimizer; numpy's by hand, by way of columns (im2col), whose
 windows it takes as views and copies once. All begin with the same weights and must come to the same loss.
+
+The same step in two more ways, in PyTorch's words: with activations that are not in place, and with convolutions that
+backward computes again.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ RATE = 0.01
 
 SECONDS = 0.5
 STEPS = 5 if QUICK else 20
-PEAKS = ("step", "step with layers")
+PEAKS = ("step", "step with layers", "in place", "normal", "computed again")
 
 
 def data() -> tuple[Any, Any, list[Any]]:
@@ -143,10 +146,52 @@ def in_paddles_words(paddle: Any) -> dict[str, Program]:
     return {"step": step, "step with layers": step_with_layers}
 
 
+def in_three_ways(torch: Any, checkpoint: Any) -> dict[str, Program]:
+    """Of PyTorch and of the vocabulary that is like it: what in place and computing again save, and cost."""
+    F = torch.nn.functional
+    images, labels, start = data()
+    start[4] = start[4].T.copy()  # linear takes the weight of each output in a row
+    x, y = torch.from_numpy(images), torch.from_numpy(labels)
+
+    def way(relu: Any, again: bool) -> Program:
+        weights = [torch.tensor(w, requires_grad=True) for w in start]
+        w1, b1, w2, b2, w3, b3 = weights
+
+        def first(x: Any) -> Any:
+            return relu(F.conv2d(x, w1, b1, padding=1))
+
+        def second(x: Any) -> Any:
+            return relu(F.conv2d(x, w2, b2, stride=2, padding=1))
+
+        def step() -> Any:
+            h = x
+            for block in (first, second):
+                h = checkpoint(block, h, use_reentrant=False) if again else block(h)
+            loss = F.cross_entropy(F.linear(h.flatten(1), w3, b3), y)
+            loss.backward()
+            with torch.no_grad():
+                for w in weights:
+                    w.sub_(w.grad, alpha=RATE)
+                    w.grad = None
+            return loss.detach()
+
+        return step
+
+    return {
+        "normal": way(F.relu, again=False),
+        "in place": way(F.relu_, again=False),
+        "computed again": way(F.relu, again=True),
+    }
+
+
 def minitensor() -> dict[str, Program]:
     import minitensor
+    import minitensor.torch.utils.checkpoint
 
-    return in_paddles_words(minitensor)
+    return {
+        **in_paddles_words(minitensor),
+        **in_three_ways(minitensor.torch, minitensor.torch.utils.checkpoint.checkpoint),
+    }
 
 
 def paddle() -> dict[str, Program]:
@@ -198,7 +243,9 @@ def torch() -> dict[str, Program]:
         optimizer.zero_grad()
         return loss.detach()
 
-    return {"step": step, "step with layers": step_with_layers}
+    from torch.utils.checkpoint import checkpoint
+
+    return {"step": step, "step with layers": step_with_layers, **in_three_ways(torch, checkpoint)}
 
 
 PROGRAMS = {"minitensor": minitensor, "numpy": numpy, "torch": torch, "paddle": paddle}
@@ -213,4 +260,8 @@ ROWS = [
     Ratio("step with layers", over="paddle", most=1.0),
     Ratio("step with layers", over="numpy", theirs="step", most=1.3),
     Ratio("step with layers", over="torch"),
+    Ratio("in place", over="minitensor", theirs="normal"),
+    Ratio("in place, peak", over="minitensor", theirs="normal, peak", unit="bytes"),
+    Ratio("computed again", over="minitensor", theirs="normal"),
+    Ratio("computed again, peak", over="minitensor", theirs="normal, peak", unit="bytes"),
 ]

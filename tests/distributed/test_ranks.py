@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ import pytest
 
 import minitensor as mt
 from minitensor import distributed as dist
+from minitensor.device.arrays import GPU_OF_TYPE
+from minitensor.distributed import nccl
 from tests.distributed.programs import numbers
 from tools.build import ROOT
 
@@ -232,6 +235,8 @@ from mpi4py import MPI
 import cupy
 import minitensor as mt
 from minitensor import distributed as dist
+from minitensor.device.arrays import GPU_OF_TYPE
+from minitensor.distributed import nccl
 rank = MPI.COMM_WORLD.rank
 cupy.cuda.Device(rank).use()
 mt.set_device(f"gpu:{rank}")
@@ -257,3 +262,54 @@ def test_arrays_of_cuda_devices_are_reduced(backend):
     printed = subprocess.run(program, capture_output=True, text=True, check=True, cwd=ROOT, timeout=LIMIT).stdout
     right = [[sum(1.0 + rank for rank in range(count)), 2.0 * count], 1]
     assert [json.loads(line) for line in printed.splitlines() if line.startswith("[")] == [right] * count
+
+
+class OfDevice:
+    """As much of an array of CuPy as NCCL is given."""
+
+    dtype, size, nbytes = np.dtype(np.float32), 3, 12
+    data = SimpleNamespace(ptr=4096)
+
+
+class Nccl:
+    """Writes down what it is asked for, as CuPy's `NcclCommunicator` takes it."""
+
+    def __init__(self, *given: Any) -> None:
+        self.asked: list[Any] = [given]
+
+    def allReduce(self, send: int, receive: int, count: int, dtype: int, op: int, stream: int) -> None:
+        self.asked.append(("allReduce", send, receive, count, dtype, op, stream))
+
+    def broadcast(self, send: int, receive: int, count: int, dtype: int, root: int, stream: int) -> None:
+        self.asked.append(("broadcast", send, receive, count, dtype, root, stream))
+
+
+class OneOfTwo:
+    """The second of two ranks, as `Mpi` brings them together."""
+
+    rank, size = 1, 2
+
+    def gather(self, value: Any, what: str) -> list[Any]:
+        return ["the id of rank 0", value]
+
+    def barrier(self, what: str) -> None:
+        pass
+
+
+def test_nccl_is_asked_to_write_where_it_reads(monkeypatch):
+    """Of a stand-in: its numbers for float32 and max are those of `nccl.h`."""
+    modules = SimpleNamespace(NcclCommunicator=Nccl, get_unique_id=lambda: "an id")
+    cuda = SimpleNamespace(nccl=modules, get_current_stream=lambda: SimpleNamespace(ptr=7))
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=cuda))
+    monkeypatch.setitem(sys.modules, "cupy.cuda", cuda)
+    monkeypatch.setitem(GPU_OF_TYPE, OfDevice, object())
+    link = nccl.Nccl(OneOfTwo())
+    link.all_reduce(OfDevice(), "max", "all_reduce")
+    link.broadcast(OfDevice(), 0, "broadcast")
+    assert link._nccl.asked == [
+        (2, "the id of rank 0", 1),
+        ("allReduce", 4096, 4096, 3, 7, 2, 7),
+        ("broadcast", 4096, 4096, 3, 7, 0, 7),
+    ]
+    with pytest.raises(TypeError, match="on a CUDA device"):
+        link.all_reduce(np.zeros(3, np.float32), "sum", "all_reduce")

@@ -83,3 +83,38 @@ def test_without_recording_a_hook_is_not_called():
     with torch.no_grad():
         assert layer(torch.ones(1, 2)).grad_fn is None
     assert seen == []
+
+
+def test_a_hook_before_backward_changes_the_gradient_that_comes_in():
+    """The numbers are those that PyTorch 2.13 printed."""
+    layer, seen = nn.Linear(2, 1, bias=False), []
+    with torch.no_grad():
+        layer.weight.fill_(2.0)
+    handle = layer.register_full_backward_pre_hook(lambda module, grad_output: (grad_output[0] * 10,))
+    layer.register_full_backward_hook(noted(seen))
+    x = torch.ones(1, 2, requires_grad=True)
+    layer(x).sum().backward()
+    assert seen == [("Linear", [[[20.0, 20.0]]], [[[10.0]]])]
+    assert x.grad.tolist() == [[20.0, 20.0]] and layer.weight.grad.tolist() == [[10.0, 10.0]]
+    handle.remove()
+    layer(x).sum().backward()
+    assert seen[1:] == [("Linear", [[[2.0, 2.0]]], [[[1.0]]])] and x.grad.tolist() == [[22.0, 22.0]]
+
+
+def test_hooks_before_backward_run_in_their_order_and_one_may_go_first():
+    layer, order = nn.Linear(1, 1), []
+    for number, first in ((1, False), (2, False), (0, True)):
+        layer.register_full_backward_pre_hook(lambda *_, number=number: order.append(number), prepend=first)
+    layer(torch.ones(1, 1)).sum().backward()
+    assert order == [0, 1, 2]
+    layer.register_full_backward_pre_hook(lambda *_: 3)
+    with pytest.raises(RuntimeError, match="a tuple of one gradient, not int"):
+        layer(torch.ones(1, 1)).sum().backward()
+
+
+def test_a_hook_of_a_module_whose_inputs_want_nothing_warns_as_pytorchs():
+    layer, seen = nn.Linear(2, 1), []
+    layer.register_full_backward_hook(noted(seen))
+    with pytest.warns(UserWarning, match="Full backward hook is firing when gradients are computed with respect to"):
+        layer(torch.ones(1, 2)).sum().backward()
+    assert seen == [("Linear", [None], [[[1.0]]])]

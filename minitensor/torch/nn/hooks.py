@@ -8,6 +8,7 @@ from typing import Any
 from minitensor.modes import modes
 from minitensor.torch.nn.parts import RemovableHandle
 from minitensor.torch.tensor import Tensor
+from minitensor.torch.warning import warn
 
 
 class Hooked:
@@ -17,12 +18,13 @@ class Hooked:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         kept = self.__dict__
-        before, after, back = (kept.get(name) for name in ("_forward_pre_hooks", "_forward_hooks", "_backward_hooks"))
+        before, after = kept.get("_forward_pre_hooks"), kept.get("_forward_hooks")
+        back, ahead = kept.get("_backward_hooks"), kept.get("_backward_pre_hooks")
         for hook in list(before.values()) if before else ():
             changed = hook(self, args)
             if changed is not None:
                 args = changed if isinstance(changed, tuple) else (changed,)
-        call = _Backward(self, back) if back and modes.grad else None
+        call = _Backward(self, back or {}, ahead or {}) if (back or ahead) and modes.grad else None
         if call is not None:
             args = call.given(args)
         result = self.forward(*args, **kwargs)
@@ -60,12 +62,33 @@ class Hooked:
         """
         return RemovableHandle(self.__dict__.setdefault("_backward_hooks", {}), hook)
 
+    def register_full_backward_pre_hook(
+        self, hook: Callable[[Any, tuple[Any, ...]], Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(module, grad_output)`` when backward comes to the module, before it passes.
+
+        What the hook returns, a tuple if anything, takes the place of ``grad_output``. Where several tensors came out,
+        each gradient is handed over by itself.
+
+        Args:
+            prepend: call it before those that are there already.
+
+        Returns:
+            A handle; ``handle.remove()`` takes the hook away.
+        """
+        hooks = self.__dict__.setdefault("_backward_pre_hooks", {})
+        others = dict(hooks) if prepend else {}
+        handle = RemovableHandle(hooks, hook)
+        for number in others:  # a dict keeps the order of entering
+            hooks[number] = hooks.pop(number)
+        return handle
+
 
 class _Backward:
     """One call of a module with backward hooks: gathers the gradients of what came out and of what went in."""
 
-    def __init__(self, module: Any, hooks: dict[int, Any]) -> None:
-        self.module, self.hooks = module, hooks
+    def __init__(self, module: Any, hooks: dict[int, Any], ahead: dict[int, Any]) -> None:
+        self.module, self.hooks, self.ahead = module, hooks, ahead
         self.outputs: list[Any] = []
         self.inputs: list[Any] = []
         self.waiting = 0
@@ -95,10 +118,26 @@ class _Backward:
             passed.append(x)
         return tuple(passed) if isinstance(result, tuple) else passed[0]
 
-    def _came(self, position: int, g: Any) -> None:
-        self.outputs[position] = g
-        if self.count == 0:  # nothing that went in wants a gradient
+    def _came(self, position: int, g: Any) -> Any:
+        changed = None
+        for hook in list(self.ahead.values()):
+            found = hook(self.module, (g if changed is None else changed,))
+            if found is None:
+                continue
+            if not isinstance(found, tuple) or len(found) != 1:
+                raise RuntimeError(
+                    f"a full backward pre-hook returns None or a tuple of one gradient, not {type(found).__name__}"
+                )
+            (changed,) = found
+        self.outputs[position] = g if changed is None else changed
+        if self.count == 0 and self.hooks:
+            warn(
+                "Full backward hook is firing when gradients are computed with respect to module outputs since no "
+                "inputs require gradients. See https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html#"
+                "torch.nn.Module.register_full_backward_hook for more details."
+            )
             self._call()
+        return changed
 
     def _arrived(self, position: int, g: Any) -> Any:
         self.inputs[position] = g

@@ -225,7 +225,7 @@ class _Checkpoint(Function):
                     inputs,
                     [g for _, g in pairs],
                     create_graph=recorded,
-                    retain_graph=True,
+                    retain_graph=recorded,
                     allow_unused=True,
                     no_grad_vars=outside,
                 )

@@ -1,0 +1,191 @@
+"""Every short program over a small vocabulary, and what an engine makes of it: right, refused or wrong.
+
+A program is Python text and runs twice: on the engine, and on numpy's own arrays of complex numbers. There the numbers
+are x + i STEP d, so that the imaginary parts carry the derivative in the direction d wherever numpy moves, shows or
+overwrites a number. This reference has no history, saves nothing, and knows no rule for views that could be wrong.
+
+    python judge.py engine.py --length 3 --vocabulary wide
+"""
+
+import argparse
+import functools
+import importlib.util
+import itertools
+from collections import Counter
+
+import numpy as np
+
+X = np.array([0.31, 0.83, 0.57, 0.22])
+DIRECTION = np.array([0.74, -1.31, 0.92, 1.17])  # no direction in which a wrong gradient could look right
+STEP = 1e-30  # the error of the derivative is of the order STEP squared: far below rounding
+LARGEST = 1e3  # programs with larger numbers are left out: their gradients would drown in rounding
+
+SMALL = """{0}[:2] | {0}[1:] | {0}[::2] | {0}[0] | {0}.detach() | {0} * {1} | {0}.exp() |
+           {0}.exp_() | {0}.scale_(2.0, 0.5) | {0}.add_({1}) | {0}.multiply_({1}) | {0}[0] = 0.7 | {0}[:] = {1}"""
+WIDE = SMALL + " | {0} + {1} | {0}.sin_() | {0}.reshape(2, 2)"
+VOCABULARIES = {"small": SMALL, "wide": WIDE}
+
+
+# ---------- the reference ----------
+
+
+class NoSense(Exception):
+    """The statement does not apply: shapes do not fit, nothing is left, or no gradient is to know of the write."""
+
+
+class LeafWritten(Exception):
+    """The statement overwrites the leaf. The only right answer is to refuse it."""
+
+
+class Exact(np.ndarray):
+    """numpy's array with the engine's names: numpy itself decides what is a view and what is overwritten."""
+
+    def __array_wrap__(self, array, context=None, return_scalar=False):
+        return np.asarray(array, complex).view(Exact)  # complex also where only detached numbers went in
+
+    def __getitem__(self, key):
+        return super().__getitem__((key, ...))  # with "..." an array also of one number
+
+    def __setitem__(self, key, value):
+        if isinstance(value, Exact) and value.shape != self[key].shape:
+            raise NoSense
+        self[key].write(value)
+
+    def write(self, numbers):
+        """Overwrite all of this array."""
+        if np.shape(numbers) not in ((), self.shape) or not np.iscomplexobj(self):
+            raise NoSense  # a detached alias is real; a write through it is not for any gradient to know
+        if not self.flags.writeable:
+            raise LeafWritten
+        np.copyto(self, numbers)
+
+    def detach(self):
+        """The same memory without the derivatives."""
+        return self.real
+
+
+FUNCTIONS = {"add": np.add, "multiply": np.multiply, "exp": np.exp, "sin": np.sin, "scale": lambda x, k, b: x * k + b}
+for name, function in FUNCTIONS.items():
+    setattr(Exact, name, lambda x, *others, function=function: function(x, *others))
+    setattr(Exact, name + "_", lambda x, *others, function=function: x.write(function(x, *others)))
+
+
+# ---------- programs ----------
+
+
+@functools.cache
+def compiled(statement):
+    """The statement as code, compiled once for all programs."""
+    return compile(statement, statement, "exec")
+
+
+def run(program, x):
+    """The tensors after the program, by name. It begins with a leaf and a tensor computed from it."""
+    names = {"x": x, "a": x * 1.0}
+    for statement in program:
+        exec(compiled(statement), {}, names)
+    return names
+
+
+def exactly(program):
+    """The same on the reference; None if the program overwrites the leaf."""
+    x = (X + STEP * 1j * DIRECTION).view(Exact)
+    x.flags.writeable = False
+    try:
+        names = run(program, x)
+    except LeafWritten:
+        return None
+    except (ValueError, IndexError) as error:
+        raise NoSense from error
+    if any(array.size == 0 or np.abs(np.asarray(array)).max() > LARGEST for array in names.values()):
+        raise NoSense
+    return names
+
+
+def writes(statement):
+    """Whether a statement overwrites numbers."""
+    return "_(" in statement or "] =" in statement
+
+
+def statements(vocabulary, names):
+    """Every statement of the vocabulary over these names. A result gets the next letter."""
+    for template in map(str.strip, vocabulary.split("|")):
+        for operands in itertools.product(names, repeat=2 if "{1}" in template else 1):
+            statement = template.format(*operands)
+            yield statement if writes(statement) else f"{'abcdefg'[len(names) - 1]} = {statement}"
+
+
+def programs(length, vocabulary=SMALL):
+    """All programs of up to this many statements that write, the short ones first, each with its exact numbers."""
+    level = [((), ("x", "a"))]
+    for _ in range(length):
+        longer = []
+        for program, names in level:
+            for statement in statements(vocabulary, names):
+                try:
+                    longer.append(((*program, statement), exactly((*program, statement))))
+                except NoSense:
+                    continue
+        yield from (each for each in longer if any(map(writes, each[0])))
+        level = [each for each in longer if each[1] is not None]
+
+
+# ---------- the verdict ----------
+
+
+@functools.cache
+def weights(number, shape):
+    """A weight for each number of the tensor with this number."""
+    return 1 + 0.5 * np.cos(number + 1.7 * np.arange(np.prod(shape, dtype=int))).reshape(shape)
+
+
+def total(names):
+    """One number that depends on every number of every name, on each in its own way."""
+    return sum((tensor * weights(number, tuple(tensor.shape))).sum() for number, tensor in enumerate(names.values()))
+
+
+def verdict(engine, program, expected):
+    """What an engine makes of a program: "right", "refused" or "wrong".
+
+    engine: has `tensor(data, stop_gradient=False)`, whose tensors know the statements, `numpy()`, `backward()` and
+        `grad`. It refuses with a ValueError or a RuntimeError.
+    expected: the exact numbers by name, or None where the leaf is overwritten.
+    """
+    x = engine.tensor(X, stop_gradient=False)
+    try:
+        names = run(program, x)
+        total(names).backward()
+    except (ValueError, RuntimeError):
+        return "refused"
+    if expected is None:
+        return "wrong"
+    derivative = np.asarray(total(expected)).imag / STEP
+    right = x.grad is not None and np.isclose(np.asarray(x.grad) @ DIRECTION, derivative, rtol=1e-9, atol=1e-9)
+    right = right and all(np.allclose(names[name].numpy(), np.asarray(exact).real) for name, exact in expected.items())
+    return "right" if right else "wrong"
+
+
+def judge(engine, judged):
+    """How many of these programs are right, refused and wrong; "leaf": of those that overwrite it, how many ran."""
+    count = Counter(right=0, refused=0, wrong=0, leaf=0)
+    for program, expected in judged:
+        found = verdict(engine, program, expected)
+        count[found if expected is not None else "leaf"] += expected is not None or found == "wrong"
+    return dict(count)
+
+
+def main():
+    """Judge the file that the command line names, and print the counts."""
+    parser = argparse.ArgumentParser(description="Judge an engine by every short program.")
+    parser.add_argument("engine", help="a Python file")
+    parser.add_argument("--length", type=int, default=2, help="the most statements of a program")
+    parser.add_argument("--vocabulary", choices=VOCABULARIES, default="small")
+    chosen = parser.parse_args()
+    specification = importlib.util.spec_from_file_location("engine", chosen.engine)
+    engine = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(engine)
+    print(judge(engine, programs(chosen.length, VOCABULARIES[chosen.vocabulary])))
+
+
+if __name__ == "__main__":
+    main()

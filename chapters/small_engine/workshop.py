@@ -1,0 +1,279 @@
+"""The workshop of chapter 16: its cells are the lines of an engine, and the judge looks at the engine after each step.
+
+    %load_ext small_engine.workshop
+
+* ``%%engine PART``: the lines of the cell are one part of the first engine. Run again, the cell replaces its part.
+* ``%%step NUMBER``: the cell is a diff, which makes the engine of that step from the one before. It shows the diff, and
+  what the judge says of all steps so far.
+
+There is no other copy of these lines: what a cell shows is what runs. After the last step the text is that of
+``engine.py``, which is there to be taken away.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import html
+import linecache
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from . import judge
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+#: The idea of each step, in a few words.
+IDEAS = {
+    1: "a write only overwrites",
+    2: "a write is a step of the history",
+    3: "a storage counts its writes",
+    4: "leaves are protected",
+    5: "the history belongs to the memory",
+    6: "an operation copies what it needs itself",
+    7: "a write copies what anybody needs",
+}
+FINISHED = Path(__file__).with_name("engine.py")
+HUNK = re.compile(r"^@@ -(\d+).*\n((?:[ +-].*\n|\n)+)", re.MULTILINE)
+#: A cell of the chapter that begins with one of the two magics.
+CELL = re.compile(r"^%%(engine|step) (.+)\n((?:(?!```$).*\n)*)```$", re.MULTILINE)
+
+
+@dataclass
+class Cells:
+    """The parts of the first engine and the diffs of the later ones, as the cells gave them."""
+
+    parts: dict[str, str] = field(default_factory=dict)
+    diffs: dict[int, str] = field(default_factory=dict)
+
+    def text(self, *steps: int) -> str:
+        """The engine after these steps, in this order; the first step is always done.
+
+        Raises:
+            KeyError: a step whose cell has not run.
+            ValueError: a diff whose lines are not in the engine.
+        """
+        text = "\n\n\n".join(self.parts.values()) + "\n"
+        for step in steps:
+            text = patched(text, self.diffs[step])
+        return text
+
+    def at(self, step: int) -> str:
+        """The engine after all steps up to this one."""
+        return self.text(*range(2, step + 1))
+
+
+def read(chapter: str) -> Cells:
+    """All cells of a chapter, from its Markdown."""
+    found = Cells()
+    for kind, name, cell in CELL.findall(chapter):
+        if kind == "engine":
+            found.parts[name] = cell.strip("\n")
+        else:
+            found.diffs[int(name)] = cell
+    return found
+
+
+def patched(text: str, diff: str) -> str:
+    """The text with a diff applied. Where lines stand twice, those are meant that are nearest to the stated line.
+
+    Raises:
+        ValueError: there is no hunk, or the lines of one are not in the text.
+    """
+    hunks = list(HUNK.finditer(diff.rstrip("\n") + "\n"))
+    if not hunks:
+        raise ValueError("a diff has lines that begin with @@, and after them lines that begin with ' ', '-' or '+'")
+    lines, moved = text.splitlines(), 0
+    for hunk in hunks:
+        body = [line or " " for line in hunk[2].splitlines()]
+        old = [line[1:] for line in body if line[0] != "+"]
+        new = [line[1:] for line in body if line[0] != "-"]
+        places = [place for place in range(len(lines)) if lines[place : place + len(old)] == old]
+        if not places:
+            raise ValueError("these lines are not in the engine:\n" + "\n".join(old))
+        place = min(places, key=lambda place: abs(place + 1 - int(hunk[1]) - moved))
+        lines[place : place + len(old)] = new
+        moved += len(new) - len(old)
+    return "\n".join(lines) + "\n"
+
+
+def without(text: str, line: str) -> str:
+    """The text without the one statement that this line begins, with all that stands inside it.
+
+    Raises:
+        ValueError: no line, or more than one, begins so.
+    """
+    lines = text.splitlines()
+    numbers = [number for number, each in enumerate(lines, 1) if each.strip().startswith(line)]
+    if len(numbers) != 1:
+        raise ValueError(f"one line has to begin with {line!r}, not {len(numbers)}")
+    (number,) = numbers
+    statement = next(node for node in ast.walk(ast.parse(text)) if getattr(node, "lineno", 0) == number)
+    indent = lines[number - 1][: len(lines[number - 1]) - len(lines[number - 1].lstrip())]
+    return "\n".join([*lines[: number - 1], indent + "pass", *lines[statement.end_lineno :], ""])
+
+
+def lines_of_code(text: str) -> int:
+    """How many lines there are without empty ones, comments and docstrings."""
+    left_out: set[int] = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            left_out.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    lines = enumerate(map(str.strip, text.splitlines()), 1)
+    return sum(bool(line) and not line.startswith("#") and number not in left_out for number, line in lines)
+
+
+def loaded(text: str, name: str = "engine") -> ModuleType:
+    """The text as a module. Its lines are known to tracebacks."""
+    file = f"<{name}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    module = ModuleType(name)
+    exec(compile(text, file, "exec"), vars(module))
+    return module
+
+
+@functools.cache
+def short_programs() -> list[tuple[tuple[str, ...], Any]]:
+    """All programs of at most two statements, with their exact numbers."""
+    return list(judge.programs(2))
+
+
+@functools.cache
+def counts(text: str) -> dict[str, int]:
+    """What the judge says of an engine over all short programs."""
+    return judge.judge(loaded(text), short_programs())
+
+
+def said(text: str, program: str) -> str:
+    """What an engine answers to a program: the gradient of `x`, or "refused" and why."""
+    names = {**vars(loaded(text))}
+    try:
+        exec(program, names)
+    except (ValueError, RuntimeError) as error:
+        return f"refused: {error}"
+    gradient = names["x"].grad
+    return "None" if gradient is None else "[" + ", ".join(f"{number:.4g}" for number in gradient) + "]"
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """Bars of right, refused and wrong, one for each engine, and their numbers."""
+
+    rows: Mapping[str, Mapping[str, int]]
+    of: str = "programs"  # what is counted
+
+    def __str__(self) -> str:
+        width = max(map(len, self.rows))
+        return "\n".join(
+            f"{label:{width}}  right {row['right']:>6,}  refused {row['refused']:>6,}  wrong {row['wrong']:>6,}"
+            for label, row in self.rows.items()
+        )
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        from minitensor.stage.embed import page_assets
+
+        return {
+            "text/plain": str(self),
+            "text/html": page_assets("quiz.css", package="minitensor.notebook") + self._as_html(),
+        }
+
+    def _as_html(self) -> str:
+        """A table whose cells hold the numbers, so that nothing is said by the bars alone."""
+        cell = 'style="padding:3px 8px;text-align:right;border:0"'
+        rows = []
+        for label, row in self.rows.items():
+            whole = sum(row[kind] for kind in LOOKS)
+            bar = "".join(
+                f'<span style="width:{100 * row[kind] / whole:.2f}%;{look}"></span>' for kind, look in LOOKS.items()
+            )
+            rows.append(
+                f'<tr><th scope="row" style="padding:3px 8px;text-align:left;font-weight:400;border:0">{label}</th>'
+                f'<td aria-hidden="true" style="padding:3px 0;width:38%;border:0"><div style="{BAR}">{bar}</div></td>'
+                + "".join(f"<td {cell}>{row[kind]:,}</td>" for kind in LOOKS)
+                + "</tr>"
+            )
+        heads = "".join(
+            f'<th scope="col" {cell}><span aria-hidden="true" style="{KEY};{look}"></span> {kind}</th>'
+            for kind, look in LOOKS.items()
+        )
+        left = cell.replace("right", "left")
+        programs = ", ".join(sorted({f"{sum(row[kind] for kind in LOOKS):,}" for row in self.rows.values()}))
+        return (
+            '<div class="mt-note mathjax_ignore" style="overflow-x:auto">\n'
+            '<table style="width:100%;border-collapse:collapse;font-size:14px;margin:0">\n'
+            f'<thead><tr><th scope="col" {left} colspan="2">of {programs} {self.of}</th>{heads}'
+            f"</tr></thead>\n<tbody>{''.join(rows)}</tbody>\n</table>\n</div>"
+        )
+
+
+#: Told apart without colour: empty, striped, full.
+LOOKS = {
+    "right": "background:var(--mt-paper)",
+    "refused": "background:repeating-linear-gradient(135deg,var(--mt-line) 0 2px,var(--mt-wash) 2px 6px)",
+    "wrong": "background:var(--mt-red)",
+}
+BAR = "display:flex;height:16px;border:1px solid var(--mt-line)"
+CODE = "margin:0;padding:0;border:0;background:none;color:inherit;font:14px/1.5 var(--mt-mono);white-space:pre-wrap"
+KEY = "display:inline-block;width:11px;height:11px;border:1px solid var(--mt-line)"
+
+
+@dataclass(frozen=True)
+class Step:
+    """A diff, and the verdicts after it."""
+
+    diff: str
+    verdicts: Verdicts
+
+    def __str__(self) -> str:
+        return f"{self.diff}\n\n{self.verdicts}"
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        bars = self.verdicts._repr_mimebundle_()["text/html"]
+        lines = "\n".join(map(_marked, self.diff.splitlines()))
+        diff = f'<div class="mt-note mathjax_ignore"><pre style="{CODE}">{lines}</pre></div>\n'
+        return {"text/plain": str(self), "text/html": f"<div>{diff}{bars}</div>"}
+
+
+def _marked(line: str) -> str:
+    """A line of a diff: told apart by its first character, by an element, and by how it looks."""
+    text = html.escape(line)
+    if line.startswith("@@"):
+        return f'<span style="color:var(--mt-muted)">{text}</span>'
+    if line.startswith("-"):
+        return f'<del style="color:var(--mt-red);text-decoration:none">{text}</del>'
+    if line.startswith("+"):
+        return f'<ins style="background:var(--mt-wash);font-weight:600;text-decoration:none">{text}</ins>'
+    return text
+
+
+def verdicts(texts: Sequence[str]) -> Verdicts:
+    """The bars of the engines after the first steps, in order."""
+    return Verdicts({f"{step}. {IDEAS[step]}": counts(text) for step, text in enumerate(texts, 1)})
+
+
+cells = Cells()
+
+
+def load_ipython_extension(ipython: InteractiveShell) -> None:
+    """Register the magics; IPython calls this for `%load_ext small_engine.workshop`."""
+    from IPython.core.error import UsageError
+    from IPython.display import display
+
+    def engine(line: str, cell: str) -> None:
+        if not line.strip():
+            raise UsageError("%%engine: say which part of the engine this is, as in `%%engine the table`")
+        cells.parts[line.strip()] = cell.strip("\n")
+
+    def step(line: str, cell: str) -> None:
+        number = int(line)
+        cells.diffs[number] = cell
+        texts = [cells.at(each) for each in range(1, number + 1)]
+        display(Step(cell.rstrip(), verdicts(texts)))
+
+    ipython.register_magic_function(engine, "cell")
+    ipython.register_magic_function(step, "cell")

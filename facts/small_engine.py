@@ -1,0 +1,89 @@
+"""Records in small-engine.json what the judge of chapter 16 says of its engine, step by step, over long programs.
+
+    python facts/small_engine.py      about ten minutes
+
+The lines of the engine are those of the chapter. Of the finished engine each statement is taken out in turn, too: does
+a program of at most two statements notice?
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import signal
+import sys
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from chapters.small_engine import judge, workshop  # noqa: E402
+
+RECORD = Path(__file__).with_name("small-engine.json")
+CHAPTER = ROOT / "chapters" / "16_an_engine_in_an_afternoon.md"
+SETS = {
+    "at most two statements of thirteen kinds": (2, "small"),
+    "at most three statements of thirteen kinds": (3, "small"),
+    "at most three statements of sixteen kinds": (3, "wide"),
+}
+SECONDS = 5  # after which an engine with a statement less is taken to run for ever
+
+
+def ladder(length: int, vocabulary: str) -> dict[str, dict[str, int]]:
+    """What the judge says of each step."""
+    lines = workshop.read(CHAPTER.read_text(encoding="utf-8"))
+    programs = list(judge.programs(length, judge.VOCABULARIES[vocabulary]))
+    return {str(step): judge.judge(workshop.loaded(lines.at(step)), programs) for step in workshop.IDEAS}
+
+
+def deleted() -> dict[str, object]:
+    """How many statements of the finished engine are missed by a short program, and the lines of those that are not."""
+    text = workshop.FINISHED.read_text(encoding="utf-8")
+    lines = text.splitlines()
+    statements = [
+        node
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.stmt) and not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
+    ]
+    unnoticed = [lines[node.lineno - 1].strip() for node in statements if not is_missed(without(lines, node))]
+    return {"statements": len(statements), "noticed": len(statements) - len(unnoticed), "unnoticed": unnoticed}
+
+
+def without(lines: list[str], node: ast.stmt) -> str:
+    return "\n".join([*lines[: node.lineno - 1], " " * node.col_offset + "pass", *lines[node.end_lineno :], ""])
+
+
+def is_missed(text: str) -> bool:
+    """Whether an engine is not right about some short program, breaks, or does not come to an end."""
+    signal.alarm(SECONDS)
+    try:
+        engine = workshop.loaded(text)
+        return any(
+            judge.verdict(engine, program, exact) != ("refused" if exact is None else "right")
+            for program, exact in workshop.short_programs()
+        )
+    except Exception:
+        return True
+    finally:
+        signal.alarm(0)
+
+
+def stopped(*_: object) -> None:
+    raise TimeoutError
+
+
+def main() -> None:
+    signal.signal(signal.SIGALRM, stopped)
+    record = {
+        "command": "python facts/small_engine.py",
+        "numpy": np.__version__,
+        "programs": {title: ladder(*chosen) for title, chosen in SETS.items()},
+        "one statement taken out, programs of at most two statements": deleted(),
+    }
+    RECORD.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

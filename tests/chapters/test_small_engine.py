@@ -1,0 +1,253 @@
+"""The engine of chapter 16: built again from the chapter's text alone, and judged as the chapter says."""
+
+from __future__ import annotations
+
+import ast
+import json
+import random
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from chapters.small_engine import judge, workshop
+from tests.chapters.chapter import FOLDER, ROOT, Chapter
+
+CHAPTER = "16_an_engine_in_an_afternoon"
+CELLS = workshop.read(Chapter.read(CHAPTER).text)
+STEPS = list(workshop.IDEAS)
+RECORD = json.loads((ROOT / "facts" / "small-engine.json").read_text(encoding="utf-8"))
+SHORT, *LONG = RECORD["programs"].values()
+KINDS = ("right", "refused", "wrong")
+FILES = [FOLDER / "small_engine" / name for name in ("engine.py", "judge.py", "workshop.py")]
+
+
+# ---- the chapter's text ----------------------------------------------------------------------------------------------
+
+
+def typed_in(chapter: Chapter) -> str:
+    """The engine of a reader who types every cell in order, and makes the changes of each diff where it says."""
+    lines: list[str] = []
+    for cell in chapter.code:
+        magic, _, body = cell.source.partition("\n")
+        if magic.startswith("%%engine"):
+            lines += [*([""] * 2 if lines else []), *body.splitlines()]
+        if magic.startswith("%%step"):
+            lines = changed(lines, body.splitlines())
+    return "\n".join(lines) + "\n"
+
+
+def changed(lines: list[str], diff: list[str]) -> list[str]:
+    """The lines with a unified diff applied, strictly: every line that it shows has to be where it says."""
+    made, at = [], 0
+    for line in diff:
+        if stated := re.match(r"@@ -(\d+),\d+ \+(\d+),\d+ @@", line):
+            made += lines[at : int(stated[1]) - 1]
+            at = int(stated[1]) - 1
+            assert len(made) == int(stated[2]) - 1
+            continue
+        mark, text = line[:1] or " ", line[1:]
+        if mark != "+":
+            assert lines[at] == text
+            at += 1
+        if mark != "-":
+            made.append(text)
+    return made + lines[at:]
+
+
+def test_the_engine_typed_in_from_the_chapter_is_never_wrong_and_never_refuses():
+    text = typed_in(Chapter.read(CHAPTER))
+    assert text == workshop.FINISHED.read_text(encoding="utf-8")
+    assert counted(workshop.counts(text)) == (500, 0, 0)
+    assert workshop.counts(text)["leaf"] == 0
+
+
+def counted(row: dict[str, int]) -> tuple[int, ...]:
+    return tuple(row[kind] for kind in KINDS)
+
+
+def test_the_downloaded_engine_is_that_of_the_last_step():
+    assert CELLS.at(7) == workshop.FINISHED.read_text(encoding="utf-8")
+
+
+def test_every_step_changes_what_the_chapter_says():
+    changed_lines = {
+        step: tuple(sum(line.startswith(mark) for line in diff.splitlines()) for mark in "-+")
+        for step, diff in CELLS.diffs.items()
+    }
+    assert changed_lines[5] == (2, 2)  # "Two."
+    assert changed_lines[2][1] + changed_lines[5][1] == 9  # "two ideas, nine lines"
+    assert list(changed_lines) == STEPS[1:]
+
+
+def test_the_engine_and_the_judge_stay_short():
+    assert workshop.lines_of_code(CELLS.at(1)) <= 135
+    assert workshop.lines_of_code(CELLS.at(7)) <= 180
+    assert workshop.lines_of_code(FILES[1].read_text(encoding="utf-8")) <= 115
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+def test_the_files_say_what_they_are_for(file):
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    named = [node for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name[0] != "_"]
+    assert ast.get_docstring(tree)
+    assert [node.name for node in named if not ast.get_docstring(node)] == []
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_the_engine_of_every_step_keeps_the_house_style(step):
+    for command in (["format", "--check"], ["check"]):
+        ruff = [sys.executable, "-m", "ruff", *command, "--stdin-filename", str(FILES[0]), "-"]
+        ran = subprocess.run(ruff, input=CELLS.at(step), capture_output=True, text=True, cwd=ROOT)
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+# ---- the ladder ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_the_judge_says_of_every_step_what_is_recorded(step):
+    assert workshop.counts(CELLS.at(step)) == SHORT[str(step)]
+
+
+def test_the_chapter_names_the_numbers_of_the_ladder():
+    wrong = [SHORT[str(step)]["wrong"] for step in STEPS]
+    assert wrong == [410, 197, 35, 35, 0, 0, 0]
+    options = re.findall(r'^        "(\d+)": "', Chapter.read(CHAPTER).text, re.MULTILINE)
+    assert options == [str(number) for number in sorted({*wrong})]
+    assert f"{wrong[3]} programs are still silently wrong" in Chapter.read(CHAPTER).prose
+
+
+def test_wrong_never_rises_and_refused_falls_to_nothing():
+    for rows in (SHORT, *LONG):
+        wrong = [row["wrong"] for row in rows.values()]
+        assert wrong == sorted(wrong, reverse=True)
+        assert wrong[4:] == [0, 0, 0]
+        refused = [row["refused"] for row in rows.values()]
+        assert refused[2] == refused[4] > refused[5] > refused[6] == 0
+        assert [row["leaf"] for row in rows.values()][3:] == [0, 0, 0, 0]
+
+
+def test_copies_before_the_shared_history_make_more_programs_wrong():
+    assert workshop.counts(CELLS.text(2, 3, 4, 6))["wrong"] > workshop.counts(CELLS.at(4))["wrong"]
+
+
+def some_programs(count: int, length: int, vocabulary: str, seed: int) -> list:
+    """Random programs of the vocabulary, each with its exact numbers."""
+    dice, found = random.Random(seed), []
+    while len(found) < count:
+        program, names = (), dict.fromkeys("xa")
+        while names is not None and len(program) < length:
+            statement = dice.choice(list(judge.statements(vocabulary, list(names))))
+            try:
+                names = judge.exactly((*program, statement))
+            except judge.NoSense:
+                continue
+            program = (*program, statement)
+        found.append((program, names))
+    return found
+
+
+@pytest.mark.parametrize(("length", "vocabulary"), [(3, judge.SMALL), (3, judge.WIDE), (5, judge.WIDE)])
+def test_longer_programs_are_right_at_the_end_and_wrong_before_step_5(length, vocabulary):
+    programs = some_programs(400, length, vocabulary + " | {0}[::-1]", seed=length)
+    assert len({program for program, _ in programs}) > 300
+    found = {step: judge.judge(workshop.loaded(CELLS.at(step)), programs) for step in STEPS}
+    assert counted(found[7])[1:] == (0, 0)
+    assert found[5]["wrong"] == found[6]["wrong"] == 0 < min(found[step]["wrong"] for step in (1, 2, 3, 4))
+    assert found[5]["refused"] > found[6]["refused"] > 0
+
+
+# ---- the judge -------------------------------------------------------------------------------------------------------
+
+
+def test_the_exact_derivative_is_that_of_differences(monkeypatch):
+    step = 1e-6
+    for program, exact in workshop.short_programs()[:: len(workshop.short_programs()) // 60]:
+        if exact is None or any("detach" in statement for statement in program):
+            continue  # a difference cannot be told to look past a number
+        totals = []
+        for side in (step, -step):
+            monkeypatch.setattr(judge, "X", XBEFORE + side * judge.DIRECTION)
+            totals.append(np.asarray(judge.total(judge.exactly(program))).real)
+        monkeypatch.setattr(judge, "X", XBEFORE)
+        derivative = np.asarray(judge.total(exact)).imag / judge.STEP
+        assert np.isclose((totals[0] - totals[1]) / (2 * step), derivative, rtol=1e-6), program
+
+
+XBEFORE = judge.X
+
+
+def test_no_program_is_judged_twice_and_every_kind_of_statement_is_judged():
+    programs = [program for program, _ in workshop.short_programs()]
+    assert len(set(programs)) == len(programs)
+    stated = {statement.removeprefix("b = ") for program in programs for statement in program}
+    kinds = [template.strip().format("a", "x") for template in judge.SMALL.split("|")]
+    assert len(kinds) == 13
+    assert set(kinds) <= stated
+    assert sum(exact is not None for _, exact in workshop.short_programs()) == 500
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["gradient[self.written] = 0", "if x.tracked and isinstance", "saved.outlive(x)"],
+)
+def test_the_judge_misses_a_line_that_is_taken_out(line):
+    assert workshop.counts(workshop.without(CELLS.at(7), line)) != workshop.counts(CELLS.at(7))
+
+
+def test_the_check_of_the_version_is_missed_only_where_not_everything_is_copied():
+    line = "if self.version != self.storage.version:"
+    assert line in RECORD["one statement taken out, programs of at most two statements"]["unnoticed"]
+    less = workshop.without(CELLS.at(7), line)
+    assert workshop.counts(less) == workshop.counts(CELLS.at(7))
+    assert workshop.counts(less.replace('policy = "copy_on_write"', 'policy = "2.6"'))["wrong"] > 0
+
+
+def test_a_file_is_judged_from_the_command_line():
+    ran = subprocess.run([sys.executable, FILES[1], FILES[0]], capture_output=True, text=True, check=True)
+    assert ast.literal_eval(ran.stdout) == {"right": 500, "refused": 0, "wrong": 0, "leaf": 0}
+
+
+# ---- the workshop ----------------------------------------------------------------------------------------------------
+
+
+def test_a_cell_that_runs_again_replaces_its_part():
+    ours = workshop.Cells()
+    for part, text in (("first", "a = 1"), ("second", "b = 2"), ("first", "a = 3")):
+        ours.parts[part] = text
+    assert ours.at(1) == "a = 3\n\n\nb = 2\n"
+
+
+def test_a_hunk_is_found_where_it_is_stated_if_its_lines_stand_twice():
+    assert workshop.patched("a\nb\na\nb\n", "@@ -3,2 +3,2 @@\n a\n-b\n+c\n") == "a\nb\na\nc\n"
+
+
+def test_a_diff_whose_lines_are_not_there_names_them():
+    with pytest.raises(ValueError, match="not in the engine:\nd"):
+        workshop.patched("a\n", "@@ -1,1 +1,1 @@\n-d\n+c\n")
+    with pytest.raises(ValueError, match="begin with @@"):
+        workshop.patched("a\n", "b")
+
+
+def test_a_line_that_is_not_unique_is_not_taken_out():
+    with pytest.raises(ValueError, match="not 2"):
+        workshop.without("a = 1\na = 2\n", "a =")
+
+
+def test_the_bars_say_their_numbers():
+    shown = workshop.Verdicts({"one": {"right": 3, "refused": 0, "wrong": 1}})
+    assert str(shown).split() == ["one", "right", "3", "refused", "0", "wrong", "1"]
+    html = shown._repr_mimebundle_()["text/html"]
+    assert re.findall(r">(\d+)</td>", html) == ["3", "0", "1"]
+    assert re.findall(r"width:([\d.]+)%;", html.partition("<tbody>")[2])[-3:] == ["75.00", "0.00", "25.00"]
+
+
+def test_a_diff_is_shown_line_by_line_with_what_is_taken_out_and_what_comes_in():
+    bars = workshop.Verdicts({"one": {"right": 1, "refused": 0, "wrong": 0}})
+    shown = workshop.Step("@@ -1,2 +1,2 @@\n a < b\n-c\n+d", bars)._repr_mimebundle_()
+    assert shown["text/plain"].startswith("@@ -1,2 +1,2 @@\n a < b\n-c\n+d\n")
+    assert re.findall(r"<(del|ins)[^>]*>([^<]*)</", shown["text/html"]) == [("del", "-c"), ("ins", "+d")]
+    assert "\n a &lt; b\n" in shown["text/html"]
