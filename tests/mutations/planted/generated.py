@@ -90,18 +90,18 @@ templates(
     "return triple",
     "memory::test_what_an_in_place_operation_holds_for_backward",
 )  # fmt: skip
-history(
+templates(
     "view-written-without-its-family",
     "A write through a view gives the view a new value, and the rest of the group does not hear of it.",
-    "    if x._history is not None:\n        wrote(x, node)\n    else:  # as",
-    "    if True:  # as",
+    "        if {x}._history is None and (before is None or before.hooks is None):",
+    "        if before is None or before.hooks is None:",
     "alias_programs::test_the_gradient_is_right",
 )  # fmt: skip
-history(
+templates(
     "retained-gradient-stays-behind",
     "A tensor that retains its gradient is written, and the box stays with the old value.",
-    "        if old is not None and old.hooks is not None:\n            move_boxes(old, node)\n",
-    "",
+    "        if {x}._history is None and (before is None or before.hooks is None):",
+    "        if {x}._history is None:",
     "retained::test_a_retained_gradient_is_that_of_the_value_the_tensor_has_now",
 )  # fmt: skip
 templates(
