@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import time
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
 
 import minitensor
 from minitensor.modes import POLICIES
@@ -40,6 +42,7 @@ def main() -> int:
     parser.add_argument("--limit", type=int, help="that many programs, spread evenly, instead of all")
     parser.add_argument("--only", type=int, help="the program of this number alone")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--record", type=Path, help="a JSON file for the counts, beside those that it has already")
     chosen = parser.parse_args()
 
     plans = chosen.policy or list(POLICIES)
@@ -69,7 +72,24 @@ def main() -> int:
         if report.kinds:
             print(f"wrong under {plan}: " + ", ".join(f"{n} {kind}" for kind, n in report.kinds.most_common()))
     print(f"{time.monotonic() - began:.0f} s")
+    if chosen.record:
+        record(chosen.record, reports, len(numbers), every)
     return 1 if any(report.wrong for report in reports.values()) else 0
+
+
+def record(file: Path, reports: dict[str, Report], judged: int, every: int) -> None:
+    """Put the counts into a file, under the arguments that made them."""
+    runs = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    arguments = sys.argv[1 : sys.argv.index("--record")]
+    runs[" ".join(["python -m tests.conformance.exhaustive", *arguments])] = {
+        "version": minitensor.__version__,
+        "judged": judged,
+        "of": every,
+        "policies": {
+            plan: {v: report.verdicts[v] for v in ("right", "refused", "wrong")} for plan, report in reports.items()
+        },
+    }
+    file.write_text(json.dumps(runs, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

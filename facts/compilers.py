@@ -1,0 +1,70 @@
+"""Records in compilers.json what compilers make of in-place operations, for chapter 15.
+
+    python facts/compilers.py torch      in an environment that has torch
+    python facts/compilers.py jax
+
+PyTorch traces a program into a graph, and `functionalize` rewrites the graph without writes. JAX has no writes; an
+argument of a compiled function can be donated, so that the result may lie in its memory.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from recording import Questions, write
+
+TRACED = """
+from torch.func import functionalize
+from torch.fx.experimental.proxy_tensor import make_fx
+def program(x):
+{lines}
+numbers = [0.5, 1.0, 2.0]
+as_written = make_fx(program)(torch.tensor(numbers)).code
+functional = make_fx(functionalize(program, remove="mutations_and_views"))(torch.tensor(numbers)).code
+one, other = torch.tensor(numbers), torch.tensor(numbers)
+same = torch.equal(program(one), functionalize(program)(other)) and torch.equal(one, other)
+"""
+GRAPHS = ["as_written", "functional", "same"]
+
+
+def traced(*lines: str) -> tuple[dict[str, str], list[str]]:
+    """The graph of a function of `x` with these lines, as it is written and without writes."""
+    return {"torch": TRACED.format(lines="\n".join(f"    {line}" for line in lines))}, GRAPHS
+
+
+DONATED = """
+import warnings
+warnings.simplefilter("ignore")
+def step(w, g):
+    return {result}
+compiled = jax.jit(step{donate})
+w, g = jax.numpy.ones(4), jax.numpy.ones(4)
+before = w.unsafe_buffer_pointer()
+new = compiled(w, g)
+in_its_memory = new.unsafe_buffer_pointer() == before
+gone = w.is_deleted()
+try:
+    after = (w + 1).tolist()
+except (RuntimeError, ValueError) as error:
+    after = f"{{type(error).__name__}}: " + str(error).rpartition("INVALID_ARGUMENT: ")[2]
+aliased = compiled.lower(g, g).compile().memory_analysis().alias_size_in_bytes
+"""
+BUFFERS = ["in_its_memory", "gone", "after", "aliased"]
+
+
+def donated(result: str, donate: str) -> tuple[dict[str, str], list[str]]:
+    """A compiled step that gives `result` of `w` and `g`; `donate` says which argument it may take over."""
+    return {"jax": DONATED.format(result=result, donate=donate)}, BUFFERS
+
+
+QUESTIONS: Questions = {
+    "a write through a view": traced("a = x * 1.0", "b = a[:2]", "b.exp_()", "return a"),
+    "a write into the argument": traced("x[:2].exp_()", "return x.sum()"),
+    "a step": donated("w - 0.5 * g", ""),
+    "a step that is given w": donated("w - 0.5 * g", ", donate_argnums=0"),
+    "a sum that is given w": donated("(w * g).sum()", ", donate_argnums=0"),
+}
+
+
+if __name__ == "__main__":
+    write(Path(__file__).with_name("compilers.json"), QUESTIONS)

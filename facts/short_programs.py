@@ -1,0 +1,254 @@
+"""Every short program of chapter 15, exactly; and what PyTorch and Paddle answer to it, for short-programs.json.
+
+    python facts/short_programs.py torch                in an environment that has torch
+    python facts/short_programs.py paddle
+    python facts/short_programs.py torch --length 3     judges the longer ones, too, and records the counts
+
+A program begins with a leaf `x` and `a = x * 1.0`; its statements are views and in-place operations on any names there
+are. The exact side is numpy alone: the numbers are complex, and an imaginary part is STEP times a derivative wherever
+numpy moves, shows or overwrites the number. It has no history, saves nothing, and knows no rule about views.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import itertools
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+FILE = Path(__file__).with_name("short-programs.json")
+LENGTH = 2
+
+X = [0.31, 0.83, 0.57, 0.22]
+DIRECTION = np.array([0.74, -1.31, 0.92, 1.17])  # no direction in which a wrong gradient could look right
+STEP = 1e-30  # its square vanishes beside any number here
+LARGEST = 1e3  # beyond, a gradient would drown in rounding
+CLOSE = 1e-9
+
+#: Each statement: as it is written in Paddle, minitensor and, mostly, PyTorch; and what it means in numpy.
+STATEMENTS = {
+    "{0}[:2]": "{0}[:2]",
+    "{0}[1:]": "{0}[1:]",
+    "{0}[::2]": "{0}[::2]",
+    "{0}[0]": "{0}[0, ...]",  # a view, where numpy would give a number
+    "{0}.detach()": "{0}.real",  # the same memory without the derivatives
+    "{0} * {1}": "{0} * {1}",
+    "{0}.exp()": "numpy.exp({0})",
+    "{0}.exp_()": "numpy.exp({0}, out={0})",
+    "{0}.scale_(2.0, 0.5)": "{0}[...] = {0} * 2.0 + 0.5",
+    "{0}.add_({1})": "numpy.add({0}, {1}, out={0})",
+    "{0}.multiply_({1})": "numpy.multiply({0}, {1}, out={0})",
+    "{0}[0] = 0.7": "{0}[0] = 0.7",
+    "{0}[:] = {1}": "{0}[:] = {1}",
+}
+#: What PyTorch calls otherwise.
+IN_TORCH = {".scale_(2.0, 0.5)": ".mul_(2.0).add_(0.5)"}
+
+#: So many characters of a message say what it is about; a number that Paddle gives a tensor stands behind them.
+TOLD = 40
+
+Names = dict[str, Any]
+Program = tuple[str, ...]
+
+
+class Step(NamedTuple):
+    """One statement: its entry in STATEMENTS, the names it takes, and the name of its result, if it has one."""
+
+    template: str
+    operands: tuple[str, ...]
+    result: str
+
+    def __str__(self) -> str:
+        text = self.template.format(*self.operands)
+        return f"{self.result} = {text}" if self.result else text
+
+
+#: A longer one: it reads a number that it has overwritten, unless the library sees that the two overlap.
+OVERLAP = Step("{0}[::2]", ("a",), "b"), Step("{0}[0]", ("a",), "c"), Step("{0}.add_({1})", ("b", "c"), "")
+
+
+class NoSense(Exception):
+    """The statement does not apply: shapes do not fit, or no gradient is to know of the write."""
+
+
+def writes(statement: str) -> bool:
+    """Whether it overwrites numbers."""
+    return "_(" in statement or "] =" in statement
+
+
+@functools.cache
+def compiled(statement: str) -> Any:
+    """The statement as code, once for all programs."""
+    return compile(statement, statement, "exec")
+
+
+def spelled(program: Program, library: str) -> Program:
+    """The program as a user of the library writes it."""
+    if library != "torch":
+        return program
+    return tuple(
+        functools.reduce(lambda text, one: text.replace(*one), IN_TORCH.items(), statement) for statement in program
+    )
+
+
+# ---------- the exact side ----------
+
+
+def opening() -> Names:
+    """The leaf and what was computed of it, with their derivatives along DIRECTION."""
+    x = np.array(X) + 1j * STEP * DIRECTION
+    return {"x": x, "a": x * 1.0}
+
+
+def meant(program: Sequence[Step]) -> Names | None:
+    """The exact numbers of all names after a program; None if it overwrites the leaf.
+
+    Raises:
+        NoSense: where a statement does not apply.
+    """
+    names, kept = opening(), True
+    for template, operands, result in program:
+        target, *others = (names[name] for name in operands)
+        if not result and (not np.iscomplexobj(target) or any(t.shape not in ((), target.shape) for t in others)):
+            raise NoSense  # a detached alias is real, and what is written through it no gradient is to know
+        if "[:] =" in template and others[0].shape != target.shape:
+            raise NoSense  # a broadcast assignment is another subject
+        meaning = STATEMENTS[template].format(*operands)
+        try:
+            exec(compiled(f"{result} = {meaning}" if result else meaning), {"numpy": np}, names)
+        except (ValueError, IndexError) as error:
+            raise NoSense from error
+        if result:
+            names[result] = np.asarray(names[result])
+        elif np.shares_memory(target, names["x"]):
+            kept = False
+        if any(array.size == 0 or np.abs(array).max() > LARGEST for array in names.values()):
+            raise NoSense
+    return names if kept else None
+
+
+def programs(length: int = LENGTH) -> Iterator[tuple[Program, Names | None]]:
+    """All programs of up to this many statements that write, the short ones first, with the exact numbers.
+
+    The numbers are None where the leaf is overwritten, which can only be refused.
+    """
+    level: list[tuple[Step, ...]] = [()]
+    for _ in range(length):
+        longer = []
+        for start in level:
+            names = ["x", "a", *(step.result for step in start if step.result)]
+            for step in steps(names):
+                try:
+                    exact_numbers = meant((*start, step))
+                except NoSense:
+                    continue
+                if any(not each.result for each in (*start, step)):
+                    yield tuple(map(str, (*start, step))), exact_numbers
+                if exact_numbers is not None:
+                    longer.append((*start, step))
+        level = longer
+
+
+def steps(names: Sequence[str]) -> Iterator[Step]:
+    """Every statement over these names; a result gets the next letter."""
+    for template in STATEMENTS:
+        for operands in itertools.product(names, repeat=1 + ("{1}" in template)):
+            yield Step(template, operands, "" if writes(template) else "abcdefg"[len(names) - 1])
+
+
+def weights(number: int, shape: tuple[int, ...]) -> Any:
+    """A weight for each number of the tensor with this number: nothing that is wrong cancels out in their sum."""
+    return 1 + 0.5 * np.cos(number + 1.7 * np.arange(np.prod(shape, dtype=int))).reshape(shape)
+
+
+def exact(names: Names) -> tuple[float, float]:
+    """The weighted sum of all numbers, and its derivative along DIRECTION."""
+    total = sum((array * weights(number, array.shape)).sum() for number, array in enumerate(names.values()))
+    return float(total.real), float(total.imag / STEP)
+
+
+# ---------- an engine's side ----------
+
+
+def answer(library: Any, program: Sequence[object], shown: str = "") -> dict[str, Any]:
+    """What a library answers: the weighted sum of all numbers and the gradient of `x`; or where it refuses, and how.
+
+    library: the module torch, paddle, or one with Paddle's vocabulary.
+    program: the statements.
+    shown: a name whose numbers are told, too.
+    """
+    name, torch = library.__name__, library.__name__.endswith("torch")
+    new = library.tensor if torch else library.to_tensor
+    x = new(X, dtype=library.float64, **({"requires_grad": True} if torch else {"stop_gradient": False}))
+    names = {"x": x, "a": x * 1.0}
+    lines = [*spelled(tuple(map(str, program)), "torch" if torch else name), "backward"]
+    for line in lines:
+        try:
+            if line != "backward":
+                exec(compiled(line), {}, names)
+                continue
+            parts = [
+                (tensor * new(weights(number, tuple(tensor.shape)), dtype=library.float64)).sum()
+                for number, tensor in enumerate(names.values())
+            ]
+            total = functools.reduce(lambda one, other: one + other, parts)
+            total.backward()
+        except (RuntimeError, ValueError) as error:
+            return {"refused": line, "error": f"{type(error).__name__}: {str(error).strip().splitlines()[0][:TOLD]}"}
+    numbers = {shown: [float(f"{n:.12g}") for n in names[shown].tolist()]} if shown else {}
+    return numbers | {"sum": float(f"{total.item():.12g}"), "gradient": [float(f"{g:.12g}") for g in x.grad.tolist()]}
+
+
+def verdict(answered: dict[str, Any], names: Names | None) -> str:
+    """`right`, `refused` or `wrong`; to a program that overwrites the leaf there is no answer but to refuse."""
+    if "refused" in answered:
+        return "refused"
+    if names is None:
+        return "wrong"
+    found = answered["sum"], np.array(answered["gradient"]) @ DIRECTION
+    return "right" if np.allclose(found, exact(names), rtol=CLOSE, atol=CLOSE) else "wrong"
+
+
+def counted(library: Any, length: int) -> dict[str, dict[str, int]]:
+    """How many of all programs a library gets right, refuses and gets wrong; those apart that overwrite the leaf."""
+    count = {"leaf kept": Counter(right=0, refused=0, wrong=0), "leaf overwritten": Counter(refused=0, wrong=0)}
+    for program, names in programs(length):
+        count["leaf kept" if names is not None else "leaf overwritten"][verdict(answer(library, program), names)] += 1
+    return {which: dict(each) for which, each in count.items()}
+
+
+def record(library: str) -> dict[str, Any]:
+    """All answers of a library, by program."""
+    module = importlib.import_module(library)
+    return {
+        "library": library,
+        "version": module.__version__.partition("+")[0],
+        "device": "CPU",
+        "answers": {
+            "; ".join(map(str, program)): answer(module, program, shown)
+            for program, shown in [*((program, "") for program, _ in programs()), (OVERLAP, "b")]
+        },
+    }
+
+
+def main(library: str, longest: int) -> None:
+    """Put the answers of a library into the file, and the counts of all programs up to the longest."""
+    records = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
+    new = record(library)
+    new["counts"] = {
+        f"python facts/short_programs.py {library} --length {length}": counted(importlib.import_module(library), length)
+        for length in range(LENGTH + 1, longest + 1)
+    }
+    records[f"{library} {new['version']}"] = new
+    FILE.write_text(json.dumps(dict(sorted(records.items())), separators=(",", ":")) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[3]) if sys.argv[2:3] == ["--length"] else LENGTH)
