@@ -239,14 +239,15 @@ def record(library: str) -> dict[str, Any]:
 
 
 def main(library: str, longest: int) -> None:
-    """Put the answers of a library into the file, and the counts of all programs up to the longest."""
+    """Put the answers of a library into the file; and the counts of all programs up to the longest, if it is longer."""
     records = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
     new = record(library)
-    new["counts"] = {
-        f"python facts/short_programs.py {library} --length {length}": counted(importlib.import_module(library), length)
-        for length in range(LENGTH + 1, longest + 1)
-    }
-    records[f"{library} {new['version']}"] = new
+    key = f"{library} {new['version']}"
+    new["counts"] = records.get(key, {}).get("counts", {})
+    for length in range(LENGTH + 1, longest + 1):
+        command = f"python facts/short_programs.py {library} --length {length}"
+        new["counts"][command] = counted(importlib.import_module(library), length)
+    records[key] = new
     FILE.write_text(json.dumps(dict(sorted(records.items())), separators=(",", ":")) + "\n", encoding="utf-8")
 
 

@@ -1,0 +1,113 @@
+"""Chapter 15: its programs and its judge, which is plain numpy, and what was recorded of the frameworks."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import minitensor as mt
+from facts import short_programs
+from facts.short_programs import DIRECTION, OVERLAP, answer, exact, meant, programs, spelled, verdict
+
+RECORDS = json.loads(short_programs.FILE.read_text(encoding="utf-8"))
+ALL = list(programs())
+KEPT = [(program, names) for program, names in ALL if names is not None]
+
+
+def moved(program: tuple[str, ...], by: float) -> float:
+    """The weighted sum of all numbers after a program here, from a leaf that is moved and wants no gradient."""
+    x = mt.to_tensor(np.array(short_programs.X) + by * DIRECTION, dtype="float64")
+    names = {"x": x, "a": x * 1.0}
+    for statement in program:
+        exec(statement, {}, names)
+    return sum(
+        float((tensor.numpy() * short_programs.weights(number, tuple(tensor.shape))).sum())
+        for number, tensor in enumerate(names.values())
+    )
+
+
+def test_the_exact_derivative_is_that_of_differences():
+    """Not where a tensor is detached: its numbers follow the leaf, its derivative does not."""
+    followed = [(program, names) for program, names in KEPT if "detach" not in "".join(program)]
+    assert len(followed) > 400
+    for program, names in followed[::9]:
+        found = (moved(program, 1e-6) - moved(program, -1e-6)) / 2e-6
+        assert np.isclose(found, exact(names)[1], rtol=1e-6), program
+
+
+def test_every_program_is_there_once_and_writes():
+    texts = ["; ".join(program) for program, _ in ALL]
+    assert len(texts) == len(set(texts)) > 700
+    assert all(any(map(short_programs.writes, program)) for program, _ in ALL)
+    for text in ("a.exp_()", "b = a[:2]; b.exp_()", "b = x[0]; b.scale_(2.0, 0.5)", "b = a * x; a[:] = b"):
+        assert text in texts
+
+
+@pytest.mark.parametrize(
+    "program, leaf",
+    [(("x.exp_()",), True), (("b = x[1:]", "b.add_(b)"), True), (("b = x * x", "b.exp_()"), False)],
+)
+def test_a_program_that_overwrites_the_leaf_can_only_be_refused(program, leaf):
+    names = dict(ALL)[program]
+    assert (names is None) == leaf
+    assert verdict({"refused": program[-1]}, names) == "refused"
+    if leaf:
+        assert verdict({"sum": 1.0, "gradient": [1.0] * 4}, names) == "wrong"
+
+
+@pytest.mark.parametrize("policy", ["2.5", "2.6", "copy_on_write"])
+def test_minitensor_gets_no_short_program_wrong(policy):
+    with mt.set_inplace_policy(policy):
+        judged = [verdict(answer(mt, program), names) for program, names in ALL]
+    assert "wrong" not in judged
+    refused = judged.count("refused") - (len(ALL) - len(KEPT))  # but for those that overwrite the leaf
+    assert refused == 0 if policy == "copy_on_write" else 0 < refused < len(KEPT) / 2
+
+
+def test_the_judge_notices_a_wrong_number_and_a_wrong_gradient():
+    program, names = KEPT[20]
+    good = answer(mt, program)
+    assert verdict(good, names) == "right"
+    assert verdict({**good, "sum": good["sum"] + 1e-6}, names) == "wrong"
+    for i in range(4):
+        gradient = [g + 1e-6 * (k == i) for k, g in enumerate(good["gradient"])]
+        assert verdict({**good, "gradient": gradient}, names) == "wrong"
+
+
+@pytest.mark.parametrize("key", RECORDS)
+def test_every_program_was_asked_of_every_framework(key):
+    record = RECORDS[key]
+    expected = ["; ".join(program) for program, _ in ALL] + ["; ".join(map(str, OVERLAP))]
+    assert list(record["answers"]) == expected
+    assert key == f"{record['library']} {record['version']}"
+    longer = next(iter(record["counts"].values()))
+    short = [verdict(record["answers"]["; ".join(program)], names) for program, names in KEPT]
+    for kind in ("right", "refused", "wrong"):  # the longer ones are these and more
+        assert longer["leaf kept"][kind] >= short.count(kind)
+    assert "/" not in json.dumps(record["answers"])  # no path of the machine that asked
+
+
+def test_the_recorded_answers_are_those_of_the_recorded_view_programs():
+    """Two records of the same thing: who is wrong there about a write through a slice is wrong here."""
+    text = "b = a[:2]; b.scale_(2.0, 0.5)"
+    names = dict(ALL)[tuple(text.split("; "))]
+    views = json.loads(short_programs.FILE.with_name("view-gradients.json").read_text(encoding="utf-8"))
+    for key, record in RECORDS.items():
+        question = views[key]["answers"]["write through a slice, backward from the whole"]
+        there = question["values"]["gradient"] == [10.0, 10.0, 1.0]
+        assert (verdict(record["answers"][text], names) == "right") == there
+
+
+def test_an_overlap_that_pytorch_reads_after_writing_is_right_here():
+    there = RECORDS["torch 2.13.0"]["answers"]["; ".join(map(str, OVERLAP))]
+    names = meant(OVERLAP)
+    assert verdict(there, names) == "wrong" and not np.allclose(there["b"], names["b"].real)
+    here = answer(mt, OVERLAP, "b")
+    assert verdict(here, names) == "right" and np.allclose(here["b"], names["b"].real)
+
+
+def test_pytorch_spells_a_scale_as_two_operations():
+    assert spelled(("b = a[:2]", "b.scale_(2.0, 0.5)"), "torch") == ("b = a[:2]", "b.mul_(2.0).add_(0.5)")
+    assert spelled(("b.scale_(2.0, 0.5)",), "paddle") == ("b.scale_(2.0, 0.5)",)
