@@ -184,7 +184,8 @@ class Verdicts:
 
     def _as_html(self) -> str:
         """A table whose cells hold the numbers, so that nothing is said by the bars alone."""
-        cell = 'style="padding:3px 8px;text-align:right;border:0"'
+        cell = 'style="padding:3px 5px;text-align:right;border:0"'
+        head = 'style="padding:3px 5px;text-align:left;font-weight:400;border:0;overflow-wrap:anywhere"'
         rows = []
         for label, row in self.rows.items():
             whole = sum(row[kind] for kind in LOOKS)
@@ -192,7 +193,7 @@ class Verdicts:
                 f'<span style="width:{100 * row[kind] / whole:.2f}%;{look}"></span>' for kind, look in LOOKS.items()
             )
             rows.append(
-                f'<tr><th scope="row" style="padding:3px 8px;text-align:left;font-weight:400;border:0">{label}</th>'
+                f'<tr><th scope="row" {head}>{label}</th>'
                 f'<td aria-hidden="true" style="padding:3px 0;width:38%;border:0"><div style="{BAR}">{bar}</div></td>'
                 + "".join(f"<td {cell}>{row[kind]:,}</td>" for kind in LOOKS)
                 + "</tr>"
