@@ -11,6 +11,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 
 from minitensor.notebook.stage_magic import _options
+from minitensor.stage.__main__ import _options as _command
 from minitensor.stage.embed import asset
 from minitensor.stage.picture import _PARTS
 from minitensor.stage.recording.record import LIMIT
@@ -66,6 +67,11 @@ def test_every_mark_of_the_legend_occurs_on_the_page(traces):
 def test_the_options_are_those_of_the_magic():
     options = {option for action in _options._actions for option in action.option_strings}
     assert set(re.findall(r"(?<![\w-])--[a-z]+", section("Your own programs") + section("Limits"))) == options
+
+
+def test_the_options_of_the_command_are_those_it_has():
+    options = {option for action in _command()._actions for option in action.option_strings} - {"-h", "--help"}
+    assert set(re.findall(r"(?<![\w-])--[a-z]+", section("A program in a file"))) == options
 
 
 def test_the_limit_is_the_recorders():
