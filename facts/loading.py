@@ -7,6 +7,27 @@ from __future__ import annotations
 
 from pathlib import Path
 
+class Halving:
+    """A data set of two numbers that halves each in place when it is asked for it."""
+
+    def __init__(self, numbers) -> None:
+        self.numbers = numbers
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __getitem__(self, i: int):
+        return self.numbers[i].mul_(0.5)
+
+
+#: How a loader of PyTorch reads `Halving`, with workers, which are processes of their own, and without.
+WORKERS = {
+    "no worker": {},
+    "one worker by fork": {"num_workers": 1, "multiprocessing_context": "fork"},
+    "one worker by fork, kept": {"num_workers": 1, "multiprocessing_context": "fork", "persistent_workers": True},
+    "one worker by spawn": {"num_workers": 1, "multiprocessing_context": "spawn"},
+}
+
 NAMES = [
     *("BatchSampler", "ConcatDataset", "DataLoader", "RandomSampler", "SequentialSampler", "SubsetRandomSampler"),
     *("TensorDataset", "WeightedRandomSampler", "default_collate", "random_split"),
@@ -31,6 +52,9 @@ CASES = [
     "[x.tolist() for x in DataLoader([1.5, 2.5, 3.5], 2)]",
     "str(default_collate([(1, 2.0, 'a', {'k': torch.ones(2)}), (3, 4.0, 'b', {'k': torch.zeros(2)})])[:2])",
     "[(list(DataLoader(data, 2, shuffle=True)), torch.rand(2).tolist())[1]]",
+    "[x.mul_(0.5).tolist() for d in [TensorDataset(torch.ones(2))] for _ in range(2) for x, in DataLoader(d, 2)]",
+    "[x.mul_(0.5).tolist() for d in [TensorDataset(torch.ones(2))] for _ in range(2) for x, in "
+    "DataLoader(d, batch_size=None)]",
 ]
 #: What is refused, and how.
 REFUSED = [
@@ -68,12 +92,20 @@ def answers(torch) -> dict:
     return found
 
 
+def epochs(torch, **loading) -> list:
+    """What three epochs get of `Halving` of two ones, and the data afterwards."""
+    data = Halving(torch.ones(2))
+    loader = torch.utils.data.DataLoader(data, 2, **loading)
+    return [*(batch.tolist() for _ in range(3) for batch in loader), data.numbers.tolist()]
+
+
 def main() -> None:
     import torch
     import torch.utils.data
     from recording import write_cases
 
-    write_cases(Path(__file__).with_suffix(".json"), "torch", answers(torch))
+    with_workers = {how: epochs(torch, **loading) for how, loading in WORKERS.items()}
+    write_cases(Path(__file__).with_suffix(".json"), "torch", answers(torch) | with_workers)
 
 
 if __name__ == "__main__":

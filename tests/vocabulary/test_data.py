@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import minitensor as mt
-from facts.loading import CASES, REFUSED, answers
+from facts.loading import CASES, REFUSED, WORKERS, answers, epochs
 from minitensor import io, torch
 from tools.build import ROOT
 
@@ -62,6 +62,12 @@ def test_the_samples_of_a_loader_are_those_that_pytorch_recorded(case, here):
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_pytorch_refuses_is_refused_in_its_words(case, here):
     assert here[case].startswith(RECORD[case])
+
+
+def test_a_data_set_that_writes_into_itself_changes_here_as_in_pytorch_without_workers():
+    assert epochs(torch) == RECORD["no worker"]
+    assert RECORD["no worker"][-1] != [1.0, 1.0] == RECORD["one worker by fork"][-1]  # what workers hide
+    assert set(WORKERS) <= set(RECORD)
 
 
 @both
