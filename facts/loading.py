@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+
 class Halving:
     """A data set of two numbers that halves each in place when it is asked for it."""
 
