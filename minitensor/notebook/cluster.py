@@ -108,7 +108,10 @@ class Cluster:
         self._client: Any = None
         self.pids: list[int] = []
         try:
-            self._client = self._cluster.start_and_connect_sync(activate=False)
+            self._cluster.start_cluster_sync()
+            self._client = self._cluster.connect_client_sync()
+            # No bar of progress: in a notebook it would be a widget, whose state every saved page would carry.
+            self._client.wait_for_engines(count, timeout=STARTING, interactive=False)
             self._client[:].execute(ON_RANK, block=True)
             pids = self._client[:].apply_sync(ipp.Reference("_stay_with"), os.getpid(), self._cluster.controller.pid)
             self.pids = list(pids)
