@@ -40,7 +40,7 @@ SCREENSHOTS = ROOT / "_build" / "screenshots"
 SMALL = (1280, 720)
 #: Stages that cannot fit the small screen, by title, and why.
 TALLER: dict[str, str] = {
-    "A sum that a view does not hear of": "three tensors, their sums and the loss are there at once, when backward begins",
+    "A sum that a view does not hear of": "three tensors, their sums and the loss are there at once",
     "A product whose operand is overwritten": "two variants, and under one a preserved copy beside all that is there",
 }
 each_page = pytest.mark.parametrize("opened", PAGES, indirect=True)
