@@ -1307,6 +1307,271 @@ LAYERS = both(
     ),
 )
 
+# ---- Paddle's operators, order, spread, products, gradients and files ------------------------------------------------
+
+WALKED = (
+    "import numpy\nx = paddle.to_tensor([[3.0, 1.0, 2.0], [4.0, 6.0, 4.0]])\nz, e = paddle.to_tensor(2.0), paddle.ones([0])\n"
+    "i = paddle.to_tensor([[3, 1, 2], [4, 6, 4]])\nj = paddle.to_tensor([1, 2, 3], dtype='int32')\n"
+    "b = paddle.to_tensor([True, False, True])\n"
+)
+
+
+def listed(text: str) -> list[str]:
+    """The programs of a text, one after another, divided by `|`; `\\|` stands for the operator."""
+    return [each.replace("\0", "|") for each in text.replace("\\|", "\0").split("|")]
+
+
+LEAVES = (
+    "import numpy\nm = paddle.to_tensor([[1.0, 2.0], [3.0, 4.0]])\nv = paddle.to_tensor([4.0, 6.0, 4.0])\n"
+    "d = paddle.to_tensor([3.0, 4.0], dtype='float64')\nw = paddle.to_tensor([3.0, 4.0], stop_gradient=False)\n"
+)
+FILES = (
+    "u = paddle.to_tensor([1.0, 2.0], stop_gradient=False)\nx, z, e, i = m[:, :1] * 1, v[0], paddle.ones([0]), paddle.arange(3)\n"
+    "b = i > 1\nimport io, os, tempfile\nwhere = os.path.join(tempfile.mkdtemp(), 'file')\n"
+)
+
+BITS = of(
+    "paddle",
+    "bits",
+    WALKED,
+    *listed(
+        "i & i|i & j|i & 1|1 & i|i & True|i & 1.0|i & x|x & x|x \\| x|x ^ x|~x|b & b|b & True|b & 1|b & i|i & b|b "
+        "\\| 1|b ^ b|b ^ True|~b|~j|i & 'a'|i & None|i & [1, 1, 1]|i & i[0]|i & i[:, :2]|z & z|~z|e & e|i & "
+        "numpy.array([1, 1, 1])|i \\| i[0]|3 \\| i|3 ^ i|i &= 1; i|y = i; y &= i; print(y is i, "
+        "i.inplace_version)|paddle.bitwise_and(i, i)|paddle.bitwise_and(i, 1)|paddle.bitwise_and(x, "
+        "x)|paddle.bitwise_and(x=i, y=i)|paddle.bitwise_not(i)|paddle.bitwise_not(x)|paddle.bitwise_or(b, "
+        "b)|paddle.bitwise_xor(i, j)|paddle.bitwise_and(i)|i.bitwise_and_(i); "
+        "i|i.bitwise_and_(j)|j.bitwise_and_(i); j|i.bitwise_and_(1)|i.bitwise_not_(); "
+        "i|x.bitwise_not_()|paddle.to_tensor(6) & paddle.to_tensor(3)"
+    ),
+)
+
+ORDER = of(
+    "paddle",
+    "order",
+    WALKED + LEAVES,
+    *listed(
+        "x.argsort()|x.argsort(0)|x.argsort(axis=-2)|x.argsort(-1, True)|x.argsort(axis=1, descending=True)|x.argso"
+        "rt(2)|x.argsort(-3)|x.argsort(1.0)|x.argsort('a')|x.argsort(None)|x.argsort(dim=0)|i.argsort()|j.argsort()"
+        "|b.argsort()|z.argsort()|z.argsort(1)|e.argsort()|paddle.argsort(x)|paddle.argsort(x=x, "
+        "axis=0)|paddle.argsort([3, 1])|paddle.argsort(1.0)|paddle.argsort()|x.argsort(-1, False, "
+        "True)|x.sort()|x.sort(0)|x.sort(-2, True)|x.sort(2)|x.sort(axis=0, descending=True)|x.sort(-3)|x.sort('a')"
+        "|x.sort(1.0)|x.sort(None)|i.sort()|j.sort()|b.sort()|z.sort()|e.sort()|paddle.sort(x, 0)|paddle.sort([3, "
+        "1])|paddle.sort(x, descending=1)|x.sort(stable=True)|w.sort(descending=True)|y = w.sort(); "
+        "y.sum().backward(); w.grad|x.topk(2)|x.topk(1, 0)|x.topk(k=2, axis=-1, largest=False)|x.topk(2, "
+        "-2)|x.topk(4)|x.topk(0)|x.topk(-1)|x.topk(1, 2)|x.topk(1, -3)|x.topk(1.0)|x.topk('a')|x.topk(paddle.to_ten"
+        "sor(2))|x.topk(paddle.to_tensor([2]))|x.topk()|x.topk(None)|x.topk(2, "
+        "sorted=False)|i.topk(1)|j.topk(1)|b.topk(1)|z.topk(1)|e.topk(1)|paddle.topk(x, 2)|paddle.topk([3, 1], "
+        "1)|x.topk(1, dim=0)|type(x.topk(1)).__name__|x.topk(1, 0.0)|y, _ = w.topk(1); y.sum().backward(); "
+        "w.grad|paddle.to_tensor([1.0, float('nan'), 0.0]).sort()|paddle.to_tensor([1.0, float('nan'), "
+        "0.0]).topk(1)|paddle.to_tensor([1.0, float('nan'), 0.0]).argsort(descending=True)"
+    ),
+)
+
+SPREAD = of(
+    "paddle",
+    "spread",
+    WALKED + LEAVES,
+    *listed(
+        "x.std()|x.std(0)|x.std(axis=-1)|x.std(axis=1, unbiased=False)|x.std(1, True, True)|x.std(axis=0, "
+        "keepdim=True)|x.std(2)|x.std(-3)|x.std([0, 1])|x.std((0, 1))|x.std([])|x.std([0, 0])|x.std(keepdim=True)|x"
+        ".std('a')|x.std(1.0)|x.std(dim=0)|j.std()|b.std()|z.std()|e.std()|d.std()|paddle.std(x)|paddle.std(x=x, "
+        "axis=0)|paddle.std([1.0, 2.0])|paddle.std(3.0)|paddle.std()|x.std(unbiased=0)|paddle.ones([1]).std()|y = "
+        "w.std(); y.backward(); w.grad|x.var()|x.var(0)|x.var(axis=-1)|x.var(axis=1, unbiased=False)|x.var(1, True,"
+        " True)|x.var(axis=0, keepdim=True)|x.var(2)|x.var(-3)|x.var([0, 1])|x.var((0, 1))|x.var([])|x.var([0, 0])|"
+        "x.var(keepdim=True)|x.var('a')|x.var(1.0)|x.var(dim=0)|j.var()|b.var()|z.var()|e.var()|d.var()|paddle.var("
+        "x)|paddle.var(x=x, axis=0)|paddle.var([1.0, "
+        "2.0])|paddle.var(3.0)|paddle.var()|x.var(unbiased=0)|paddle.ones([1]).var()|y = w.var(); y.backward(); w.g"
+        "rad|x.norm()|x.norm(2)|x.norm('fro')|x.norm(1)|x.norm(0)|x.norm(3)|x.norm(numpy.inf)|x.norm(-numpy.inf)|x."
+        "norm(float('inf'))|x.norm(2, 0)|x.norm(1, -1)|x.norm(p=2, axis=1, keepdim=True)|x.norm('fro', [0, "
+        "1])|x.norm('fro', 0)|x.norm(2, [0, 1])|x.norm(1, [0, 1])|x.norm(numpy.inf, [0, 1])|x.norm(-1)|x.norm(-2, "
+        "0)|x.norm(0.5, 0)|x.norm('a')|x.norm('nuc')|x.norm(None)|x.norm(2, 2)|x.norm(2, -3)|x.norm(2, "
+        "'a')|x.norm(dim=0)|x.norm(keepdim=True)|x.norm(2, keepdim=True)|x.norm([2])|x.norm(0, 0)|x.norm(numpy.inf,"
+        " 0)|x.norm(-numpy.inf, 0)|j.norm()|b.norm()|z.norm()|e.norm()|d.norm()|paddle.norm(x)|paddle.norm(x=x, "
+        "p=1)|paddle.norm([3.0, 4.0])|paddle.norm(3.0)|paddle.norm(x, p=2, axis=(0, 1))|y = w.norm(); y.backward();"
+        " w.grad|y = w.norm(1); y.backward(); w.grad|y = w.norm(3); y.backward(); w.grad|y = w.norm(numpy.inf); "
+        "y.backward(); w.grad|paddle.linalg.norm(x)|paddle.ones([2, 2, 2]).norm()|paddle.ones([2, 2, 2]).norm(2, "
+        "[0, 2])|paddle.ones([2, 2, 2]).norm(2, [0, 1, 2])"
+    ),
+)
+
+PRODUCTS = of(
+    "paddle",
+    "products",
+    WALKED + LEAVES,
+    *listed(
+        "v.dot(v)|x.dot(x)|v.dot(x)|v.dot(v[:2])|z.dot(z)|e.dot(e)|v.dot(2.0)|v.dot('a')|v.dot(None)|v.dot([1.0, "
+        "2.0, "
+        "3.0])|v.dot(y=v)|v.dot(other=v)|v.dot(d)|d.dot(d)|d.dot(w)|j.dot(j)|b.dot(b)|i[0].dot(j)|m.reshape([1, 2, "
+        "2]).dot(m.reshape([1, 2, 2]))|paddle.dot(v, v)|paddle.dot(v)|paddle.dot([1.0], [2.0])|paddle.dot(x=v, "
+        "y=v)|m.mm(m)|x.mm(m)|m.mm(x)|m.mm(v)|v.mm(v)|m.mm(2.0)|m.mm('a')|m.mm(None)|m.mm([[1.0, 2.0], [3.0, "
+        "4.0]])|m.mm(mat2=m)|m.mm(y=m)|paddle.mm(m, m)|paddle.mm(input=m, "
+        "mat2=m)|paddle.mm(m)|m.mm(m.astype('float64'))|i.mm(i.T)|b.mm(b)|z.mm(z)|e.mm(e)|m.reshape([1, 2, "
+        "2]).mm(m)|m.mm(m.reshape([1, 2, 2]))|d.mm(d)|m.mm(paddle.ones([2]))|m.reshape([1, 2, 2]).bmm(m.reshape([1,"
+        " 2, 2]))|m.bmm(m)|m.reshape([1, 2, 2]).bmm(m)|m.reshape([1, 2, 2]).bmm(2.0)|m.reshape([1, 2, "
+        "2]).bmm('a')|m.reshape([1, 2, 2]).bmm(None)|paddle.bmm(paddle.ones([2, 2, 3]), paddle.ones([1, 3, "
+        "2]))|paddle.bmm(paddle.ones([2, 2, 3]), paddle.ones([2, 2, 3]))|paddle.bmm(x=paddle.ones([2, 2, 3]), "
+        "y=paddle.ones([2, 3, 1]))|paddle.bmm(paddle.ones([2, 2, 3]))|paddle.bmm(paddle.ones([0, 2, 3]), "
+        "paddle.ones([0, 3, 2]))|paddle.bmm(paddle.ones([1, 1, 2], dtype='int64'), paddle.ones([1, 2, 1], "
+        "dtype='int64'))|paddle.bmm(paddle.ones([1, 1, 2], dtype='float64'), paddle.ones([1, 2, 1]))|y = w.dot(w); "
+        "y.backward(); w.grad|paddle.add_n([x, x])|paddle.add_n((x, "
+        "x))|paddle.add_n(x)|paddle.add_n([x])|paddle.add_n([x]) is x|paddle.add_n(x) is "
+        "x|paddle.add_n([x]).data_ptr() == x.data_ptr()|paddle.add_n([])|paddle.add_n([x, v])|paddle.add_n([x, "
+        "1.0])|paddle.add_n([1.0, 2.0])|paddle.add_n([i, i])|paddle.add_n([x, i])|paddle.add_n([b, "
+        "b])|paddle.add_n([z, z])|paddle.add_n([e, "
+        "e])|paddle.add_n(1.0)|paddle.add_n('a')|paddle.add_n(None)|paddle.add_n()|paddle.add_n(inputs=[x, "
+        "x])|paddle.add_n([x, None])|paddle.add_n([d, w])|x.add_n([x])|paddle.add_n(x, x)|y = paddle.add_n([w, w]);"
+        " y.sum().backward(); w.grad|y = paddle.add_n([w]); y.sum().backward(); w.grad|x.contiguous() is x|x.T.cont"
+        "iguous()|x.is_contiguous()|x.T.is_contiguous()|z.contiguous()|e.contiguous()|x.contiguous(1)|x.contiguous("
+        "); print(x.inplace_version)|w.contiguous().stop_gradient|paddle.contiguous(x)"
+    ),
+)
+
+GRADIENTS_AND_FILES = of(
+    "paddle",
+    "gradients, copies and files",
+    LEAVES + FILES,
+    *listed(
+        "paddle.grad((w * u).sum(), w)|paddle.grad((w * u).sum(), w, no_grad_vars=[u])|paddle.grad((w * u).sum(), "
+        "w, no_grad_vars=u)|paddle.grad((w * u).sum(), [w, u], no_grad_vars=[u])|paddle.grad((w * u).sum(), [w, u],"
+        " no_grad_vars=[u], allow_unused=True)|h = w * 2; print(paddle.grad((h * w).sum(), w, no_grad_vars=[h]))|h "
+        "= w * 2; print(paddle.grad((h * w).sum(), w, no_grad_vars=h))|h = w * 2; print(paddle.grad(h.sum(), w, "
+        "no_grad_vars=[h]))|h = w * 2; print(paddle.grad(h.sum(), w, no_grad_vars=[h], allow_unused=True))|h = w * "
+        "2; print(paddle.grad((h * w).sum(), w, no_grad_vars=(h,)))|h = w * 2; print(paddle.grad((h * w).sum(), w, "
+        "no_grad_vars={h}))|h = w * 2; print(paddle.grad((h * w).sum(), w, no_grad_vars=[]))|h = w * 2; "
+        "print(paddle.grad((h * w).sum(), w, no_grad_vars=None))|h = w * 2; print(paddle.grad((h * w).sum(), w, "
+        "no_grad_vars=1))|h = w * 2; print(paddle.grad((h * w).sum(), w, no_grad_vars=['a']))|h = w * 2; "
+        "print(paddle.grad((h * w).sum(), w, no_grad_vars=[h], create_graph=True))|paddle.grad((w * u).sum(), w, "
+        "None, None, False, True, False, [u])|paddle.grad((w * u).sum(), w, no_grad_set=[u])|paddle.grad((w * "
+        "u).sum(), 1.0)|paddle.grad(1.0, w)|paddle.grad((w * u).sum(), [])|paddle.grad([], w)|paddle.grad((w * "
+        "u).sum(), 'a')|paddle.grad((w * u).sum(), w, grad_outputs=1.0)|paddle.grad(w * u, w, "
+        "grad_outputs=[u])|paddle.grad(w * u, w, grad_outputs=u)|paddle.grad(w * u, w, [None])|paddle.grad(w * u, "
+        "w, [u, u])|paddle.grad((w * u).sum(), x)|paddle.grad((w * u).sum(), [w], only_inputs=False)|paddle.grad((w"
+        " * u).sum(), w, retain_graph=1)|r = m.copy_(m * 2, True); print(r is m, m, m.inplace_version)|r = "
+        "m.copy_(m * 2, False); print(r is m, m, m.inplace_version)|m.copy_(m * 2); m|m.copy_(x, True); "
+        "m|m.copy_(v, True)|m.copy_(z, True); m|m.copy_(1.0, True)|m.copy_('a', True)|m.copy_(None, "
+        "True)|m.copy_([1.0], True)|m.copy_()|m.copy_(m.astype('float64') * 2, True); m|m.copy_(paddle.ones([2, 2],"
+        " dtype='int64'), True); m|w.copy_(u, True)|w.copy_(u, True); w|y = w * 1; y.copy_(u, True); "
+        "y.sum().backward(); print(w.grad, u.grad)|m.copy_(m * 2, blocking=True); m|m.copy_(other=m * 2, "
+        "blocking=True)|m.copy_(m * 2, 1); m|m.copy_(m * 2, 'a')|m.copy_(numpy.ones([2, 2]), True)|paddle.save(x, "
+        "where); print(paddle.load(where))|paddle.save({'a': x, 'b': [i, 2, 'c']}, where); "
+        "print(paddle.load(where))|paddle.save([x, b], where); print(paddle.load(where))|paddle.save((x, z), "
+        "where); print(paddle.load(where))|paddle.save(e, where); print(paddle.load(where))|paddle.save(w, where); "
+        "print(paddle.load(where))|paddle.save({'w': w}, where); "
+        "print(paddle.load(where)['w'].stop_gradient)|paddle.save(x, where); print(paddle.load(where, "
+        "return_numpy=True))|paddle.save({'a': x}, where); print(type(paddle.load(where, "
+        "return_numpy=True)['a']).__name__)|paddle.save(1.0, where); print(paddle.load(where))|paddle.save(None, "
+        "where); print(paddle.load(where))|paddle.save('a', where); "
+        "print(paddle.load(where))|paddle.save(numpy.ones(2), where); "
+        "print(paddle.load(where))|paddle.save(x)|paddle.save(x, 1)|paddle.save(x, None)|paddle.save(x, "
+        "'')|paddle.save(x, os.path.dirname(where))|paddle.save(x, where + "
+        "'/a/b')|os.path.isfile(where)|paddle.save(x, where, protocol=4); print(paddle.load(where))|paddle.save(x, "
+        "where, protocol=1)|paddle.save(x, where, protocol='a')|paddle.save(x, where, 5)|f = io.BytesIO(); "
+        "paddle.save(x, f); f.seek(0); "
+        "print(paddle.load(f))|paddle.load(where)|paddle.load(1)|paddle.load()|paddle.load('')|paddle.save(x * 1, "
+        "path=where); print(paddle.load(path=where))|n = paddle.nn.Linear(1, 1); paddle.save(n.state_dict(), "
+        "where); print(sorted(paddle.load(where)))|paddle.save(paddle.nn.Linear(1, 1), where)|paddle.save(lambda: "
+        "1, where)|open(where, 'wb').close(); paddle.load(where)|open(where, 'wb').write(b'junk'); "
+        "paddle.load(where)|w.scale(2.0); paddle.save(w * 2, where); print(paddle.load(where))|paddle.save(x[:, "
+        ":1], where); print(paddle.load(where))"
+    ),
+)
+
+HOOKS = of(
+    "paddle",
+    "hooks of layers",
+    "class D(paddle.nn.Layer):\n    def forward(self, x, k=1):\n        return x * 2 * k\nn = D()\nx = paddle.to_tensor([1.0, 2.0], stop_gradient=False)\ny = paddle.ones([2])\n",
+    *listed(
+        "n.register_forward_pre_hook(lambda l, i: print(type(l).__name__, i)); "
+        "n(x)|n.register_forward_pre_hook(lambda l, i: i[0] + 1); n(x)|n.register_forward_pre_hook(lambda l, i: "
+        "(i[0] + 1,)); n(x)|n.register_forward_pre_hook(lambda l, i: (i[0], 3)); "
+        "n(x)|n.register_forward_pre_hook(lambda l, i: [i[0] + 1]); n(x)|h = n.register_forward_pre_hook(lambda l, "
+        "i: i[0] + 1); h.remove(); n(x)|h = n.register_forward_pre_hook(lambda l, i: i[0] + 1); h.remove(); "
+        "h.remove(); n(x)|n.register_forward_pre_hook(lambda l, i: print(1)); n.register_forward_pre_hook(lambda l,"
+        " i: print(2)); n(x)|n.register_forward_pre_hook(lambda l, i: i[0] + 1); n.register_forward_pre_hook(lambda"
+        " l, i: i[0] * 2); n(x)|n.register_forward_pre_hook(lambda l, i: print(i)); n(x, "
+        "k=3)|n.register_forward_pre_hook(1); n(x)|n.register_forward_pre_hook(lambda l: l); "
+        "n(x)|n.register_forward_pre_hook(); n(x)|n.register_forward_pre_hook(lambda l, i: i[0].scale_(2.0)); "
+        "n(x)|n.register_forward_pre_hook(lambda l, i: i[0].scale_(2.0)); n(y); "
+        "y|n.register_forward_post_hook(lambda l, i, o: print(type(l).__name__, i, o)); "
+        "n(x)|n.register_forward_post_hook(lambda l, i, o: o + 1); n(x)|n.register_forward_post_hook(lambda l, i, "
+        "o: (o, 1)); n(x)|h = n.register_forward_post_hook(lambda l, i, o: o + 1); h.remove(); "
+        "n(x)|n.register_forward_post_hook(lambda l, i, o: print(1)); n.register_forward_post_hook(lambda l, i, o: "
+        "print(2)); n(x)|n.register_forward_post_hook(lambda l, i, o: o + 1); n.register_forward_post_hook(lambda "
+        "l, i, o: o * 2); n(x)|n.register_forward_post_hook(lambda l, i, o: print(i)); n(x, "
+        "k=3)|n.register_forward_post_hook(1); n(x)|n.register_forward_post_hook(lambda l, o: o); "
+        "n(x)|n.register_forward_post_hook(); n(x)|n.register_forward_post_hook(lambda l, i, o: o.scale_(3.0)); "
+        "n(x).sum().backward(); x.grad|n.register_forward_pre_hook(lambda l, i: i[0] * 3); "
+        "n.register_forward_post_hook(lambda l, i, o: o * 5); n(x).sum().backward(); x.grad|s = "
+        "paddle.nn.Sequential(n, D()); n.register_forward_post_hook(lambda l, i, o: print('inner')); "
+        "s.register_forward_post_hook(lambda l, i, o: print('outer')); s(x)|n.register_forward_post_hook(lambda l, "
+        "i, o: print('ran')); n.forward(x)|n.register_forward_pre_hook(lambda l, i: print('ran')); n.eval(); "
+        "n(x)|n.register_forward_hook(lambda l, i, o: o)|n.register_backward_hook(lambda l, i, o: "
+        "o)|n.register_full_backward_hook(lambda l, i, o: o)"
+    ),
+)
+RECOMPUTED = of(
+    "paddle",
+    "recompute",
+    "from paddle.distributed.fleet.utils import recompute\nx = paddle.to_tensor([1.0, 2.0], stop_gradient=False)\nw = paddle.to_tensor([3.0, 4.0], stop_gradient=False)\ndef f(x, k=1):\n    print('ran')\n    return (x * w * k).exp().log() * x\n",
+    *listed(
+        "y = recompute(f, x); y.sum().backward(); print(x.grad, w.grad)|y = recompute(f, x, use_reentrant=False); "
+        "y.sum().backward(); print(x.grad, w.grad)|y = recompute(f, x, preserve_rng_state=False); "
+        "y.sum().backward(); print(x.grad)|y = recompute(f, x, k=3); y.sum().backward(); print(x.grad)|y = "
+        "recompute(f, x, k=3, use_reentrant=False); y.sum().backward(); print(x.grad)|y = recompute(f, x, 3); "
+        "y.sum().backward(); print(x.grad)|print(recompute(f, x).stop_gradient, recompute(f, "
+        "x.detach()).stop_gradient, recompute(f, x.detach(), use_reentrant=False).stop_gradient)|y = recompute(f, "
+        "x.detach(), use_reentrant=False); y.sum().backward(); print(w.grad)|a, b = recompute(lambda x: (x * 2, x *"
+        " x), x); (a * b).sum().backward(); print(x.grad)|r = recompute(lambda x: [x * 2, x], x); "
+        "print(type(r).__name__)|a, b = recompute(lambda x, y: (x * y, 5), x, x); a.sum().backward(); print(b, "
+        "x.grad)|recompute(1, x)|recompute()|recompute(f)|with paddle.no_grad(): print(recompute(f, "
+        "x))|recompute(f, x, wrong=1)|recompute(f, x, wrong=1, use_reentrant=False)|y = recompute(f, x); "
+        "y.sum().backward(retain_graph=True); y.sum().backward(); print(x.grad)|y = recompute(f, x); "
+        "y.sum().backward(); y.sum().backward()|y = recompute(lambda x: x.exp().scale_(2.0), x); "
+        "y.sum().backward(); print(x.grad)|y = recompute(lambda x: recompute(f, x) * 2, x); y.sum().backward(); "
+        "print(x.grad)|n = paddle.nn.Linear(2, 1); y = recompute(n, x.reshape([1, 2])); y.sum().backward(); "
+        "print(n.bias.grad)|paddle.seed(1); y = recompute(lambda x: paddle.nn.functional.dropout(x, 0.5) , x); "
+        "y.sum().backward(); print(bool((x.grad * x == y).all()))|h = x * 1; y = recompute(f, h); "
+        "y.sum().backward(); print(x.grad)|h = x * 1; y = recompute(f, h); h.scale_(2.0); y.sum().backward(); "
+        "print(x.grad)"
+    ),
+)
+
+
+# ---- operands of a wrong kind, in place -----------------------------------------------------------------------------
+
+#: Operations of two tensors, of whole numbers, of one tensor, and with numbers or lists beside it; what each is given.
+TWO = (
+    (
+        "add_ subtract_ multiply_ divide_ remainder_ floor_divide_ pow_ equal_ less_than_ logical_and_ copysign_ hypot_ "
+        "ldexp_ lerp_ copy_"
+    ),
+    "'a'|None|[1.0, 2.0]||wrong=m|m, wrong=1",
+)
+WHOLE = "bitwise_and_ bitwise_or_ gcd_ lcm_", "'a'|None|[1, 2]||wrong=j|2.0"
+ONE = "exp_ sqrt_ abs_ tanh_ zero_ neg_ square_ logical_not_ log_", "1|'a'|wrong=1|None"
+NUMBERED = (
+    (
+        "scale_ clip_ fill_ fill_diagonal_ cumsum_ cumprod_ tril_ triu_ reshape_ squeeze_ unsqueeze_ flatten_ transpose_ "
+        "cast_ renorm_ multigammaln_ polygamma_ masked_fill_ index_fill_ index_add_ index_put_ put_along_axis_ scatter_ "
+        "where_ addmm_ nan_to_num_ logit_ t_ set_value"
+    ),
+    "'a'|None|wrong=1|{}||[1.0, 'a']",
+)
+DRAWN = "uniform_ normal_ exponential_ bernoulli_ geometric_ cauchy_ log_normal_", "'a'|wrong=1|[1.0, 'a']|{}"
+KINDS = (("m", *TWO), ("j", *WHOLE), ("m", *ONE), ("m", *NUMBERED), ("m", *DRAWN))
+WRONG = of(
+    "paddle",
+    "operands of a wrong kind in place",
+    "m = paddle.to_tensor([[1.0, 2.0], [3.0, 4.0]])\nj = paddle.to_tensor([1, 2, 3], dtype='int32')\n",
+    *(f"{x}.{name}({given})" for x, names, each in KINDS for name in names.split() for given in each.split("|")),
+    *(
+        f"paddle.{name}({given})"
+        for name in ("add_", "exp_", "scale_", "clip_", "multiply_", "cumsum_")
+        for given in ("1.0", "'a'", "None", "[1.0]", "")
+    ),
+)
+
 # ---- a write that reads a part of its own memory ---------------------------------------------------------------------
 
 OVERLAPS = of(
@@ -1358,6 +1623,14 @@ GROUPS = (
     CALLS,
     PADDLE_TESTS,
     LAYERS,
+    BITS,
+    ORDER,
+    SPREAD,
+    PRODUCTS,
+    GRADIENTS_AND_FILES,
+    HOOKS,
+    RECOMPUTED,
+    WRONG,
 )
 #: A question that both libraries were asked in the same words has a program of each.
 QUESTIONS: Questions = {}

@@ -120,13 +120,15 @@ PLACES = re.compile(r"/[^\s'\"()]*/site-packages/")
 #: The frames of a traceback that stand in the recorder.
 FRAMES = re.compile(r'  File "(?:[^"]*/facts/\w+\.py|<frozen runpy>)", line \d+, in \S+\n(?:    .*\n)?')
 ADDRESSES = re.compile(r"\b0x[0-9a-f]{6,}\b")
+#: A folder that a program has made for itself.
+FOLDERS = re.compile(r"/[^\s'\"]*/tmp\w{8}(?=/|\b)")
 #: The file name that a program is compiled under.
 PROGRAM = "program.py"
 
 
 def told(text: str) -> str:
     """The text without the places of this computer."""
-    return ADDRESSES.sub("0x...", PLACES.sub("", FRAMES.sub("", text)))
+    return FOLDERS.sub("...", ADDRESSES.sub("0x...", PLACES.sub("", FRAMES.sub("", text))))
 
 
 def printed(program: str, names: dict[str, Any]) -> dict[str, Any]:

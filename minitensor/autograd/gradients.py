@@ -190,12 +190,32 @@ def grad(
         no_grad_vars: tensors that count as constants: no gradient passes through them.
 
     Raises:
-        AssertionError: for ``only_inputs=False``, as in Paddle.
+        AssertionError: for ``only_inputs=False``, and when there is no output or no input, as in Paddle.
         RuntimeError: when an output does not depend on an input, unless ``allow_unused`` (then its gradient is None).
+            An input among ``no_grad_vars`` is such a one.
     """
     if only_inputs is not True:
         raise AssertionError("only_inputs=False is not supported yet")
+    if not (retain_graph is None or isinstance(retain_graph, bool)):
+        raise AssertionError(f"retain_graph must be None, True or False, not {retain_graph!r}")
+    for name, given in (("outputs", outputs), ("inputs", inputs)):
+        if isinstance(given, (list, tuple)) and not given:
+            raise AssertionError(f"{name} cannot be empty: there is no tensor among them")
     ends = nodes_of(no_grad_vars)
+    return gradients_of(outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused, ends, ends)
+
+
+def gradients_of(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any,
+    retain_graph: bool | None,
+    create_graph: bool,
+    allow_unused: bool,
+    ends: frozenset[Node],
+    without: frozenset[Node] = frozenset(),
+) -> list[Tensor | None]:
+    """What :func:`grad` gives; no gradient passes through ``ends``, and those ``without`` one are unused."""
     retain_graph = create_graph if retain_graph is None else bool(retain_graph)
     many_outputs: list[Any] = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
     many_inputs: list[Any] = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
@@ -206,18 +226,20 @@ def grad(
     starts = [start_of(x, g, "grad") for x, g in zip(many_outputs, given, strict=True)]
     waits = waiting((node for node, _ in starts), ends)
     for i, node in enumerate(wanted):
-        if node not in waits and not allow_unused:
+        if (node not in waits or node in without) and not allow_unused:
             raise RuntimeError(
                 f"grad: the outputs do not depend on input {i} (shape {many_inputs[i].shape}). "
                 f"Pass allow_unused=True to get None for it."
             )
 
     if create_graph:
-        return _recorded(starts, given, waits, retain_graph, wanted, ends)
+        found = _recorded(starts, given, waits, retain_graph, wanted, ends)
+        return [None if node in without else g for node, g in zip(wanted, found, strict=True)]
 
     with OnArrays() as way:
         arrived = propagate(added_up(starts), waits, retain_graph, way, ends.union(wanted), ends)
-        return [None if node not in arrived else copied(arrived[node]) for node in wanted]
+        there = arrived.keys() - without
+        return [copied(arrived[node]) if node in there else None for node in wanted]
 
 
 def nodes_of(no_grad_vars: Any) -> frozenset[Node]:

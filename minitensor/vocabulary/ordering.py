@@ -10,16 +10,33 @@ import numpy as np
 
 from minitensor.core.tensor import Tensor
 from minitensor.device.arrays import host_array, like
-from minitensor.dtypes import FLOATS
+from minitensor.dtypes import FLOATS, int32
 from minitensor.operations import FUNCTIONS as TABLE
 from minitensor.views.parts import slice_
 from minitensor.views.reshaping import reshape, squeeze
-from minitensor.views.viewing import as_axis, need_tensor
+from minitensor.views.viewing import as_axis, need_tensor, whole
 
 
 def var(x: Tensor, axis: Any = None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
-    """The mean square distance from the mean; unbiased, over one less than the count where that is not 0."""
-    need_tensor("var", x)
+    """The mean square distance from the mean; unbiased, over one less than the count where that is not 0.
+
+    Raises:
+        ValueError: when there is no element.
+    """
+    return _spread("var", x, axis, unbiased, keepdim)
+
+
+def std(x: Tensor, axis: Any = None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
+    """The square root of :func:`var`."""
+    return TABLE["sqrt"](_spread("std", x, axis, unbiased, keepdim))
+
+
+def _spread(op: str, x: Tensor, axis: Any, unbiased: bool, keepdim: bool) -> Tensor:
+    need_tensor(op, x)
+    if x.size == 0:
+        raise ValueError(f"{op}: there is no element in a tensor of shape {x.shape}, so there is no mean")
+    axis = _axes(op, axis, x.ndim)
+    x = x if x._array.dtype in FLOATS else x.astype("float32")
     mean = TABLE["mean"](x, axis, True)
     distance = x - mean
     count = x.size // (mean.size or 1)
@@ -27,9 +44,11 @@ def var(x: Tensor, axis: Any = None, unbiased: bool = True, keepdim: bool = Fals
     return TABLE["sum"](distance * distance, axis, keepdim=keepdim) / float(divisor)
 
 
-def std(x: Tensor, axis: Any = None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
-    """The square root of :func:`var`."""
-    return TABLE["sqrt"](var(x, axis, unbiased, keepdim))
+def _axes(op: str, axis: Any, ndim: int) -> Any:
+    """``axis`` counted from the front, where it is one or several; so that an error names ``op``."""
+    if axis is None or ndim == 0:
+        return axis
+    return [as_axis(op, each, ndim) for each in axis] if isinstance(axis, (list, tuple)) else as_axis(op, axis, ndim)
 
 
 def norm(x: Tensor, p: Any = "fro", axis: Any = None, keepdim: bool = False) -> Tensor:
@@ -38,6 +57,7 @@ def norm(x: Tensor, p: Any = "fro", axis: Any = None, keepdim: bool = False) -> 
     Its gradient at 0 is 0.
     """
     need_tensor("norm", x)
+    axis = _axes("norm", axis, x.ndim)
     if p in ("fro", 2):
         total = TABLE["sum"](x * x, axis, keepdim=keepdim)
         none = total == 0.0
@@ -60,11 +80,18 @@ def dot(x: Tensor, y: Tensor) -> Tensor:
     Raises:
         ValueError: for other shapes, or shapes that differ.
     """
-    need_tensor("dot", x)
-    need_tensor("dot: y", y)
+    _need_two("dot", x, y)
     if x.ndim not in (1, 2) or x.shape != y.shape:
         raise ValueError(f"dot: two vectors of one length, or two matrices of one shape, not {x.shape} and {y.shape}")
-    return TABLE["sum"](x * y, -1)
+    product = x * y
+    total = TABLE["sum"](product, -1)
+    return total.astype("int32") if product.dtype == int32 else total
+
+
+def _need_two(op: str, x: Any, y: Any) -> None:
+    need_tensor(op, x)
+    if not isinstance(y, Tensor):
+        raise TypeError(f"{op}: y must be a Tensor, not {type(y).__name__}")
 
 
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
@@ -76,41 +103,58 @@ def bmm(x: Tensor, y: Tensor) -> Tensor:
     """The products of two stacks of matrices.
 
     Raises:
-        ValueError: when one of the two has other than 3 dimensions.
+        ValueError: when one of the two has other than 3 dimensions, or they are not equally many.
     """
+    _need_two("bmm", x, y)
     if x.ndim != 3 or y.ndim != 3:
         raise ValueError(f"bmm: both are stacks of matrices, of 3 dimensions; their shapes are {x.shape} and {y.shape}")
+    if x.shape[0] != y.shape[0]:
+        raise ValueError(f"bmm: the stacks hold {x.shape[0]} and {y.shape[0]} matrices; each one is multiplied by one")
     return TABLE["matmul"](x, y)
 
 
 def add_n(inputs: Tensor | Sequence[Tensor]) -> Tensor:
-    """The sum of the tensors, on a storage of its own."""
-    given = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+    """The sum of the tensors, on a storage of its own.
+
+    Raises:
+        TypeError: for anything but a tensor, or a list or tuple of tensors.
+        ValueError: when there is none, or their shapes differ.
+    """
+    given = [inputs] if isinstance(inputs, Tensor) else inputs
+    if not isinstance(given, (list, tuple)) or not all(isinstance(x, Tensor) for x in given):
+        kinds = [type(x).__name__ for x in given] if isinstance(given, (list, tuple)) else type(given).__name__
+        raise TypeError(f"add_n: inputs is a Tensor or a list of Tensors, not {kinds}")
     if not given:
         raise ValueError("add_n: there is no tensor to add")
+    if any(x.shape != given[0].shape for x in given):
+        raise ValueError(f"add_n: tensors of one shape are added, not of {[x.shape for x in given]}; `+` broadcasts")
     total = TABLE["clone"](given[0])
     for x in given[1:]:
         total = total + x
     return total
 
 
-def argsort(x: Tensor, axis: int = -1, descending: bool = False) -> Tensor:
-    """The positions of the elements along ``axis`` in order; equal ones stay in theirs."""
-    need_tensor("argsort", x)
+def argsort(x: Tensor, axis: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
+    """The positions of the elements along ``axis`` in order; equal ones stay in theirs, with and without ``stable``."""
+    return _order("argsort", x, axis, descending)
+
+
+def _order(op: str, x: Tensor, axis: Any, descending: bool) -> Tensor:
+    need_tensor(op, x)
     array = host_array(x._array)
+    axis = as_axis(op, axis, max(array.ndim, 1))
     if array.ndim == 0:
         order = np.zeros((), np.int64)
     else:
-        axis = as_axis("argsort", axis, array.ndim)
         order = np.argsort(np.flip(array, axis) if descending else array, axis, kind="stable")
         if descending:  # from behind, so that equal elements keep their order
             order = array.shape[axis] - 1 - np.flip(order, axis)
-    return Tensor._made(like(np.ascontiguousarray(order, np.int64), x._array), "argsort", (x,))
+    return Tensor._made(like(np.array(order, np.int64, order="C"), x._array), "argsort", (x,))
 
 
-def sort(x: Tensor, axis: int = -1, descending: bool = False) -> Tensor:
-    """The elements along ``axis`` in order: a copy."""
-    order = argsort(x, axis, descending)
+def sort(x: Tensor, axis: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
+    """The elements along ``axis`` in order, equal ones in theirs: a copy."""
+    order = _order("sort", x, axis, descending)
     return TABLE["clone"](x) if x.ndim == 0 else TABLE["take_along_axis"](x, order, axis)
 
 
@@ -123,11 +167,14 @@ def topk(
         ValueError: when there are not so many.
     """
     need_tensor("topk", x)
-    axis = as_axis("topk", -1 if axis is None else axis, x.ndim)
-    if not 0 < k <= x.shape[axis]:
-        raise ValueError(f"topk: k is from 1 to the length of axis {axis}, which is {x.shape[axis]}, not {k}")
-    order = argsort(x, axis, largest)
-    first = np.ascontiguousarray(host_array(order._array).take(range(k), axis))
+    axis, count = as_axis("topk", -1 if axis is None else axis, max(x.ndim, 1)), whole("topk: k", k)
+    length = x.shape[axis] if x.ndim else 1
+    if not 0 < count <= length:
+        raise ValueError(f"topk: k is from 1 to the length of axis {axis}, which is {length}, not {count}")
+    order = _order("topk", x, axis, largest)
+    if x.ndim == 0:
+        return TABLE["clone"](x), order
+    first = np.ascontiguousarray(host_array(order._array).take(range(count), axis))
     index = Tensor._made(like(first, x._array), "topk", (x,))
     return TABLE["take_along_axis"](x, index, axis), index
 
@@ -142,14 +189,14 @@ def median(x: Tensor, axis: int | None = None, keepdim: bool = False) -> Tensor:
     if x.size == 0:
         raise ValueError("In median, the size of input x should not be 0.")
     values = x if x._array.dtype in FLOATS else x.astype("float32")
-    whole = axis is None or x.ndim == 0
-    values, axis = (reshape(values, [-1]), 0) if whole else (values, as_axis("median", axis, x.ndim))
+    of_all = axis is None or x.ndim == 0
+    values, axis = (reshape(values, [-1]), 0) if of_all else (values, as_axis("median", axis, x.ndim))
     count = values.shape[axis]
     middle = slice_(sort(values, axis), [axis], [(count - 1) // 2], [count // 2 + 1])
     nans = TABLE["where"](TABLE["isnan"](values), values, 0.0)
     found = TABLE["mean"](middle, axis, True) + TABLE["sum"](nans, axis, keepdim=True)
     if keepdim:
-        return reshape(found, [1] * x.ndim) if whole else found
+        return reshape(found, [1] * x.ndim) if of_all else found
     return squeeze(found, axis)
 
 
@@ -202,7 +249,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 #: As methods of tensors.
 METHODS: dict[str, Callable[..., Any]] = {
-    **{name: function for name, function in FUNCTIONS.items() if name != "add_n"},
+    **FUNCTIONS,
     "contiguous": contiguous,
 }
 

@@ -151,7 +151,8 @@ def grad(
     for x in wanted:
         if x._current() is None:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
-    reached = waiting((node for node, _ in starts), engine.nodes_of(no_grad_vars))
+    ends = engine.nodes_of(no_grad_vars)
+    reached = waiting((node for node, _ in starts), ends)
     allow_unused = materialize_grads if allow_unused is None else allow_unused
     for i, x in enumerate(wanted):
         if not allow_unused and x._current() not in reached:
@@ -160,9 +161,7 @@ def grad(
                 f"allow_unused=True if this is the desired behavior."
             )
     with searching():
-        found = engine.grad(
-            many, wanted, gradients, retain_graph, create_graph, allow_unused=True, no_grad_vars=no_grad_vars
-        )
+        found = engine.gradients_of(many, wanted, gradients, retain_graph, create_graph, True, ends)
     results = [None if g is None else as_kind(g) for g in found]
     if materialize_grads:
         results = [zeros_like(x) if g is None else g for x, g in zip(wanted, results, strict=True)]
