@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import minitensor as paddle
 from minitensor import memory, torch
 from minitensor.torch import nn
 from minitensor.torch.utils.checkpoint import checkpoint
@@ -70,3 +71,66 @@ def test_the_peak_is_lower_when_computing_again_and_in_place_makes_fewer_bytes(s
     assert peak["checkpoint"] < peak["in place"] <= peak["normal"]
     assert made["normal"] - made["in place"] == BLOCKS * ACTIVATION  # ReLU makes nothing
     assert made["checkpoint"] > made["normal"]  # every block runs twice
+
+
+# ---- Paddle's name of it --------------------------------------------------------------------------------------------
+
+
+def paddle_step(again, drops=0.0):
+    """Of one step of eight blocks under Paddle's names: the loss, the gradients, bytes held before backward."""
+    paddle.seed(0)
+    maps = [paddle.nn.Linear(WIDTH, WIDTH) for _ in range(BLOCKS)]
+    x = paddle.to_tensor(np.random.default_rng(0).normal(size=(ROWS, WIDTH)).astype("float32"))
+    with memory.measure() as meter:
+        h = x
+        for linear in maps:
+
+            def block(h, linear=linear):
+                h = paddle.nn.functional.sigmoid(linear(h)) - 0.5
+                return paddle.nn.functional.dropout(paddle.nn.functional.relu(h), drops)
+
+            h = paddle.distributed.fleet.utils.recompute(block, h) if again else block(h)
+        loss = (h * h).sum()
+        del h
+        held = meter.allocated
+        loss.backward()
+    return loss.item(), [p.grad.tolist() for linear in maps for p in linear.parameters()], held
+
+
+@pytest.mark.parametrize("drops", [0.0, 0.5])
+def test_paddles_recompute_gives_the_same_gradients_with_the_same_random_numbers(drops):
+    normal, again = paddle_step(False, drops), paddle_step(True, drops)
+    assert again[:2] == normal[:2]
+
+
+def test_paddles_recompute_holds_the_input_of_each_block_only():
+    """Of a block backward needs what sigmoid gave and what ReLU gave; of the loss what is squared, and the loss."""
+    assert paddle_step(False)[2] == 2 * BLOCKS * ACTIVATION + 4
+    assert paddle_step(True)[2] == BLOCKS * ACTIVATION + 4
+
+
+def test_second_derivatives_go_through_paddles_recompute():
+    x = paddle.to_tensor([1.0, 2.0], stop_gradient=False)
+    y = paddle.distributed.fleet.utils.recompute(lambda t: t.sin().exp(), x).sum()
+    (first,) = paddle.grad(y, x, create_graph=True)
+    (second,) = paddle.grad(first.sum(), x)
+    sin, cos = np.sin([1.0, 2.0]), np.cos([1.0, 2.0])
+    np.testing.assert_allclose(second.numpy(), (cos**2 - sin) * np.exp(sin), rtol=1e-5)
+
+
+@pytest.mark.parametrize("which", ["weight", "outside"])
+def test_paddles_recompute_refuses_where_what_it_reads_was_written(which):
+    """Paddle computes with what is there now, in silence."""
+    x, w = (paddle.to_tensor(numbers, stop_gradient=False) for numbers in ([1.0, 2.0], [3.0, 4.0]))
+    outside = w * 1
+    y = paddle.distributed.fleet.utils.recompute(lambda t: (t * w).sin() * outside, x).sum()
+    with paddle.no_grad():
+        {"weight": w, "outside": outside}[which].scale_(2.0)
+    with pytest.raises(RuntimeError, match="recompute: a tensor that the function uses was written between forward"):
+        y.backward()
+    assert x.grad is None and w.grad is None
+
+
+def test_what_is_no_function_is_told():
+    with pytest.raises(TypeError, match="a layer or another function, not int"):
+        paddle.distributed.fleet.utils.recompute(1, paddle.ones([2]))

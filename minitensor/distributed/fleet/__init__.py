@@ -1,0 +1,5 @@
+"""``paddle.distributed.fleet``: of it, :mod:`~minitensor.distributed.fleet.utils`, which needs no other process."""
+
+from minitensor.distributed.fleet import utils
+
+__all__ = ["utils"]
