@@ -1310,7 +1310,8 @@ LAYERS = both(
 # ---- Paddle's operators, order, spread, products, gradients and files ------------------------------------------------
 
 WALKED = (
-    "import numpy\nx = paddle.to_tensor([[3.0, 1.0, 2.0], [4.0, 6.0, 4.0]])\nz, e = paddle.to_tensor(2.0), paddle.ones([0])\n"
+    "import numpy\nx = paddle.to_tensor([[3.0, 1.0, 2.0], [4.0, 6.0, 4.0]])\n"
+    "z, e = paddle.to_tensor(2.0), paddle.ones([0])\n"
     "i = paddle.to_tensor([[3, 1, 2], [4, 6, 4]])\nj = paddle.to_tensor([1, 2, 3], dtype='int32')\n"
     "b = paddle.to_tensor([True, False, True])\n"
 )
@@ -1326,7 +1327,8 @@ LEAVES = (
     "d = paddle.to_tensor([3.0, 4.0], dtype='float64')\nw = paddle.to_tensor([3.0, 4.0], stop_gradient=False)\n"
 )
 FILES = (
-    "u = paddle.to_tensor([1.0, 2.0], stop_gradient=False)\nx, z, e, i = m[:, :1] * 1, v[0], paddle.ones([0]), paddle.arange(3)\n"
+    "u = paddle.to_tensor([1.0, 2.0], stop_gradient=False)\n"
+    "x, z, e, i = m[:, :1] * 1, v[0], paddle.ones([0]), paddle.arange(3)\n"
     "b = i > 1\nimport io, os, tempfile\nwhere = os.path.join(tempfile.mkdtemp(), 'file')\n"
 )
 
@@ -1480,7 +1482,8 @@ GRADIENTS_AND_FILES = of(
 HOOKS = of(
     "paddle",
     "hooks of layers",
-    "class D(paddle.nn.Layer):\n    def forward(self, x, k=1):\n        return x * 2 * k\nn = D()\nx = paddle.to_tensor([1.0, 2.0], stop_gradient=False)\ny = paddle.ones([2])\n",
+    "class D(paddle.nn.Layer):\n    def forward(self, x, k=1):\n        return x * 2 * k\nn = D()\n"
+    "x = paddle.to_tensor([1.0, 2.0], stop_gradient=False)\ny = paddle.ones([2])\n",
     *listed(
         "n.register_forward_pre_hook(lambda l, i: print(type(l).__name__, i)); "
         "n(x)|n.register_forward_pre_hook(lambda l, i: i[0] + 1); n(x)|n.register_forward_pre_hook(lambda l, i: "
@@ -1513,7 +1516,9 @@ HOOKS = of(
 RECOMPUTED = of(
     "paddle",
     "recompute",
-    "from paddle.distributed.fleet.utils import recompute\nx = paddle.to_tensor([1.0, 2.0], stop_gradient=False)\nw = paddle.to_tensor([3.0, 4.0], stop_gradient=False)\ndef f(x, k=1):\n    print('ran')\n    return (x * w * k).exp().log() * x\n",
+    "from paddle.distributed.fleet.utils import recompute\n"
+    "x = paddle.to_tensor([1.0, 2.0], stop_gradient=False)\nw = paddle.to_tensor([3.0, 4.0], stop_gradient=False)\n"
+    "def f(x, k=1):\n    print('ran')\n    return (x * w * k).exp().log() * x\n",
     *listed(
         "y = recompute(f, x); y.sum().backward(); print(x.grad, w.grad)|y = recompute(f, x, use_reentrant=False); "
         "y.sum().backward(); print(x.grad, w.grad)|y = recompute(f, x, preserve_rng_state=False); "
@@ -1543,8 +1548,8 @@ RECOMPUTED = of(
 #: Operations of two tensors, of whole numbers, of one tensor, and with numbers or lists beside it; what each is given.
 TWO = (
     (
-        "add_ subtract_ multiply_ divide_ remainder_ floor_divide_ pow_ equal_ less_than_ logical_and_ copysign_ hypot_ "
-        "ldexp_ lerp_ copy_"
+        "add_ subtract_ multiply_ divide_ remainder_ floor_divide_ pow_ equal_ less_than_ logical_and_ copysign_ "
+        "hypot_ ldexp_ lerp_ copy_"
     ),
     "'a'|None|[1.0, 2.0]||wrong=m|m, wrong=1",
 )
@@ -1552,9 +1557,9 @@ WHOLE = "bitwise_and_ bitwise_or_ gcd_ lcm_", "'a'|None|[1, 2]||wrong=j|2.0"
 ONE = "exp_ sqrt_ abs_ tanh_ zero_ neg_ square_ logical_not_ log_", "1|'a'|wrong=1|None"
 NUMBERED = (
     (
-        "scale_ clip_ fill_ fill_diagonal_ cumsum_ cumprod_ tril_ triu_ reshape_ squeeze_ unsqueeze_ flatten_ transpose_ "
-        "cast_ renorm_ multigammaln_ polygamma_ masked_fill_ index_fill_ index_add_ index_put_ put_along_axis_ scatter_ "
-        "where_ addmm_ nan_to_num_ logit_ t_ set_value"
+        "scale_ clip_ fill_ fill_diagonal_ cumsum_ cumprod_ tril_ triu_ reshape_ squeeze_ unsqueeze_ flatten_ "
+        "transpose_ cast_ renorm_ multigammaln_ polygamma_ masked_fill_ index_fill_ index_add_ index_put_ "
+        "put_along_axis_ scatter_ where_ addmm_ nan_to_num_ logit_ t_ set_value"
     ),
     "'a'|None|wrong=1|{}||[1.0, 'a']",
 )

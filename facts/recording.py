@@ -119,6 +119,8 @@ def apart(run: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 PLACES = re.compile(r"/[^\s'\"()]*/site-packages/")
 #: The frames of a traceback that stand in the recorder.
 FRAMES = re.compile(r'  File "(?:[^"]*/facts/\w+\.py|<frozen runpy>)", line \d+, in \S+\n(?:    .*\n)?')
+#: The same as Paddle's C++ writes them; those of Paddle itself begin with its name.
+CALLS = re.compile(r"\n +/\S+\.py\(\d+\): [^\n]*")
 ADDRESSES = re.compile(r"\b0x[0-9a-f]{6,}\b")
 #: A folder that a program has made for itself.
 FOLDERS = re.compile(r"/[^\s'\"]*/tmp\w{8}(?=/|\b)")
@@ -128,7 +130,8 @@ PROGRAM = "program.py"
 
 def told(text: str) -> str:
     """The text without the places of this computer."""
-    return FOLDERS.sub("...", ADDRESSES.sub("0x...", PLACES.sub("", FRAMES.sub("", text))))
+    text = CALLS.sub("", PLACES.sub("", FRAMES.sub("", text)))
+    return FOLDERS.sub("...", ADDRESSES.sub("0x...", text))
 
 
 def printed(program: str, names: dict[str, Any]) -> dict[str, Any]:

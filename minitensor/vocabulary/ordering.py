@@ -36,7 +36,7 @@ def _spread(op: str, x: Tensor, axis: Any, unbiased: bool, keepdim: bool) -> Ten
     if x.size == 0:
         raise ValueError(f"{op}: there is no element in a tensor of shape {x.shape}, so there is no mean")
     axis = _axes(op, axis, x.ndim)
-    x = x if x._array.dtype in FLOATS else x.astype("float32")
+    x = x.astype("float32") if x._array.dtype == bool else x
     mean = TABLE["mean"](x, axis, True)
     distance = x - mean
     count = x.size // (mean.size or 1)

@@ -16,7 +16,22 @@ _DROPPED = "the older spelling was dropped or warns in PyTorch: the newer one is
 _EXACT = "the engine copies or keeps what the gradient needs, so the write loses nothing"
 _BEFORE = "what a write reads of its own memory is read before"
 _FOLLOWED = "a write into one of several views is followed, where PyTorch refuses"
+_MEET = "dtypes meet in one, bools count as 0 and 1, and a number, a list or an array may stand for a tensor"
+_SHAPES = "shapes that do not fit are a ValueError, whatever refuses them"
+_COPY = (
+    "copy_ is an operation in place like any other: it returns its tensor, keeps its shape and dtype, and is counted"
+)
+_NAME = "an operation takes no name for its result"
+_UNUSED = "what the outputs do not depend on, and what wants no gradient, is told in one way: a RuntimeError, or None"
+_LOAD = "a file that holds nothing, or no file, is a ValueError"
+_AGAIN = "recompute reaches all that its function uses, as often as backward runs, and checks that it was not written"
 _COUNT = "versions count writes of the storage: a copy begins at 0 and shares the count with nobody else"
+
+
+def _these(group: str, lines: str) -> str:
+    """The pattern of the questions of a group of Paddle's, divided by ` || `."""
+    return rf"paddle: {group}: (?:{'|'.join(map(re.escape, lines.split(' || ')))})$"
+
 
 #: Pattern of a question, and the reason; the first that fits counts.
 ON_PURPOSE: dict[str, str] = {
@@ -78,6 +93,90 @@ ON_PURPOSE: dict[str, str] = {
     r"paddle: Paddle's own tests: r = x.cumprod_": "one operation counts one write",
     r"paddle: Paddle's own tests: .*where_": "a number may stand for a tensor of one element",
     r"paddle: Paddle's own tests: .*register_hook": "a hook that is gone is removed again without a warning",
+    _these(
+        "bits",
+        "i & j || i & 1 || i & True || b & True || b & 1 || b & i || i & b || b | 1 || b ^ True || i & [1, 1,"
+        " 1] || i & numpy.array([1, 1, 1]) || i &= 1; i || paddle.bitwise_and(i, 1) || paddle.bitwise_xor(i, "
+        "j) || i.bitwise_and_(j) || i.bitwise_and_(1)",
+    ): _MEET,
+    _these(
+        "bits",
+        "i & 1.0 || i & x || x & x || x | x || x ^ x || ~x || i & 'a' || i & None || z & z || ~z || e & e || "
+        "paddle.bitwise_and(x, x) || paddle.bitwise_not(x) || x.bitwise_not_()",
+    ): _OWN,
+    _these(
+        "order",
+        "x.argsort(2) || x.argsort(-3) || z.argsort(1) || paddle.argsort([3, 1]) || paddle.argsort(1.0) || "
+        "x.sort(2) || x.sort(-3) || paddle.sort([3, 1]) || x.topk(1, 2) || x.topk(1, -3) || x.topk(1.0) || "
+        "x.topk('a') || paddle.topk([3, 1], 1)",
+    ): _OWN,
+    _these(
+        "order",
+        "b.argsort() || b.sort() || paddle.sort(x, descending=1) || b.topk(1)",
+    ): _MEET,
+    _these(
+        "spread",
+        "x.std(2) || x.std(-3) || paddle.std([1.0, 2.0]) || paddle.std(3.0) || x.var(2) || x.var(-3) || "
+        "paddle.var([1.0, 2.0]) || paddle.var(3.0) || x.norm(2, 2) || x.norm(2, -3) || x.norm(2, 'a')",
+    ): _OWN,
+    _these(
+        "spread",
+        "b.std() || j.var() || b.var() || j.norm() || b.norm()",
+    ): _MEET,
+    _these(
+        "spread",
+        "paddle.linalg.norm(x)",
+    ): _FUNCTION,
+    _these(
+        "products",
+        "v.dot(x) || v.dot(v[:2]) || z.dot(z) || v.dot(d) || m.reshape([1, 2, 2]).dot(m.reshape([1, 2, 2]))",
+    ): _SHAPES,
+    _these(
+        "products",
+        "v.dot(2.0) || v.dot('a') || v.dot(None) || v.dot([1.0, 2.0, 3.0]) || paddle.dot([1.0], [2.0]) || "
+        "m.mm('a') || m.mm(None) || m.reshape([1, 2, 2]).bmm(2.0) || m.reshape([1, 2, 2]).bmm('a') || "
+        "m.reshape([1, 2, 2]).bmm(None) || paddle.add_n([x, 1.0]) || paddle.add_n([1.0, 2.0]) || "
+        "paddle.add_n(1.0) || paddle.add_n('a') || paddle.add_n(None) || paddle.add_n([x, None])",
+    ): _OWN,
+    _these(
+        "products",
+        "d.dot(w) || b.dot(b) || i[0].dot(j) || m.mm([[1.0, 2.0], [3.0, 4.0]]) || m.mm(m.astype('float64')) "
+        "|| b.mm(b) || paddle.bmm(paddle.ones([1, 1, 2], dtype='int64'), paddle.ones([1, 2, 1], "
+        "dtype='int64')) || paddle.bmm(paddle.ones([1, 1, 2], dtype='float64'), paddle.ones([1, 2, 1])) || "
+        "paddle.add_n([x, i]) || paddle.add_n([b, b]) || paddle.add_n([d, w])",
+    ): _MEET,
+    _these(
+        "products",
+        "x.add_n([x]) || paddle.add_n(x, x) || x.contiguous(1)",
+    ): _NAME,
+    _these(
+        "gradients, copies and files",
+        "paddle.grad((w * u).sum(), [w, u], no_grad_vars=[u]) || h = w * 2; print(paddle.grad(h.sum(), w, "
+        "no_grad_vars=[h])) || h = w * 2; print(paddle.grad(h.sum(), w, no_grad_vars=[h], allow_unused=True))"
+        " || paddle.grad(w * u, w, [u, u]) || paddle.grad((w * u).sum(), x)",
+    ): _UNUSED,
+    _these(
+        "gradients, copies and files",
+        "paddle.grad((w * u).sum(), 1.0) || paddle.grad(1.0, w) || paddle.grad((w * u).sum(), 'a') || "
+        "paddle.grad((w * u).sum(), w, grad_outputs=1.0) || paddle.save(lambda: 1, where)",
+    ): _OWN,
+    _these(
+        "gradients, copies and files",
+        "r = m.copy_(m * 2, True); print(r is m, m, m.inplace_version) || r = m.copy_(m * 2, False); print(r "
+        "is m, m, m.inplace_version) || m.copy_(x, True); m || m.copy_(v, True) || m.copy_(z, True); m || "
+        "m.copy_(1.0, True) || m.copy_('a', True) || m.copy_(None, True) || m.copy_([1.0], True) || m.copy_()"
+        " || m.copy_(m.astype('float64') * 2, True); m || m.copy_(paddle.ones([2, 2], dtype='int64'), True); "
+        "m || w.copy_(u, True) || w.copy_(u, True); w || y = w * 1; y.copy_(u, True); y.sum().backward(); "
+        "print(w.grad, u.grad) || m.copy_(m * 2, 'a') || m.copy_(numpy.ones([2, 2]), True)",
+    ): _COPY,
+    _these(
+        "gradients, copies and files",
+        "paddle.load(1) || open(where, 'wb').close(); paddle.load(where)",
+    ): _LOAD,
+    r"paddle: recompute: (print\(|r = |a, b = recompute\(lambda x, y|.*backward\(.*backward|.*scale_)": _AGAIN,
+    r"paddle: operands of a wrong kind in place: [mj]\.\w+\(\[[\d., ]+\]\)": _MEET,
+    r"paddle: operands of a wrong kind in place: m.logical_not_": "the dtype never changes in place",
+    r"paddle: operands of a wrong kind in place: (m.copy_\(|paddle.\w+\(|.*('a'|None|\{\}|2.0|where_\(.*)\]?\)$)": _OWN,
     r"paddle: PyLayer: (mark not|input|a leaf written)": "an output has memory of its own; a write is announced first",
     r"paddle: PyLayer: backward": "a gradient has the shape and dtype of its tensor; None is a gradient of 0",
     r"paddle: PyLayer: saved and overwritten": "what a layer saved is checked: Paddle's gradient is silently wrong",

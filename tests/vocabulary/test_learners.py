@@ -15,6 +15,8 @@ from tests.vocabulary import learners, learners_on_purpose
 NOT_YET = frozenset(learners.not_yet())
 QUESTIONS = learners.questions()
 GROUPS = list(dict.fromkeys(map(learners.group, QUESTIONS)))
+RECORDED = learners.RECORDS
+WRONG_KINDS = [q.partition(": ")[2] for q in QUESTIONS if q.startswith("paddle: operands of a wrong kind in place")]
 
 
 @pytest.mark.parametrize("group", GROUPS)
@@ -42,3 +44,16 @@ def test_the_list_names_questions_that_were_asked_and_nothing_that_is_on_purpose
 def test_what_is_not_yet_so_is_still_otherwise(question):
     """Who mends one takes it out of the list in the same change."""
     assert learners.differences(question)
+
+
+def test_what_is_of_a_wrong_kind_in_place_is_a_type_error_wherever_it_is_one_in_paddle():
+    """An operation that takes a list where Paddle's does not is the only other answer; no error is of an odd type."""
+    asked = {name: [RECORDED[v][name] for v in learners.VERSIONS["paddle"]] for name in WRONG_KINDS}
+    here = {name: learners.answer("paddle", records[0]["program"]).get("error", "") for name, records in asked.items()}
+    paddles = [name for name, (old, new) in asked.items() if all("TypeError" in r.get("error", "") for r in (old, new))]
+    assert len(paddles) > 80
+    others = [name.partition(": ")[2] for name in paddles if not here[name].startswith("TypeError")]
+    assert others == ["m.pow_([1.0, 2.0])", "m.hypot_([1.0, 2.0])", "m.ldexp_([1.0, 2.0])"]
+    assert {error.partition(":")[0] for error in here.values()} <= {"", "TypeError", "ValueError", "AttributeError"}
+    odd = [name for name, error in here.items() if error.startswith("AttributeError")]
+    assert not [name for name in odd if "has no attribute" not in here[name]]
