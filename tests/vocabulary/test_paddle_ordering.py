@@ -76,11 +76,45 @@ def test_contiguous_is_the_tensor_itself_where_it_can_be():
         (lambda x: x.bmm(x), "of 3 dimensions"),
         (lambda x: x.norm("max"), "a number or 'fro'"),
         (lambda x: paddle.add_n([]), "no tensor to add"),
+        (lambda x: paddle.add_n([x, x[0]]), "tensors of one shape"),
+        (lambda x: paddle.bmm(paddle.ones([2, 2, 3]), paddle.ones([1, 3, 2])), "the stacks hold 2 and 1 matrices"),
+        (lambda x: paddle.zeros([0]).std(), "there is no element"),
     ],
 )
 def test_what_cannot_be_is_told(call, words):
     with pytest.raises(ValueError, match=words):
         call(tensor())
+
+
+@pytest.mark.parametrize(
+    "call, words",
+    [
+        (lambda x: x.dot(2.0), "dot: y must be a Tensor, not float"),
+        (lambda x: paddle.bmm(paddle.ones([1, 2, 2]), "a"), "bmm: y must be a Tensor, not str"),
+        (lambda x: paddle.add_n([x, 1.0]), r"a list of Tensors, not \['Tensor', 'float'\]"),
+        (lambda x: x.topk("a"), "an integer is needed"),
+        (lambda x: paddle.sort([3, 1]), "sort: x must be a Tensor, not list"),
+    ],
+)
+def test_an_operand_of_a_wrong_kind_is_a_type_error_that_names_the_operation(call, words):
+    with pytest.raises(TypeError, match=words):
+        call(tensor())
+
+
+def test_a_tensor_without_dimensions_is_in_order():
+    x = paddle.to_tensor(2.0)
+    assert [x.argsort().shape, x.sort().item(), *(each.item() for each in x.topk(1))] == [[], 2.0, 2.0, 0]
+    with pytest.raises(IndexError, match="axis 1"):
+        x.argsort(1)
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_an_input_that_counts_as_a_constant_has_no_gradient(create_graph):
+    x, y = tensor(), tensor(OTHER)
+    first, second = paddle.grad((x * y).sum(), [x, y], None, None, create_graph, True, True, [y])
+    assert np.allclose(first.numpy(), OTHER) and second is None
+    with pytest.raises(RuntimeError, match="do not depend on input 1"):
+        paddle.grad((x * y).sum(), [x, y], no_grad_vars=y)
 
 
 def test_bits_of_tensors_and_numbers_join_in_either_order():
