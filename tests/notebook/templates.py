@@ -1,45 +1,104 @@
-"""The sentences that the stage can say, as they stand in the source of ``wording``: the constant parts of its texts."""
+"""The sentences that the stage can say, as they stand in the source of ``wording``, and which of them a step says.
+
+While ``marked()`` lasts, each text carries a mark that nobody sees: a sentence tells then which texts it is made of.
+"""
 
 from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import minitensor.stage.wording
+from minitensor.stage.recording import steps  # noqa: F401  it loads all of wording
 
+PACKAGE = minitensor.stage.wording.__name__
 FOLDER = Path(minitensor.stage.wording.__file__).parent
 FEWEST_WORDS = 4  # of a text that is (a part of) a sentence
+FIRST_MARK = 0xE000  # Unicode's private use
 
 
-def templates() -> dict[str, re.Pattern[str]]:
-    """By ``file: text``, with ``{}`` for what differs: what a text looks like when it is said."""
-    found = {}
-    for path in sorted(FOLDER.glob("*.py")):
-        for text in _texts(ast.parse(path.read_text(encoding="utf-8"))):
-            pattern = ".*?".join(re.escape(part) for part in text.split("{}"))
-            found[f"{path.stem}: {text}"] = re.compile(pattern, re.DOTALL)
-    return found
+def texts() -> list[str]:
+    """All of them as ``file: text``, with ``{}`` for what differs."""
+    found = (f"{path.stem}: {_text(node)}" for path in _files() for node in _said(_tree(path)))
+    return list(dict.fromkeys(found))
 
 
-def _texts(tree: ast.Module) -> Iterator[str]:
-    documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
-    docstrings = {
-        id(node.body[0].value) for node in ast.walk(tree) if isinstance(node, documented) and _documents(node)
-    }
-    inside = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
+@contextmanager
+def marked() -> Iterator[None]:
+    """Texts carry their marks."""
+    order = texts()
+    modules = {path: sys.modules[f"{PACKAGE}.{path.stem}"] for path in _files()}
+    before = {path: dict(vars(module)) for path, module in modules.items()}
+    try:
+        for path in [*modules, *modules]:  # the second time, what they import of each other is marked, too
+            tree = _tree(path)
+            for node in _said(tree):
+                _mark(node, chr(FIRST_MARK + order.index(f"{path.stem}: {_text(node)}")))
+            exec(compile(tree, str(path), "exec", dont_inherit=True), vars(modules[path]))
+        yield
+    finally:
+        for path, module in modules.items():
+            vars(module).update(before[path])
+
+
+def said_in(sentence: str) -> list[str]:
+    """The texts that a sentence is made of, which was said under ``marked()``."""
+    order = texts()
+    return [order[ord(each) - FIRST_MARK] for each in sentence if _is_mark(each)]
+
+
+def plain(sentence: str) -> str:
+    """The sentence without marks."""
+    return "".join(each for each in sentence if not _is_mark(each))
+
+
+def _is_mark(character: str) -> bool:
+    return FIRST_MARK <= ord(character) < FIRST_MARK + 0x1000
+
+
+def _files() -> list[Path]:
+    return [path for path in sorted(FOLDER.glob("*.py")) if path.stem != "__init__"]
+
+
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def _said(tree: ast.Module) -> list[ast.JoinedStr | ast.Constant]:
+    """The texts that may be said: no docstring, nothing that is only compared, no message of an assertion."""
+    silent = set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.JoinedStr):
-            parts = [each.value if isinstance(each, ast.Constant) else "{}" for each in node.values]
-            text = "".join(map(str, parts))
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings | inside:
-            text = node.value
-        else:
-            continue
-        if len(re.findall(r"[a-z]{2,}", text.replace("{}", " "))) >= FEWEST_WORDS:
-            yield text
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node) is not None:
+            assert isinstance(node.body[0], ast.Expr)
+            silent.add(id(node.body[0].value))
+        elif isinstance(node, ast.Compare):
+            silent.update(id(part) for each in (node.left, *node.comparators) for part in ast.walk(each))
+        elif isinstance(node, ast.Assert):
+            silent.update(id(part) for part in ast.walk(node))
+        elif isinstance(node, ast.JoinedStr):
+            silent.update(id(part) for part in node.values)
+    strings = (node for node in ast.walk(tree) if id(node) not in silent)
+    return [node for node in strings if isinstance(node, (ast.JoinedStr, ast.Constant)) and _is_long(node)]
 
 
-def _documents(node: ast.Module | ast.ClassDef | ast.FunctionDef) -> bool:
-    return bool(node.body) and ast.get_docstring(node) is not None
+def _is_long(node: ast.JoinedStr | ast.Constant) -> bool:
+    if isinstance(node, ast.Constant) and not isinstance(node.value, str):
+        return False
+    return len(re.findall(r"[a-z]{2,}", _text(node).replace("{}", " "))) >= FEWEST_WORDS
+
+
+def _text(node: ast.JoinedStr | ast.Constant) -> str:
+    if isinstance(node, ast.Constant):
+        return str(node.value)
+    return "".join(str(each.value) if isinstance(each, ast.Constant) else "{}" for each in node.values)
+
+
+def _mark(node: ast.JoinedStr | ast.Constant, mark: str) -> None:
+    """Behind its first space: sentences are cut and continued at their ends."""
+    parts = [node] if isinstance(node, ast.Constant) else node.values
+    part = next(each for each in parts if isinstance(each, ast.Constant) and " " in str(each.value))
+    part.value = str(part.value).replace(" ", f" {mark}", 1)

@@ -277,7 +277,7 @@ _PARTS = {
     "B": r"([\d,.]+ (?:bytes?|KiB|MiB|GiB))",
     "C": r"(all [\d,]+ cells|the one cell|no cell|[\d,]+ cells?|cells? [\d,]+(?: to [\d,]+)?)",
     "#": r"(\d+)",
-    "L": r"`[^`]+` \(line \d+\)",
+    "L": r"`[^`]+` \((?:line \d+|earlier)\)",
     "G": r"(\[.*\]|[-\d.e]+|inf|nan)",
 }
 

@@ -87,6 +87,8 @@ class Lineage(Savings):
         call = parents[0] if len(parents) == 1 else None
         if call is None or not self._is_operation(call):
             return None
+        if not self.engine.name(node).startswith(f"{self.engine.name(call)}["):
+            return None  # a view that was recorded before the first step
         known = self.value_of(call)
         if known is None:
             name, line = self.engine.name(call), self.line_of_call(call)
@@ -195,7 +197,7 @@ class Lineage(Savings):
         state = state or self._state(entry)
         name, line = self.engine.name(node), self.line if line is None else line
         x = entry.ref()
-        value = NodeEntry(state, name, line, None, reads=reads, of=entry)
+        value = NodeEntry(state, name, line, None, reads=reads, of=entry, earlier=self.step < 0)
         state.holders += 1
         for each in reads.values():
             each.holders += 1

@@ -60,7 +60,7 @@ def _hooked_in_turn(hooked: list[Hooked]) -> str:
 
 def _passed(done: Done, fact: Passed) -> str:
     node = fact.node
-    where = node_text(node) if node is not None else f"{code(fact.op)}, recorded earlier,"
+    where = node_text(node) if node is not None else f"{code(fact.op)} (earlier)"
     sent = fact.sent
     if not fact.done:
         return _called_own(done, fact, where)
@@ -90,6 +90,8 @@ def _passed(done: Done, fact: Passed) -> str:
         if len(sent) == 1:
             return fitting(f"{where} takes {fact.gradient} and sends {_to(sent[0])}.", let_go)
         parts = both([s.text for s in sent])
+        if sent[0].to is None:
+            return fitting(f"{where} takes {fact.gradient} and sends {parts} to earlier values.", let_go)
         return fitting(f"{where} sends {parts} to {sent[0].label}: {sent[-1].total} together.", let_go)
     return fitting(_sending(f"{where} takes {fact.gradient} and sends", sent), let_go)
 
@@ -160,16 +162,19 @@ def _to(sent: Sent) -> str:
 
 def _write(fact: Passed) -> str:
     """The group's value after a write through a view: the gradient is split."""
+    if fact.node is None:
+        return _sending(f"A write, recorded earlier, splits the gradient {fact.gradient}: it sends", fact.sent)
     written = [s for s in fact.sent if s.to is not None and s.to.drawn]
     rest = [s for s in fact.sent if s not in written[-1:]]
-    if written and rest and fact.node is not None:
-        op = written[-1]
-        assert op.to is not None, "it was asked whether it is drawn"
-        return (
-            f"{node_text(op.to)} wrote a part of {code(fact.node.state.label)}: {op.text} of the gradient is for what "
-            f"it wrote, {rest[0].text} for the rest, {rest[0].label}."
-        )
-    return f"The gradient {fact.gradient} is cut to what {fact.sent[-1].label} was written with."
+    if not written:
+        return _sending(f"The gradient {fact.gradient} goes on:", fact.sent)
+    op = written[-1]
+    assert op.to is not None, "it was asked whether it is drawn"
+    others = f"{rest[0].text} for the rest, {rest[0].label}" if rest else "and the rest has no history"
+    return (
+        f"{node_text(op.to)} wrote a part of {code(fact.node.state.label)}: {op.text} of the gradient is for what it "
+        f"wrote, {others}."
+    )
 
 
 def _view(fact: Passed) -> str:

@@ -15,7 +15,7 @@ from minitensor.stage.wording.several import brief
 from minitensor.stage.wording.words import code, fitting, node_text
 from minitensor.stage.wording.writes import as_written, distinct
 
-_METHOD = re.compile(r"^([A-Za-z_][\w.\[\]']*)\.\w+\(")
+_METHOD = re.compile(r"^([A-Za-z_][\w.\[\]']*)\.(\w+)\(")
 _ITEM = re.compile(r"^([A-Za-z_]\w*)\s*\[.*=")
 
 
@@ -24,9 +24,8 @@ def say_error(done: Done, before: Sequence[Any]) -> str:
     error = done.error
     text, kind = str(error), type(error).__name__
     line = f"Line {done.line}"
-    found = _METHOD.match(done.statement.text) or _ITEM.match(done.statement.text)
     op = re.search(r"`(\w+)`", text)
-    target = found.group(1) if found else ""
+    target = _target(done)
     asked = _named(done, target) or _named(done, f"{target} in {done.statement.function}")
     subject = code(as_written(done, op.group(1), asked)) if op and op.group(1) != "setitem" else line
     unchanged = "Nothing is written." if not done.all(Wrote) else ""
@@ -79,6 +78,20 @@ def _reason(done: Done) -> str:
     """Why the engine refused: the name of the function that made the error."""
     refused = done.all(Refused)
     return refused[-1].reason if refused else ""
+
+
+def _target(done: Done) -> str:
+    """The name of what the statement writes; empty where it has none, or where several could be meant."""
+    text = done.statement.text
+    method, item = _METHOD.match(text), _ITEM.match(text)
+    in_place = re.findall(r"\.\w+_\(", text)
+    if method is not None and in_place == [f".{method[2]}("] or method is not None and method[2] == "set_value":
+        name = method[1]
+    elif item is not None and not in_place:
+        name = item[1]
+    else:
+        return ""
+    return name if _named(done, name) or _named(done, f"{name} in {done.statement.function}") else ""
 
 
 def _name(target: str) -> str:

@@ -6,6 +6,7 @@ Rules: see ``sentences``. A tensor that goes to another storage is told by ``sha
 from __future__ import annotations
 
 import math
+import re
 
 from minitensor.amounts import bytes_text, count_of
 from minitensor.stage.recording.done import Done
@@ -16,6 +17,7 @@ from minitensor.stage.wording.sharing import say_borrowed
 from minitensor.stage.wording.words import both, code, fitting
 from minitensor.stage.wording.writes import distinct, kept_for_backward
 
+_NO_OPERATION = re.compile(r"^-?\d[\w.]*$|^\w+$")  # a number or a name
 MOST_CODE = 28  # characters of the reader's own code quoted in a sentence
 
 
@@ -138,6 +140,8 @@ def say_reshaped(done: Done, fact: Reshaped) -> str:
 def _subject(done: Done, fact: Operated) -> str:
     """What makes something: the reader's own expression when it is short, else the operation."""
     text = done.statement.text
+    if _NO_OPERATION.match(text):  # `x.clone().numpy()[0] = 5`: the target did it
+        return code(fact.called)
     if not done.partly and text and len(text) <= MOST_CODE and "`" not in text and done.statement.kind != "return":
         return code(text)
     return code(fact.called)

@@ -26,8 +26,8 @@ def both(things: Sequence[str]) -> str:
 
 
 def node_text(node: NodeEntry) -> str:
-    """``multiply (line 3)``."""
-    return f"{code(node.called)} (line {node.line})"
+    """``multiply (line 3)``; ``multiply (earlier)`` of one that was recorded before the first line."""
+    return f"{code(node.called)} ({'earlier' if node.earlier else f'line {node.line}'})"
 
 
 def storages_text(storages: Sequence[StorageEntry]) -> str:
