@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 import minitensor.stage.wording
@@ -21,6 +22,7 @@ FEWEST_WORDS = 4  # of a text that is (a part of) a sentence
 FIRST_MARK = 0xE000  # Unicode's private use
 
 
+@cache
 def texts() -> list[str]:
     """All of them as ``file: text``, with ``{}`` for what differs."""
     found = (f"{path.stem}: {_text(node)}" for path in _files() for node in _said(_tree(path)))

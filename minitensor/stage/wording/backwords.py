@@ -66,8 +66,6 @@ def _passed(done: Done, fact: Passed) -> str:
         return _called_own(done, fact, where)
     if not fact.gradient:
         return _own_done(done, where, sent)
-    if not sent:
-        return f"{where} takes the gradient {fact.gradient} and passes nothing on."
     if node is not None and node.inner:
         return _sending(f"{where} takes the gradients of its results and sends", sent)
     if len(sent) == 1 and sent[0].to is not None and sent[0].to.inner:
@@ -109,8 +107,7 @@ def _own_done(done: Done, where: str, sent: list[Sent]) -> str:
     """It is done."""
     freed = [each.storage for each in done.all(StorageFreed)]
     gone = f"{storages_text(freed)} {'is' if len(freed) == 1 else 'are'} freed." if freed else ""
-    first = f"The {code('backward')} of {where} is done: it"
-    first = _sending(f"{first} sends", sent) if sent else f"{first} passes nothing on."
+    first = _sending(f"The {code('backward')} of {where} is done: it sends", sent)
     return fitting(first, f"{gone[:1].upper()}{gone[1:]}")
 
 

@@ -85,7 +85,7 @@ def _target(done: Done) -> str:
     text = done.statement.text
     method, item = _METHOD.match(text), _ITEM.match(text)
     in_place = re.findall(r"\.\w+_\(", text)
-    if method is not None and in_place == [f".{method[2]}("] or method is not None and method[2] == "set_value":
+    if (method is not None and in_place == [f".{method[2]}("]) or (method is not None and method[2] == "set_value"):
         name = method[1]
     elif item is not None and not in_place:
         name = item[1]
