@@ -684,7 +684,7 @@ def agrees(text: str, numbers: Any) -> bool:
     r"<L> sends .*",
     r"The `backward` of .*",
     r"It reads the copy in .*",
-    r"`[^`]+` \(line \d+\) (?:gives|puts|wrote) .*",
+    r"<L> (?:gives|puts|wrote) .*",
     r"A write, recorded earlier, splits the gradient .*",
 )
 def _passes(s, m):
