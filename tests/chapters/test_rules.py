@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from minitensor.notebook import glossary_table
 from tests.chapters.chapter import FENCE, FOLDER, HEADER, ROOT, WORD, Chapter, appendices, guides, in_order
 
 FEWEST_WORDS, MOST_WORDS = 800, 1800
@@ -424,6 +425,14 @@ def test_a_term_of_a_later_chapter_is_explained_where_it_first_stands():
         "The gradient grows.",
     ):
         assert explains_a_term_before_it_is_used(Chapter(first, said)) is None
+
+
+def test_every_group_of_the_glossary_has_its_section():
+    shown = re.findall(r'^Markdown\(glossary_table.table\(ROOT, "(.+)"\)\)$', Chapter.read("E_glossary").text, re.M)
+    assert shown == glossary_table.groups(ROOT)
+    assert [
+        title for title in re.findall(r"^## (.+)$", Chapter.read("E_glossary").text, re.M) if title in shown
+    ] == shown
 
 
 def test_a_chapter_has_to_lead_on():
