@@ -5,6 +5,7 @@ What is left in the end is the line of text, so that a page and a notebook witho
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
@@ -77,7 +78,9 @@ class _Widget(_Line):
 
 
 def _widget(total: int, label: str) -> _Widget | None:
-    """A widget where a kernel runs this and ipywidgets is there."""
+    """A widget where a kernel runs this and ipywidgets is there; none on a page of the book, which has no kernel."""
+    if os.environ.get("MINITENSOR_BOOK") == "1":
+        return None
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     if shell is None or not hasattr(shell, "kernel"):
         return None

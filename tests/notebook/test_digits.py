@@ -148,3 +148,17 @@ def test_in_a_notebook_the_bar_is_a_widget_and_then_a_line(monkeypatch, capsys):
     assert isinstance(box.children[0], ipywidgets.IntProgress)
     assert (box.children[0].value, box.children[0].max) == (1, 2)
     assert list(loop) == [] and capsys.readouterr().out == f"training [{'=' * 30}] 2/2\n"
+
+
+def test_a_page_of_the_book_has_the_line_alone(monkeypatch, capsys):
+    """A widget's state would be a script in the page."""
+
+    class Shell:
+        kernel = object()
+
+    shown = []
+    monkeypatch.setattr("IPython.get_ipython", Shell)
+    monkeypatch.setattr("IPython.display.display", shown.append)
+    monkeypatch.setenv("MINITENSOR_BOOK", "1")
+    assert list(progress(range(2), "training")) == [0, 1]
+    assert shown == [] and capsys.readouterr().out == f"training [{'=' * 30}] 2/2\n"
