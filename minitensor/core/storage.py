@@ -156,10 +156,7 @@ def calling_frame() -> FrameType:
 
     Whoever asks is of the engine. Each further frame of the engine costs 150 ns: it is best asked far out.
     """
-    frame = sys._getframe(2)
-    while of_engine[frame.f_globals.get("__package__")] and frame.f_back is not None:
-        frame = frame.f_back
-    return frame
+    return outside_engine(sys._getframe(2))
 
 
 class Outside:
@@ -179,11 +176,11 @@ def outside_engine(frame: FrameType) -> FrameType:
 
     Who writes for speed asks first whether the code of the frame is ``outside.code``: then the answer is ``frame``.
     """
-    if not of_engine[frame.f_globals.get("__package__")]:
-        outside.code = frame.f_code
-        return frame
-    while of_engine[frame.f_globals.get("__package__")] and frame.f_back is not None:
+    while of_engine[frame.f_globals.get("__package__")]:
+        if frame.f_back is None:
+            return frame
         frame = frame.f_back
+    outside.code = frame.f_code
     return frame
 
 

@@ -110,6 +110,14 @@ class Loader:
         return _copied(made) if self.share is False and self._own_collate else made
 
     def _alone(self, sample: Any) -> Any:
+        made = self.collate(sample) if self._own_collate else self._as_tensors(sample)
+        return _copied(made) if self.share is False else made
+
+    def _as_tensors(self, value: Any) -> Any:
+        return self._tensor(value) if isinstance(value, np.ndarray) else rebuilt(value, self._as_tensors)
+
+    def _tensor(self, array: np.ndarray) -> Any:
+        """A sample that is an array, as a tensor."""
         raise NotImplementedError
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from minitensor.core.tensor import Tensor
 from minitensor.creation.making import to_tensor
 from minitensor.data import datasets, samplers
-from minitensor.data.loading import Loader, collated, rebuilt
+from minitensor.data.loading import Loader, collated
 from minitensor.randomness import source
 from minitensor.views.joining import stack
 
@@ -152,14 +152,5 @@ class DataLoader(Loader):
     def _order(self) -> Any:
         return RandomSampler(self.dataset) if self.shuffle else SequenceSampler(self.dataset)
 
-    def _alone(self, sample: Any) -> Any:
-        made = self.collate(sample) if self._own_collate else _as_tensors(sample)
-        return _copied(made) if self.share is False else made
-
-
-def _as_tensors(value: Any) -> Any:
-    return to_tensor(value) if isinstance(value, np.ndarray) else rebuilt(value, _as_tensors)
-
-
-def _copied(value: Any) -> Any:
-    return value.clone() if isinstance(value, Tensor) else rebuilt(value, _copied)
+    def _tensor(self, array: np.ndarray) -> Any:
+        return to_tensor(array)

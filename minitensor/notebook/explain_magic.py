@@ -9,13 +9,10 @@ The code means what it means without the magic: names, output, errors, the value
 
 from __future__ import annotations
 
-import argparse
 import ast
 import contextlib
-import shlex
-from typing import Any, NoReturn
+from typing import Any
 
-from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
 from IPython.display import display
@@ -24,14 +21,9 @@ from minitensor.explaining import Listener
 from minitensor.explaining.sharing import names_in, tensors_in
 from minitensor.modes import POLICIES, set_inplace_policy
 from minitensor.notebook.expect import numbered_as_seen
+from minitensor.notebook.magic_options import Options
 
-
-class _Options(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(f"%%explain: {message}. {self.format_usage().strip()}")
-
-
-_options = _Options(prog="%%explain", add_help=False)
+_options = Options("%%explain")
 _options.add_argument("--policy", choices=list(POLICIES), help="the in-place policy to run the cell under")
 
 
@@ -50,10 +42,7 @@ class ExplainMagic(Magics):
         if cell is None:
             source = self.shell.transform_cell(line)
         else:
-            try:
-                policy = _options.parse_args(shlex.split(line)).policy
-            except ValueError as error:  # a quote that is not closed
-                raise UsageError(f"%%explain: {error}") from None
+            policy = _options.of(line).policy
             source = numbered_as_seen(cell, self.shell.transform_cell(cell))
         parts = self._compiled(source)
         names = self.shell.user_ns

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -65,7 +64,7 @@ def show(file: str | Path, python: str = sys.executable) -> Asked:
 
 def _ask(python: str, library: str, file: Path, shown: str, found: Asked) -> None:
     command = [python, "-m", "facts", "check", library, file.name, "--json"]
-    ran = subprocess.run(command, cwd=file.parents[1], capture_output=True, text=True, env={**os.environ})
+    ran = subprocess.run(command, cwd=file.parents[1], capture_output=True, text=True)
     if ran.returncode not in (0, 1) or not ran.stdout.strip():
         said = (ran.stderr.strip() or f"status {ran.returncode}").splitlines()[-1]
         found.lines.append(f"{NAMES[library]} could not be asked ({said}). The page shows what {shown} answered.")

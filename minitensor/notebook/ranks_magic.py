@@ -12,27 +12,19 @@
 
 from __future__ import annotations
 
-import argparse
 import html
-import shlex
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
-from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, cell_magic, magics_class, no_var_expand
 from IPython.display import display
 
 from minitensor.notebook import ranks
+from minitensor.notebook.magic_options import Options
 from minitensor.stage.embed import page_assets
 
-
-class _Options(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(f"%%ranks: {message}. {self.format_usage().strip()}")
-
-
-_options = _Options(prog="%%ranks", add_help=False)
+_options = Options("%%ranks")
 _options.add_argument("count", nargs="?", type=int, help="on how many ranks; all of them unless told")
 _options.add_argument("--into", metavar="NAME", help="what the values of the last expression are called here")
 _options.add_argument("--loses", type=int, metavar="RANK", help="the rank that ends in this cell")
@@ -66,10 +58,7 @@ class RanksMagic(Magics):
     @cell_magic
     def ranks(self, line: str, cell: str) -> None:
         """%%ranks [COUNT] [--into NAME] [--loses RANK]: run the cell on several ranks."""
-        try:
-            options = _options.parse_args(shlex.split(line))
-        except ValueError as error:  # such as a quote that is not closed
-            raise UsageError(f"%%ranks: {error}") from None
+        options = _options.of(line)
         if options.loses is not None:
             display(lost(cell, options.count, options.loses))
             return

@@ -12,10 +12,9 @@ import ast
 import asyncio
 import contextvars
 import html
-import shlex
 import threading
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
@@ -23,6 +22,7 @@ from IPython.core.magic import Magics, cell_magic, magics_class, no_var_expand
 from IPython.display import display
 
 from minitensor.modes import POLICIES
+from minitensor.notebook.magic_options import Options
 from minitensor.stage.comparing import compare_parts
 from minitensor.stage.recording.hooks import awaits
 from minitensor.stage.recording.key_step import Key
@@ -40,12 +40,7 @@ class NotTraced:
         return {"text/plain": self.text, "text/html": f"<p>{html.escape(self.text)}</p>"}
 
 
-class _Options(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(f"%%stage: {message}. {self.format_usage().strip()}")
-
-
-_options = _Options(prog="%%stage", add_help=False)
+_options = Options("%%stage")
 _options.add_argument("--title", help="names the stage to a screen reader and in print")
 _options.add_argument("--ask", help="a question to think about before stepping")
 _options.add_argument("--ignore", action="append", default=[], metavar="NAME", help="a name to leave out")
@@ -73,11 +68,11 @@ class StageMagic(Magics):
         %%stage --compare --policies NAME NAME ...: run it under each policy.
         """
         __tracebackhide__ = True
+        options = _options.of(line)
         try:
-            options = _options.parse_args(shlex.split(line))
             checked_steps(options.steps)
             key = _key(options.key)
-        except ValueError as error:  # such as a quote that is not closed
+        except ValueError as error:
             raise UsageError(f"%%stage: {error}") from None
         if options.compare:
             display(self._compared(options, cell, key))

@@ -13,7 +13,7 @@ import numpy as np
 
 from minitensor.data import datasets, samplers
 from minitensor.data.datasets import ConcatDataset, Dataset, IterableDataset, Subset  # noqa: F401  # found here by name
-from minitensor.data.loading import Loader, collated, rebuilt
+from minitensor.data.loading import Loader, collated
 from minitensor.data.samplers import Sampler
 from minitensor.torch.creation import as_tensor, tensor
 from minitensor.torch.dtypes import float64
@@ -209,17 +209,8 @@ class DataLoader(Loader):
     def _order(self) -> Any:
         return self.sampler
 
-    def _alone(self, sample: Any) -> Any:
-        made = self.collate(sample) if self._own_collate else _as_tensors(sample)
-        return _copied(made) if self.share is False else made
-
-
-def _as_tensors(value: Any) -> Any:
-    return as_tensor(value) if isinstance(value, np.ndarray) else rebuilt(value, _as_tensors)
-
-
-def _copied(value: Any) -> Any:
-    return value.clone() if isinstance(value, Tensor) else rebuilt(value, _copied)
+    def _tensor(self, array: np.ndarray) -> Any:
+        return as_tensor(array)
 
 
 __getattr__ = missing_in("torch.utils.data", lambda: __all__)
