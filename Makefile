@@ -1,4 +1,5 @@
 # make book       set up, run every chapter, build the book and serve it on this machine
+#                it has Python in its pages with LIVE=1, brought by npm and from the Pyodide distribution
 # make test       everything that has to hold
 # make check      the quick part of it: style, and the tests of what has changed
 # make notebooks  JupyterLab on the chapters

@@ -4,6 +4,8 @@
 
 A build whose sources have not changed since is kept, unless --force is given. What is printed is kept in
 `_build/build.log`. In the end a table says how long the cells of each page ran. --quiet shows neither.
+
+Where the variable LIVE is 1 (`make book LIVE=1`), Python in the page stands beside the pages (`tools/live.py`).
 """
 
 from __future__ import annotations
@@ -19,15 +21,24 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tools import live  # noqa: E402
+
 # Everything a page is made from.
 SOURCES = ("_config.yml", "_toc.yml", "*.md", "*.bib", "requirements.txt", "_ext/**/*", "book/**/*")
 SOURCES += ("chapters/**/*", "facts/**/*", "minitensor/**/*")
 IGNORED = {"__pycache__", ".ipynb_checkpoints"}
+LIVE = "Python in the page stands beside the pages, in _build/html/_static/live."
+NOT_LIVE = "The pages have no Python of their own: make book LIVE=1 adds it."
 
 
 def main() -> None:
     if "--force" in sys.argv[1:] or not is_fresh(ROOT):
-        sys.exit(build(ROOT, quiet="--quiet" in sys.argv[1:]))
+        try:
+            sys.exit(build(ROOT, quiet="--quiet" in sys.argv[1:]))
+        except live.MissingError as missing:
+            sys.exit(f"{missing}\nWithout LIVE=1 the book builds without Python in its pages.")
 
 
 def is_fresh(book: Path) -> bool:
@@ -40,17 +51,26 @@ def build(book: Path, *, quiet: bool = False) -> int:
     """Build the book in folder `book` from scratch; the exit status of jupyter-book.
 
     What it prints is shown, unless `quiet`, and kept in `_build/build.log`.
+
+    Raises:
+        live.MissingError: Python in the page was asked for, and cannot be brought; nothing was changed.
     """
+    brought = live.bring() if live.wanted() else None
     shutil.rmtree(book / "_build", ignore_errors=True)
     (book / "_build").mkdir()
     made_from = fingerprint(book)
     command = [_jupyter_book(), "build", str(book), "-n", "-W", "--keep-going"]
     with tempfile.TemporaryDirectory() as folder:
-        status = _run(command, _environment(Path(folder)), book / "_build" / "build.log", quiet)
+        environment = _environment(Path(folder))
+        if brought:
+            live.place(brought, Path(folder) / "live")
+            environment["BOOK_LIVE"] = str(Path(folder) / "live")
+        status = _run(command, environment, book / "_build" / "build.log", quiet)
     if status == 0:
         _stamp(book).write_text(made_from)
         if not quiet:
             print(table_of_times((book / "_build" / "build.log").read_text(encoding="utf-8")))
+            print(LIVE if brought else NOT_LIVE)
     return status
 
 
@@ -91,7 +111,7 @@ def _run(command: list[str], environment: dict[str, str], log: Path, quiet: bool
 def fingerprint(book: Path) -> str:
     """One number for the content of all sources."""
     paths = {path for pattern in SOURCES for path in book.glob(pattern) if path.is_file()}
-    digest = hashlib.sha256(sys.version.encode())
+    digest = hashlib.sha256(f"{sys.version} {live.wanted()}".encode())
     for path in sorted(path for path in paths if not IGNORED & set(path.parts)):
         digest.update(f"{path.relative_to(book)}\0".encode() + path.read_bytes())
     return digest.hexdigest()
@@ -113,7 +133,7 @@ def _environment(folder: Path) -> dict[str, str]:
     # Newer kernels warn of unencrypted sockets each time they start; these are on this machine alone.
     (profile / "ipython_kernel_config.py").write_text("c.IPKernelApp.log_level = 'ERROR'\n")
     return {
-        **os.environ,
+        **{name: value for name, value in os.environ.items() if name != "BOOK_LIVE"},
         "IPYTHONDIR": str(folder),  # none of the reader's start-up scripts
         "JUPYTER_PREFER_ENV_PATH": "1",  # the kernel of this environment, not one installed for the user
         "PYTHONUTF8": "1",

@@ -11,7 +11,7 @@ import argparse
 import errno
 import gzip
 import io
-from functools import partial
+from functools import lru_cache, partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -30,7 +30,13 @@ POLICY = "; ".join(
     )
 )
 NOT_FOUND = "404.html"
-COMPRESSIBLE = ("text/", "application/json", "application/javascript", "image/svg+xml")
+COMPRESSIBLE = ("text/", "application/json", "application/javascript", "application/wasm", "image/svg+xml")
+
+
+@lru_cache(maxsize=64)
+def compressed(path: Path, changed: int) -> bytes:
+    """A file as it goes out, kept while it has not changed: the interpreter of `_static/live` takes half a second."""
+    return gzip.compress(path.read_bytes(), compresslevel=6)
 
 
 class Handler(SimpleHTTPRequestHandler):
@@ -44,9 +50,10 @@ class Handler(SimpleHTTPRequestHandler):
         accepts = "gzip" in self.headers.get("Accept-Encoding", "")
         if not (accepts and path.is_file() and kind.startswith(COMPRESSIBLE)):
             return super().send_head()
-        body = gzip.compress(path.read_bytes(), compresslevel=6)
+        body = compressed(path, path.stat().st_mtime_ns)
         self.send_response(200)
-        self.send_header("Content-Type", f"{kind}; charset=utf-8")
+        # Browsers compile what comes as application/wasm, without a charset, while it comes.
+        self.send_header("Content-Type", kind if kind == "application/wasm" else f"{kind}; charset=utf-8")
         self.send_header("Content-Encoding", "gzip")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()

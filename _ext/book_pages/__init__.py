@@ -11,6 +11,7 @@ It promises, for every page that Jupyter Book writes:
   the page leads there (``links``); files of recorded facts that it cites are there, too (``recorded``);
 * an error and a question find the section that explains them (``finding``), and an answer to an exercise can be written
   (``exercises``);
+* Python in the page stands beside the pages where the build brought it, and only then a page speaks of it (``live``);
 * slides and a sheet of questions for a class are made of the pages (``teaching``);
 * the first use of a term leads to the glossary (``terms``);
 * search engines and those who share the page get a description (``description``).
@@ -29,6 +30,7 @@ from . import (
     exercises,
     finding,
     links,
+    live,
     markup,
     mathematics,
     navigation,
@@ -45,9 +47,11 @@ def setup(app: Sphinx) -> dict[str, bool]:
     streams.mend_joining()
     app.add_html_theme("in_place", str(THEME))
     app.add_config_value("book_address", "", "html", [str])
+    app.add_config_value("live", bool(live.FOLDER), "html", [bool])
     app.connect("config-inited", mathematics.use_own_copy)
     app.connect("builder-inited", assets.offer_package_assets)
     app.connect("builder-inited", finding.offer_data)
+    app.connect("builder-inited", live.refuse_without_files)
     app.connect("doctree-resolved", recorded.link_facts)
     app.connect("doctree-resolved", terms.link_terms)
     app.connect("html-collect-pages", navigation.not_found_page)
@@ -56,6 +60,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("html-page-context", exercises.offer_writing, priority=600)
     app.connect("html-page-context", navigation.show_chapters, priority=600)
     app.connect("html-page-context", links.lead_to_the_sources, priority=600)
+    app.connect("html-page-context", live.tell_templates, priority=600)
     app.connect("html-page-context", description.describe_page, priority=610)
     app.connect("html-page-context", assets.choose_page_assets, priority=900)
     app.connect("html-page-context", finding.read_page, priority=900)
@@ -65,4 +70,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("build-finished", recorded.copy_facts)
     app.connect("build-finished", mathematics.copy_mathjax)
     app.connect("build-finished", assets.lighten_assets)
+    app.connect("build-finished", live.copy_files, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from tests.chapters.chapter import HEADER
-from tools import build
+from tools import build, live
 
 ROOT = build.ROOT
 CHAPTER = HEADER + "\n# A chapter\n\n{}\n"
@@ -59,6 +59,36 @@ def test_a_sound_book_builds_and_a_request_to_another_host_is_caught(small_book,
 
     (book / "index.md").write_text("# Another", encoding="utf-8")
     assert not build.is_fresh(book)
+
+
+def test_with_live_a_book_has_what_was_brought_and_says_what_it_is_made_of(small_book, monkeypatch):
+    def place(brought: str, folder: Path) -> None:
+        folder.mkdir()
+        (folder / "live.json").write_text(brought)
+
+    monkeypatch.setenv("LIVE", "1")
+    monkeypatch.setattr(live, "bring", lambda: '{"files": {}}')
+    monkeypatch.setattr(live, "place", place)
+    book = small_book("Text.")
+    status, log = built(book)
+    assert status == 0, log
+    assert (book / "_build" / "html" / "_static" / "live" / "live.json").read_text() == '{"files": {}}'
+    assert "licences.txt" in (book / "_build" / "html" / "index.html").read_text(encoding="utf-8")
+    monkeypatch.delenv("LIVE")
+    assert not build.is_fresh(book)
+
+
+def test_what_cannot_be_brought_stops_the_build_before_anything_is_deleted(small_book, monkeypatch):
+    def bring() -> None:
+        raise live.MissingError("no network")
+
+    monkeypatch.setenv("LIVE", "1")
+    monkeypatch.setattr(live, "bring", bring)
+    book = small_book("Text.")
+    (book / "_build").mkdir()
+    with pytest.raises(live.MissingError):
+        build.build(book, quiet=True)
+    assert (book / "_build").exists()
 
 
 def test_a_failing_cell_stops_the_build(small_book):

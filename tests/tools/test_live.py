@@ -1,0 +1,220 @@
+"""What Python in the page is made of is brought whole and checked, or said to be missing; hosts of our own stand in."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import subprocess
+import sys
+import threading
+import zipfile
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from tools import live, serve
+
+NAME = "numpy-2.2.5-cp313-cp313-pyodide_2025_0_wasm32.whl"
+
+
+def a_zip(text: str) -> bytes:
+    with zipfile.ZipFile(body := io.BytesIO(), "w") as packed:
+        packed.writestr("numpy-2.2.5.dist-info/LICENSE.txt", text)
+    return body.getvalue()
+
+
+WHEEL = a_zip("The licence of numpy")
+
+
+@pytest.fixture(autouse=True)
+def a_readers_machine(tmp_path, monkeypatch):
+    """An empty cache, and none of the variables that name a host or a wheel."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    for name in ("MINITENSOR_LIVE_NUMPY", "MINITENSOR_LIVE_FROM"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def npm_brings(monkeypatch):
+    """Stands in for npm: what is read of its packages."""
+
+    def install(folder: Path) -> None:
+        for name in ["pyodide", *live._bundled()]:
+            (folder / "node_modules" / name).mkdir(parents=True)
+            told = {"version": "0.29.3", "license": "MIT"}
+            (folder / "node_modules" / name / "package.json").write_text(json.dumps(told))
+            (folder / "node_modules" / name / "LICENSE").write_text(f"The licence of {name}")
+        numpy = {"file_name": NAME, "version": "2.2.5", "sha256": hashlib.sha256(WHEEL).hexdigest()}
+        lock = {"info": {"python": "3.13.2"}, "packages": {"numpy": numpy}}
+        for name in live.INTERPRETER:
+            (folder / "node_modules" / "pyodide" / name).write_text(json.dumps(lock))
+        (folder / "editor.js").write_text("export function makeEditor() {}")
+
+    monkeypatch.setattr(live, "_install", install)
+
+
+@pytest.fixture
+def host(tmp_path):
+    """The distribution's files on this machine: the folder, its address, and the paths that were asked for."""
+    folder, asked = tmp_path / "distribution", []
+    folder.mkdir()
+
+    class Handler(SimpleHTTPRequestHandler):
+        def __init__(self, *arguments):
+            super().__init__(*arguments, directory=str(folder))
+
+        def log_message(self, *arguments):
+            asked.append(self.path)
+
+    with ThreadingHTTPServer((serve.HOST, 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield folder, f"http://{serve.HOST}:{server.server_port}/full/", asked
+        server.shutdown()
+
+
+@pytest.mark.usefixtures("npm_brings")
+def test_numpys_wheel_comes_from_the_distribution_once(host, monkeypatch):
+    folder, address, asked = host
+    (folder / "full").mkdir()
+    (folder / "full" / NAME).write_bytes(WHEEL)
+    brought = live.bring(host=address)
+    assert brought.numpy.read_bytes() == WHEEL
+    assert brought.is_distributed
+    monkeypatch.setenv("MINITENSOR_LIVE_FROM", address)
+    assert live.bring() == brought
+    assert asked == [f"/full/{NAME}"]
+    brought.numpy.write_bytes(b"half of i")  # a cache that somebody else spoilt
+    assert live.bring().numpy.read_bytes() == WHEEL
+
+
+@pytest.mark.usefixtures("npm_brings")
+def test_the_release_says_where_the_wheel_is(monkeypatch):
+    asked = []
+
+    def no_network(address, timeout):
+        asked.append(address)
+        raise OSError("no network")
+
+    monkeypatch.setattr(live.urllib.request, "urlopen", no_network)
+    with pytest.raises(live.MissingError, match=r"no network.*--from or MINITENSOR_LIVE_FROM.*--numpy"):
+        live.bring()
+    assert asked == [f"https://cdn.jsdelivr.net/pyodide/v0.29.3/full/{NAME}"]
+
+
+@pytest.mark.usefixtures("npm_brings")
+def test_bytes_with_another_hash_are_not_kept(host):
+    folder, address, _ = host
+    (folder / "full").mkdir()
+    (folder / "full" / NAME).write_bytes(a_zip("Something else"))
+    with pytest.raises(live.MissingError, match="nothing was kept"):
+        live.bring(host=address)
+    assert not list(live.cache().glob("*.whl"))
+    (folder / "full" / NAME).unlink()
+    with pytest.raises(live.MissingError, match=r"(?i)not found"):
+        live.bring(host=address)
+
+
+@pytest.mark.usefixtures("npm_brings")
+def test_an_address_that_is_none_is_named():
+    with pytest.raises(live.MissingError, match="nowhere/numpy"):
+        live.bring(host="nowhere")
+
+
+@pytest.mark.usefixtures("npm_brings")
+def test_a_wheel_given_by_hand_is_taken_and_another_hash_is_told(tmp_path, monkeypatch, capsys):
+    given = tmp_path / NAME
+    given.write_bytes(WHEEL)
+    assert live.bring(given).is_distributed
+    assert capsys.readouterr().err == ""
+    given.write_bytes(a_zip("Repacked"))
+    monkeypatch.setenv("MINITENSOR_LIVE_NUMPY", str(given))
+    assert not live.bring().is_distributed
+    assert hashlib.sha256(WHEEL).hexdigest() in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("npm_brings")
+@pytest.mark.parametrize("name", ["numpy-2.2.5-cp311-cp311-manylinux_x86_64.whl", NAME])
+def test_a_file_that_is_no_such_wheel_is_refused(tmp_path, name):
+    with pytest.raises(live.MissingError, match="There is no file"):
+        live.bring(tmp_path / name)
+    (tmp_path / name).write_bytes(b"no zip")
+    with pytest.raises(live.MissingError, match=f"that is a zip file {NAME}"):
+        live.bring(tmp_path / name)
+
+
+def test_a_machine_without_node_is_told_what_to_install(monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(live.MissingError, match=r"needs node .*install Node\.js"):
+        live.bring()
+    assert not live.cache().exists()
+
+
+def test_what_npm_says_is_shown_and_nothing_half_done_is_kept(tmp_path, monkeypatch):
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for name in ("node", "npm"):
+        (tools / name).write_text("#!/bin/sh\necho 'npm warn of something' >&2\necho 'integrity differs' >&2\nexit 1\n")
+        (tools / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}:/usr/bin:/bin")
+    with pytest.raises(live.MissingError, match=r"npm could not bring its packages:\nintegrity differs$"):
+        live.bring()
+    assert list(live.cache().iterdir()) == []
+
+
+@pytest.mark.usefixtures("npm_brings")
+def test_what_lies_beside_the_pages_is_named_with_its_bytes_and_licences(tmp_path):
+    given = tmp_path / NAME
+    given.write_bytes(WHEEL)
+    folder = tmp_path / "live"
+    told = live.place(live.bring(given), folder)
+    assert json.loads((folder / "live.json").read_text()) == told
+    assert {*told["files"], "live.json", "licences.txt"} == {path.name for path in folder.iterdir()}
+    for name, file in told["files"].items():
+        body = (folder / name).read_bytes()
+        assert (file["bytes"], file["sha256"]) == (len(body), hashlib.sha256(body).hexdigest())
+        assert 0 < file["compressed"] <= file["bytes"]
+    assert {told["numpy"], told["minitensor"]} < set(told["files"])
+    names = [package["name"] for package in told["packages"]]
+    assert names[:4] == ["minitensor", "Pyodide", "CPython", "NumPy"]
+    assert {"@codemirror/view", "@lezer/python"} < set(names)
+    assert not {"esbuild", "ws"} & set(names)
+    licences = (folder / "licences.txt").read_text()
+    for name in ("numpy", "@codemirror/view", "w3c-keyname"):
+        assert f"The licence of {name}" in licences
+    assert "https://github.com/pyodide/pyodide/tree/0.29.3" in licences
+
+
+def test_versions_and_hashes_of_all_packages_are_pinned():
+    lock = json.loads((live.PINS / "package-lock.json").read_text())["packages"]
+    asked = json.loads((live.PINS / "package.json").read_text())
+    assert lock[""]["dependencies"] == asked["dependencies"]
+    assert all(version[0].isdigit() for version in {**asked["dependencies"], **asked["devDependencies"]}.values())
+    assert all(entry["integrity"].startswith("sha512-") for name, entry in lock.items() if name)
+    assert all("resolved" not in entry for entry in lock.values())  # any registry may give it: the hash decides
+
+
+def test_the_wheel_for_the_page_holds_what_a_page_needs_and_the_same_bytes_each_time(tmp_path):
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    wheel, again = (live.make_wheel(tmp_path / name) for name in ("one", "two"))
+    assert wheel.read_bytes() == again.read_bytes()
+    held = zipfile.ZipFile(wheel).namelist()
+    assert not [name for name in held if name.endswith((".js", ".css", ".schema.json"))]
+    recorded = zipfile.ZipFile(wheel).read(next(name for name in held if name.endswith("/RECORD"))).decode()
+    assert sorted(line.split(",")[0] for line in recorded.splitlines()) == sorted(held)
+    # Python reads it as it lies there, and finds nothing of the checkout.
+    program = (
+        f"import sys; sys.path.insert(0, {str(wheel)!r})\n"
+        "import minitensor as mt, minitensor.torch, minitensor.explaining\n"
+        "from minitensor import stage\n"
+        "from minitensor.notebook import check, predict\n"
+        "assert '.whl' in mt.__file__\n"
+        "def doubled(x): return x.scale_(2.0)\n"
+        "report = check(doubled, cases=[(mt.ones([2]),)], against=lambda x: x.scale_(2.0))\n"
+        "assert report.passed, report\n"
+        "print(len(stage.record('x = mt.ones([3])\\nx.add_(1)').data['variants'][0]['steps']))\n"
+    )
+    ended = subprocess.run([sys.executable, "-I", "-c", program], cwd=tmp_path, capture_output=True, text=True)
+    assert ended.stdout == "2\n", ended.stderr

@@ -1,0 +1,315 @@
+"""Bring what Python in the page is made of, check it, and lay it beside the pages of a book.
+
+    python tools/live.py [--numpy FILE] [--from ADDRESS] [--to FOLDER]
+
+* Pyodide (CPython for the browser) and CodeMirror (the editor) come from npm: `book/live/package-lock.json` pins their
+  versions and hashes, and `npm ci` checks them. esbuild makes one file of the editor.
+* numpy's wheel for the browser comes from the Pyodide distribution, by the name and the sha256 in the
+  `pyodide-lock.json` of that npm package. `--from` (or the variable MINITENSOR_LIVE_FROM) names another host of it;
+  `--numpy` (or MINITENSOR_LIVE_NUMPY) a wheel at hand, whose hash may differ: that is said, and told in `live.json`.
+* minitensor's wheel is made here, without what a page does not need.
+
+All but the last is kept in the user's cache, outside the repository, and brought once. `--to` writes the files and
+`live.json`, which names them with bytes, versions and licences; `make book LIVE=1` does that for the book.
+Needs node and npm; of Python, nothing but itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import gzip
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import urllib.request
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+PINS = ROOT / "book" / "live"  # package.json, package-lock.json, and the editor's source
+DISTRIBUTION = "https://cdn.jsdelivr.net/pyodide/v{version}/full/"
+PATIENCE = 60  # seconds until a silent host counts as one that does not answer
+INTERPRETER = ("pyodide.mjs", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
+# Of minitensor: drawing (the page has the scripts), schemas, and what only a notebook or a build of the book calls.
+NOT_IN_A_PAGE = ("*/assets/*", "*.schema.json", "stage/__main__.py", "stage/validation.py", "notebook/*_magic.py")
+NOT_IN_A_PAGE += ("notebook/expect.py", "notebook/one_call.py", "notebook/claim_tables.py", "notebook/names_tables.py")
+NOT_IN_A_PAGE += ("notebook/reference_tables.py", "notebook/refusals_table.py", "notebook/glossary_table.py")
+EARLIEST = (1980, 1, 1, 0, 0, 0)  # the time of every file in the wheel: the same sources give the same bytes
+
+
+class MissingError(Exception):
+    """Something could not be brought; the message says what, why, and what to do."""
+
+
+@dataclass(frozen=True)
+class Brought:
+    """What lies in the cache (the wheel of numpy: where it was given)."""
+
+    modules: Path  # node_modules
+    editor: Path
+    numpy: Path
+    is_distributed: bool  # whether the hash of numpy's wheel is the one that Pyodide's release names
+
+
+def wanted() -> bool:
+    """Whether the reader asked for it: `make book LIVE=1`."""
+    return os.environ.get("LIVE", "").strip() == "1"
+
+
+# ---------- bringing ----------
+
+
+def bring(numpy: Path | None = None, host: str | None = None) -> Brought:
+    """All that is needed, from the cache where it is there already.
+
+    Raises:
+        MissingError: node, npm, a host, or the right bytes are not there.
+    """
+    digest = hashlib.sha256(b"".join((PINS / name).read_bytes() for name in ("package-lock.json", "editor.js")))
+    folder = cache() / f"npm-{digest.hexdigest()[:16]}"
+    if not folder.exists():
+        _install(folder)
+    modules = folder / "node_modules"
+    entry = _json(modules / "pyodide" / "pyodide-lock.json")["packages"]["numpy"]
+    given = numpy or (Path(found) if (found := os.environ.get("MINITENSOR_LIVE_NUMPY")) else None)
+    if given:
+        wheel = _given_numpy(given, entry)
+    else:
+        version = _json(modules / "pyodide" / "package.json")["version"]
+        host = host or os.environ.get("MINITENSOR_LIVE_FROM") or DISTRIBUTION.format(version=version)
+        wheel = _distributed_numpy(entry, host)
+    return Brought(modules, folder / "editor.js", wheel, _sha256(wheel) == entry["sha256"])
+
+
+def cache() -> Path:
+    """Where what was brought is kept."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "in-place-live"
+
+
+def _install(folder: Path) -> None:
+    """Let npm bring its packages, and bundle the editor, into `folder`: all of it or nothing."""
+    npm = shutil.which("npm")
+    if not npm or not shutil.which("node"):
+        lacking = "npm" if shutil.which("node") else "node"
+        raise MissingError(f"Python in the page needs {lacking} to be made: install Node.js 18 or newer, with npm.")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix="npm-") as made:
+        for name in ("package.json", "package-lock.json", "editor.js"):
+            shutil.copyfile(PINS / name, Path(made) / name)
+        _call([npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"], made, "npm could not bring its packages")
+        bundle = ["--bundle", "--format=esm", "--target=es2022", "--minify", "--legal-comments=none"]
+        esbuild = shutil.which("esbuild", path=str(Path(made) / "node_modules" / ".bin")) or "esbuild"
+        command = [esbuild, "editor.js", *bundle, "--outfile=editor.js", "--allow-overwrite"]
+        _call(command, made, "esbuild could not bundle the editor")
+        if not folder.exists():  # another process may have been faster
+            os.rename(made, folder)
+            os.mkdir(made)  # for the end of `with`
+
+
+def _call(command: list[str], folder: str, otherwise: str) -> None:
+    ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace")
+    if ended.returncode:
+        said = [line for line in (ended.stderr + ended.stdout).splitlines() if "warn" not in line and line.strip()]
+        raise MissingError("\n".join([f"{otherwise}:", *said[:12]]))
+
+
+def _given_numpy(wheel: Path, entry: dict[str, Any]) -> Path:
+    """A wheel that the reader names, with a warning where it is not the distribution's own."""
+    if not wheel.is_file():
+        raise MissingError(f"There is no file {wheel}; it was named as numpy's wheel.")
+    if wheel.name != entry["file_name"] or not zipfile.is_zipfile(wheel):
+        raise MissingError(f"{wheel} is not numpy's wheel for this Pyodide: that is a zip file {entry['file_name']}.")
+    if (found := _sha256(wheel)) != entry["sha256"]:
+        print(
+            f"Warning: {wheel.name} was given by hand, and its sha256 is {found}, not {entry['sha256']} as the Pyodide"
+            " distribution has it. Publish only what you trust.",
+            file=sys.stderr,
+        )
+    return wheel
+
+
+def _distributed_numpy(entry: dict[str, Any], host: str) -> Path:
+    """The distribution's wheel, downloaded unless the cache has it, with the hash that the release names."""
+    wheel = cache() / entry["file_name"]
+    if wheel.exists() and _sha256(wheel) == entry["sha256"]:
+        return wheel
+    address = f"{host.rstrip('/')}/{entry['file_name']}"
+    try:
+        with urllib.request.urlopen(address, timeout=PATIENCE) as answer:
+            body = answer.read()
+    except (OSError, ValueError) as error:  # an address that is none is a ValueError
+        reason = getattr(error, "reason", None) or error
+        raise MissingError(
+            f"numpy's wheel could not be brought from {address}: {reason}. Name another host of the Pyodide"
+            " distribution with --from or MINITENSOR_LIVE_FROM, or a wheel at hand with --numpy or"
+            " MINITENSOR_LIVE_NUMPY."
+        ) from error
+    if (found := hashlib.sha256(body).hexdigest()) != entry["sha256"]:
+        raise MissingError(
+            f"{address} has the sha256 {found}, not {entry['sha256']} as Pyodide's release names it: nothing was kept."
+        )
+    with tempfile.NamedTemporaryFile(dir=cache(), delete=False) as written:
+        written.write(body)
+    os.replace(written.name, wheel)
+    return wheel
+
+
+# ---------- laying beside the pages ----------
+
+
+def place(brought: Brought, folder: Path) -> dict[str, Any]:
+    """Write all files into `folder`, and what they are into its `live.json`, which is returned."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in INTERPRETER:
+        shutil.copyfile(brought.modules / "pyodide" / name, folder / name)
+    shutil.copyfile(brought.editor, folder / "editor.js")
+    shutil.copyfile(brought.numpy, folder / brought.numpy.name)
+    own = make_wheel(folder)
+    (folder / "licences.txt").write_text(licences(brought), encoding="utf-8")
+    parts = [*INTERPRETER, brought.numpy.name, own.name, "editor.js"]
+    files = {name: _described(folder / name) for name in parts}
+    lock = _json(brought.modules / "pyodide" / "pyodide-lock.json")
+    told = {
+        "python": lock["info"]["python"],
+        "numpy": brought.numpy.name,
+        "minitensor": own.name,
+        "numpy_is_distributed": brought.is_distributed,
+        "packages": [{key: package[key] for key in ("name", "version", "licence")} for package in packages(brought)],
+        "files": files,
+        "bytes": sum(file["bytes"] for file in files.values()),
+        "compressed": sum(file["compressed"] for file in files.values()),
+        "sha256": hashlib.sha256("".join(file["sha256"] for file in files.values()).encode()).hexdigest(),
+    }
+    (folder / "live.json").write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    return told
+
+
+def make_wheel(folder: Path) -> Path:
+    """minitensor's wheel for the page, written into `folder`: the same bytes for the same sources."""
+    version = _own_version()
+    contents = {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in page_sources()}
+    info = f"minitensor-{version}.dist-info"
+    told = ["Metadata-Version: 2.4", "Name: minitensor", f"Version: {version}", "License-Expression: Apache-2.0"]
+    contents[f"{info}/METADATA"] = "\n".join([*told, "Requires-Dist: numpy", ""]).encode()
+    contents[f"{info}/WHEEL"] = b"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    contents[f"{info}/licenses/LICENSE"] = (ROOT / "LICENSE").read_bytes()
+    record = f"{info}/RECORD"
+    lines = [f"{name},{_in_record(body)},{len(body)}" for name, body in contents.items()]
+    contents[record] = "\n".join([*lines, f"{record},,", ""]).encode()
+    wheel = folder / f"minitensor-{version}-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as packed:
+        for name, body in contents.items():
+            packed.writestr(zipfile.ZipInfo(name, EARLIEST), body, zipfile.ZIP_DEFLATED, 9)
+    return wheel
+
+
+def page_sources() -> list[Path]:
+    """The files of minitensor that a page needs."""
+    package = ROOT / "minitensor"
+    found = [path for path in sorted(package.rglob("*")) if path.suffix in (".py", ".json")]
+    return [path for path in found if not any(path.relative_to(package).match(each) for each in NOT_IN_A_PAGE)]
+
+
+def packages(brought: Brought) -> list[dict[str, Any]]:
+    """What the files are made of: name, version, licence, where it comes from, and the files with its licence."""
+    lock = _json(brought.modules / "pyodide" / "pyodide-lock.json")
+    pyodide = _json(brought.modules / "pyodide" / "package.json")
+    source = f"https://github.com/pyodide/pyodide/tree/{pyodide['version']}"
+    python = Path(sysconfig.get_path("stdlib")) / "LICENSE.txt"
+    found = [
+        ("minitensor", _own_version(), "Apache-2.0", "", [ROOT / "LICENSE"]),
+        ("Pyodide", pyodide["version"], pyodide["license"], source, []),
+        ("CPython", lock["info"]["python"], "PSF-2.0", "https://www.python.org/", [python] * python.is_file()),
+        ("NumPy", lock["packages"]["numpy"]["version"], "BSD-3-Clause", "https://numpy.org/", []),
+    ]
+    for name in _bundled():
+        about = _json(brought.modules / name / "package.json")
+        files = sorted((brought.modules / name).glob("LICEN[CS]E*"))
+        address = f"https://www.npmjs.com/package/{name}"
+        found.append((name, about["version"], about["license"], address, files))
+    keys = ("name", "version", "licence", "address", "files")
+    return [dict(zip(keys, package, strict=True)) for package in found]
+
+
+def licences(brought: Brought) -> str:
+    """One text: what each part is, under which licence, where its source is; then the licences themselves."""
+    parts = packages(brought)
+    head = ["Python in the page is made of", ""]
+    for part in parts:
+        head.append(f"* {part['name']} {part['version']}: {part['licence']}" + f"  {part['address']}".rstrip())
+    texts = [
+        "Pyodide is used as it was published, under the Mozilla Public License 2.0, https://mozilla.org/MPL/2.0/; its"
+        "\nsource is at the address above. It contains CPython and the libraries that Pyodide's documentation names."
+    ]
+    for part in parts:
+        texts += [f"{part['name']}\n\n{file.read_text(encoding='utf-8').strip()}" for file in part["files"]]
+    with zipfile.ZipFile(brought.numpy) as wheel:
+        names = [name for name in wheel.namelist() if re.search(r"\.dist-info/.*LICEN[CS]E", name)]
+        texts += [f"NumPy\n\n{wheel.read(name).decode('utf-8').strip()}" for name in names]
+    rule = f"\n\n{'-' * 80}\n\n"
+    return rule.join(["\n".join(head), *texts]) + "\n"
+
+
+def _bundled() -> list[str]:
+    """The npm packages of which the editor is made: all of them but Pyodide, the bundler, and what those two need."""
+    lock = _json(PINS / "package-lock.json")["packages"]
+    found, left = set(), [name for name in lock[""]["dependencies"] if name != "pyodide"]
+    while left:
+        name = left.pop()
+        if name not in found:
+            found.add(name)
+            left += lock[f"node_modules/{name}"].get("dependencies", {})
+    return sorted(found)
+
+
+def _own_version() -> str:
+    return re.search(r'^version = "(.+)"', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.M)[1]
+
+
+def _described(file: Path) -> dict[str, Any]:
+    body = file.read_bytes()
+    compressed = min(len(body), len(gzip.compress(body, 6)))  # as a server sends it
+    return {"bytes": len(body), "compressed": compressed, "sha256": hashlib.sha256(body).hexdigest()}
+
+
+def _in_record(body: bytes) -> str:
+    return "sha256=" + base64.urlsafe_b64encode(hashlib.sha256(body).digest()).decode().rstrip("=")
+
+
+def _sha256(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def _json(file: Path) -> Any:
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Bring what Python in the page is made of.")
+    parser.add_argument("--numpy", type=Path, help="numpy's wheel for this Pyodide, at hand")
+    parser.add_argument("--from", dest="host", help="an address of the Pyodide distribution's files")
+    parser.add_argument("--to", type=Path, help="the folder to write the files into, with live.json")
+    options = parser.parse_args()
+    try:
+        brought = bring(options.numpy, options.host)
+    except MissingError as missing:
+        sys.exit(str(missing))
+    with tempfile.TemporaryDirectory() as folder:
+        told = place(brought, options.to or Path(folder))
+    for name, file in told["files"].items():
+        print(f"{file['bytes'] / 1e6:7.2f} MB {file['compressed'] / 1e6:7.2f} compressed  {name}")
+    print(f"{told['bytes'] / 1e6:7.2f} MB {told['compressed'] / 1e6:7.2f} compressed  in all")
+    print(f"written to {options.to}" if options.to else f"kept in {cache()}")
+
+
+if __name__ == "__main__":
+    main()
