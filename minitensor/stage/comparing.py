@@ -26,7 +26,8 @@ from typing import Any
 
 from IPython.core.error import UsageError
 
-from minitensor.core.tensor import Tensor
+from minitensor.stage.engines.engine import Engine
+from minitensor.stage.engines.together import Together
 from minitensor.stage.recording.hooks import awaits
 from minitensor.stage.recording.key_step import Key
 from minitensor.stage.stages import Stage, check_syntax, run_variant
@@ -116,7 +117,7 @@ def compare_parts(
         _check(label, source, flags)
     recordings = []
     for number, (label, source) in enumerate(sources.items(), 1):
-        with _put_back(shell.user_ns), _out_of_reach(shell.user_ns) as hidden:
+        with _put_back(shell.user_ns), _out_of_reach(shell.user_ns, Together()) as hidden:
             done = run_variant(
                 source,
                 shell.user_ns,
@@ -180,28 +181,28 @@ def _put_back(names: dict[str, Any]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _out_of_reach(names: dict[str, Any]) -> Iterator[set[str]]:
+def _out_of_reach(names: dict[str, Any], engine: Engine) -> Iterator[set[str]]:
     """Take away the names that hold tensors; gives which. ``_put_back`` brings them back."""
-    hidden = {name for name, value in names.items() if name not in _IPYTHONS and _holds_a_tensor(value)}
+    hidden = {name for name, value in names.items() if name not in _IPYTHONS and _holds_a_tensor(value, engine)}
     for name in hidden:
         del names[name]
     yield hidden
 
 
-def _holds_a_tensor(value: Any) -> bool:
+def _holds_a_tensor(value: Any, engine: Engine) -> bool:
     """Whether a tensor can be reached from ``value`` through containers and attributes."""
     seen: set[int] = set()
     level = [value]
     for _ in range(_DEEPEST):
         found: list[Any] = []
         for each in level:
-            if isinstance(each, Tensor):
+            if engine.is_tensor(each):
                 return True
             if id(each) not in seen:
                 seen.add(id(each))
                 found += _inside(each)
         level = found
-    return any(isinstance(each, Tensor) for each in level)
+    return any(engine.is_tensor(each) for each in level)
 
 
 def _inside(value: Any) -> Iterable[Any]:

@@ -15,20 +15,18 @@ without JavaScript. Text of the program never becomes markup.
 from __future__ import annotations
 
 import ast
-import contextlib
-import copy
 import inspect
 import itertools
 import os
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from minitensor.modes import POLICIES, get_inplace_policy
-from minitensor.randomness import source as random_source
 from minitensor.stage import picture
 from minitensor.stage.embed import page_script, whole_page
 from minitensor.stage.ending import Ending
+from minitensor.stage.engines.together import Together
 from minitensor.stage.recording import record as recording
 from minitensor.stage.recording.key_step import Key, name_key_steps
 from minitensor.stage.recording.side_by_side import apart
@@ -151,18 +149,9 @@ def run_and_let_go(source: str, namespace: dict[str, Any], **settings: Any) -> r
 
 def run_variant(source: str, namespace: dict[str, Any], *, policy: str | None, **settings: Any) -> recording.Recording:
     """Run one variant of several: all begin with the same policy and the same random numbers, and leave both alone."""
-    with _same_random_numbers():
-        return run_and_let_go(source, namespace, policy=policy or get_inplace_policy(), **settings)
-
-
-@contextlib.contextmanager
-def _same_random_numbers() -> Iterator[None]:
-    before = random_source.generator
-    random_source.generator = copy.deepcopy(before)
-    try:
-        yield
-    finally:
-        random_source.generator = before
+    engine = Together()
+    with engine.same_random_numbers():
+        return run_and_let_go(source, namespace, policy=policy or get_inplace_policy(), engine=engine, **settings)
 
 
 def record(

@@ -2,6 +2,8 @@
 
 * :mod:`~minitensor.stage.engines.engine` is the protocol: every question, and nothing else is asked.
 * :mod:`~minitensor.stage.engines.of_minitensor` answers for this package's own tensors, in both vocabularies.
+* :mod:`~minitensor.stage.engines.together` is what the recorder asks: it passes each question on to the engine of what
+  is asked about, and takes in the engine of a framework once the program has imported it.
 
 An engine more is a module more beside them: nothing in :mod:`~minitensor.stage.recording` or
 :mod:`~minitensor.stage.wording` knows which of them answers.

@@ -39,6 +39,9 @@ kind          arguments
 ``left``      node: what it saved has been let go, unless it is retained
 ``leaf``      node, tensor: a leaf, and the gradient that it now holds
 ``flight``    bytes: how many more (or fewer) are held by gradients on their way; 0 or never where that is not known
+``met``       tensor: it is there, and no event told how it came to be; before what is about to be done with it
+``changed``   tensor, operation, where: its memory was overwritten through it, and no version has risen
+``unseen``    text: what the program does here is not recorded, and why, as a sentence
 ============  ==========================================================================================================
 
 A gradient is an array that answers as numpy's do (``shape``, ``ndim``, ``size``, indices, ``item()``, ``tolist()``).
@@ -195,6 +198,10 @@ class Patch(Protocol):
         """Those that count the bytes."""
 
 
+class NotRecordable(Exception):
+    """A framework that is there cannot be recorded; the text says why, as a sentence."""
+
+
 class Listening(Protocol):
     """An ear, open or closed."""
 
@@ -216,14 +223,14 @@ class Engine(Protocol):
     def listen(self, tell: Callable[..., None]) -> Listening:
         """An ear for ``tell``, closed as yet. An error in ``tell`` ends its hearing, and never the program."""
 
+    def arrive(self) -> None:
+        """Asked before each statement: what the program has imported since may take part from now on."""
+
     def policy(self, name: str) -> AbstractContextManager[Any]:
-        """Inside, writes that take what backward needs are treated by this rule."""
+        """Inside, writes that take what backward needs are treated by this rule; whoever has one rule keeps to it."""
 
-    def preserves(self) -> bool:
-        """Whether a write made now copies first what others still need of the bytes."""
-
-    def records(self) -> bool:
-        """Whether gradients are recorded now."""
+    def same_random_numbers(self) -> AbstractContextManager[Any]:
+        """Inside, random numbers may be drawn; afterwards the next ones are those that were the next before."""
 
     def allocated(self) -> int:
         """Bytes allocated in the computer's own memory, now."""
@@ -260,6 +267,12 @@ class Engine(Protocol):
     def gradient(self, x: Tensor) -> Tensor | None:
         """What ``.grad`` would give, as far as it is there."""
 
+    def preserves(self, x: Tensor) -> bool:
+        """Whether a write through it, made now, copies first what others still need of the bytes."""
+
+    def records(self, x: Tensor) -> bool:
+        """Whether gradients of what is done with it are recorded now."""
+
     def spells_otherwise(self, x: Tensor) -> bool:
         """Whether the program may call its operations by other names than events do, as ``mul_`` for ``multiply_``."""
 
@@ -282,6 +295,9 @@ class Engine(Protocol):
         """What an optimizer keeps: name of the slot, parameter, its number, tensor. None for what is no optimizer."""
 
     # ----- of storages -----
+
+    def is_own(self, thing: Any) -> bool:
+        """Whether a storage or a node is of this engine."""
 
     def key(self, thing: Storage | Node) -> Key:
         """The identity of a storage or a node, while it lives."""

@@ -5,6 +5,8 @@ Tensors are read without their properties, which may bring a view's history up t
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import functools
 import importlib
 import sys
@@ -29,6 +31,7 @@ from minitensor.explaining import outside
 from minitensor.modes import modes, set_inplace_policy
 from minitensor.operations.operands import CONSTANT
 from minitensor.optimizer.optimizer import Optimizer
+from minitensor.randomness import source as random_source
 from minitensor.saving.patches import Patch
 from minitensor.saving.saved import FREED, Lost, Preserved, is_right, version_saved
 from minitensor.sharing import borrowing
@@ -75,17 +78,22 @@ class MinitensorEngine:
         """An ear, closed as yet."""
         return _Ear(tell)
 
+    def arrive(self) -> None:
+        """It is there from the beginning."""
+
     def policy(self, name: str) -> AbstractContextManager[Any]:
         """The in-place policy."""
         return set_inplace_policy(name)
 
-    def preserves(self) -> bool:
-        """Copy on write."""
-        return modes.policy == "copy_on_write"
-
-    def records(self) -> bool:
-        """The grad mode."""
-        return modes.grad
+    @contextlib.contextmanager
+    def same_random_numbers(self) -> Iterator[None]:
+        """A copy of the generator stands in for it."""
+        before = random_source.generator
+        random_source.generator = copy.deepcopy(before)
+        try:
+            yield
+        finally:
+            random_source.generator = before
 
     def allocated(self) -> int:
         """What the host's meter says."""
@@ -141,6 +149,14 @@ class MinitensorEngine:
         box = getattr(getattr(x, "_extra", None), "box", None)
         return box.gradient if box is not None and isinstance(box.gradient, Tensor) else None
 
+    def preserves(self, x: Tensor) -> bool:
+        """Copy on write."""
+        return modes.policy == "copy_on_write"
+
+    def records(self, x: Tensor) -> bool:
+        """The grad mode."""
+        return modes.grad
+
     def spells_otherwise(self, x: Tensor) -> bool:
         """In PyTorch's vocabulary."""
         return x._spelled_otherwise
@@ -174,6 +190,10 @@ class MinitensorEngine:
         return _slots(value) if isinstance(value, Optimizer) else None
 
     # ----- of storages -----
+
+    def is_own(self, thing: Any) -> bool:
+        """By its type."""
+        return isinstance(thing, (Storage, Node))
 
     def key(self, thing: Storage | Node) -> int:
         """Both are objects of their own."""

@@ -128,6 +128,13 @@ class Unversioned(Operated):
 
 
 @dataclass(eq=False)
+class Unseen:
+    """The program does something that is not recorded."""
+
+    text: str  # what, and why: a sentence
+
+
+@dataclass(eq=False)
 class Elsewhere:
     """Another thread, whose steps are not shown, made a storage or wrote it."""
 

@@ -39,6 +39,8 @@ class Following(Steps):
 
     def begin_statement(self, statement: Statement) -> None:
         """A statement of the top level is about to run."""
+        if self.active:
+            self.engine.arrive()
         self.reported = None
         self.stack[0].passes.clear()
         self._begin(statement)
@@ -95,6 +97,7 @@ class Following(Steps):
         else:
             self._come_to(frame)
             self._finish(frame)
+            self.engine.arrive()
             passes = self.stack[-1].passes
             if moment == "turn":
                 passes[index] = passes.get(index, 0) + 1

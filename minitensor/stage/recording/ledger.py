@@ -86,10 +86,10 @@ class Ledger(Lineage):
         if before != storage.version:  # else it was noticed before it was told
             self.events.append(event)
         preserved, self._preserved = self._preserved, None
-        victims, spared = self._judge_saved(storage, preserves=self.engine.preserves())
+        victims, spared = self._judge_saved(storage, preserves=self.engine.preserves(x))
         wanted = not entry.look["stop_gradient"]
         fact = facts.Wrote(op, entry, storage, before, cover, victims, preserved, spared, wanted)
-        fact.recording = self.engine.records()
+        fact.recording = self.engine.records(x)
         self.facts.append(fact if storage.over is None else self._unversioned(op, entry, storage.over, cover))
         for node, partial in self.engine.nodes_of_write(x):
             if self.value_of(node) is not None:
@@ -129,6 +129,20 @@ class Ledger(Lineage):
             self._value(node, entry, None, {})
         self._refresh(x, entry)
         self.facts.append(facts.Reshaped(op, entry, old))
+
+    def changed(self, x: Tensor, op: str, where: Any = None) -> None:
+        """An operation wrote through ``x`` and raised no version, as a fused step of an optimizer does."""
+        entry = self.see(x)
+        storage = entry.storage.root
+        kept = self.engine.storage(x)
+        kept = self.engine.below(kept) or kept
+        written = self.engine.written(x, where)
+        self.outside.wrote(kept, written)
+        cover = Cover.of_write(written)
+        event = self._write_event(storage, kept, cover)
+        event["unversioned"] = True
+        self.events.append(event)
+        self.facts.append(self._unversioned(op, entry, storage, cover))
 
     def wrote_unheard(self, x: Tensor, entry: TensorEntry) -> None:
         """The version moved and no write was told: which cells changed is found by looking."""

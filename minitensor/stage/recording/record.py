@@ -20,7 +20,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from minitensor.stage.engines.engine import Engine
-from minitensor.stage.engines.of_minitensor import MINITENSOR
+from minitensor.stage.engines.together import Together
 from minitensor.stage.recording import hooks
 from minitensor.stage.recording.recorder import Recorder
 
@@ -52,7 +52,7 @@ def run(
     flags: int = 0,
     show_last: bool = False,
     functions: Sequence[Any] = (),
-    engine: Engine = MINITENSOR,
+    engine: Engine | None = None,
     echo: bool = False,
 ) -> Recording:
     """Run ``source`` in ``namespace``, statement by statement, as IPython runs a cell.
@@ -64,7 +64,8 @@ def run(
         limit: steps to record.
         functions: values whose Python functions are stepped through, too, wherever they were defined.
         show_last: hand the value of a last expression to ``sys.displayhook``, as a notebook does.
-        engine: whose tensors are recorded.
+        engine: whose tensors are recorded; by default this package's, and those of the frameworks that the program
+            imports.
         echo: what the program prints goes to its step and, at once, to the reader, too.
 
     Raises:
@@ -72,6 +73,7 @@ def run(
     """
     _register(file, source)
     tree = compile(source, file, "exec", ast.PyCF_ONLY_AST | flags, dont_inherit=True)
+    engine = engine or Together()
     recorder = Recorder(engine, source, file, namespace, ignore, limit)
     recorder.names.read_program(tree)
     without_hooks = compile(tree, file, "exec", flags, dont_inherit=True)

@@ -19,7 +19,20 @@ from minitensor.stage.recording.following import Following
 from minitensor.stage.recording.steps import Open
 
 #: The events that tell of an operation.
-_OPERATIONS = frozenset(("make", "view", "write", "meta"))
+_OPERATIONS = frozenset(("make", "view", "write", "meta", "changed"))
+
+#: The method of the books that notes an event.
+_NOTED_BY = {
+    "alloc": "alloc",
+    "free": "free",
+    "met": "see",
+    "make": "made",
+    "view": "viewed",
+    "taken": "taken",
+    "write": "wrote",
+    "changed": "changed",
+    "meta": "reshaped",
+}
 
 
 class Recorder(Following):
@@ -83,7 +96,7 @@ class Recorder(Following):
                 self._note(kind, *arguments)
                 return
             told = len(self.ledger.facts)
-            asker = self.spelling.asker(sys._getframe(1), (arguments[0], *arguments[2]))
+            asker = self.spelling.asker(sys._getframe(1), (arguments[0], *(arguments[2] if kind != "changed" else ())))
             self.ledger.otherwise = asker.otherwise
             self._note(kind, *arguments)
             self.ledger.otherwise = False
@@ -144,22 +157,13 @@ class Recorder(Following):
 
     def _note(self, kind: str, *arguments: Any) -> None:
         ledger = self.ledger
-        if kind == "alloc":
-            ledger.alloc(*arguments)
-        elif kind == "free":
-            ledger.free(*arguments)
-        elif kind == "make":
-            ledger.made(*arguments)
-        elif kind == "view":
-            ledger.viewed(*arguments)
-        elif kind == "taken":
-            ledger.taken(*arguments)
-        elif kind == "write":
-            ledger.wrote(*arguments)
-        elif kind == "meta":
-            ledger.reshaped(*arguments)
+        note = getattr(ledger, _NOTED_BY.get(kind, ""), None)
+        if note is not None:
+            note(*arguments)
         elif kind in ("refused", "stale"):
             ledger.facts.append(facts.Refused(arguments[1]))
+        elif kind == "unseen":
+            ledger.facts.append(facts.Unseen(*arguments))
         elif kind == "flight":
             self.flight += arguments[0]
         elif kind == "hooked":

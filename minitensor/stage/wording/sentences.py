@@ -20,6 +20,7 @@ from minitensor.stage.recording.facts import (
     Reshaped,
     Resumed,
     Returned,
+    Unseen,
     Unversioned,
     Viewed,
     Wrote,
@@ -39,6 +40,9 @@ NOTHING = "The program has no statement that touches memory."
 def say(done: Done) -> str:
     """The sentence of a step."""
     said = _say(done)
+    unseen = " ".join(dict.fromkeys(fact.text for fact in done.all(Unseen)))
+    if unseen:
+        return f"{said} {unseen}" if _main(done) or done.error is not None else unseen
     # Whoever listens to the page hears a sentence only when it is another one.
     return f"Again, {said[0].lower() if said.startswith('Line ') else said[0]}{said[1:]}" if said == done.told else said
 
