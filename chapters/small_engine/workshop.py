@@ -23,6 +23,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from minitensor.notebook import verdicts
+from minitensor.notebook.verdicts import Verdicts
+
 from . import judge
 
 if TYPE_CHECKING:
@@ -160,67 +163,12 @@ def said(text: str, program: str) -> str:
     return "None" if gradient is None else "[" + ", ".join(f"{number:.4g}" for number in gradient) + "]"
 
 
-@dataclass(frozen=True)
-class Verdicts:
-    """Bars of right, refused and wrong, one for each engine, and their numbers."""
-
-    rows: Mapping[str, Mapping[str, int]]
-    of: str = "programs"  # what is counted
-
-    def __str__(self) -> str:
-        width = max(map(len, self.rows))
-        return "\n".join(
-            f"{label:{width}}  right {row['right']:>6,}  refused {row['refused']:>6,}  wrong {row['wrong']:>6,}"
-            for label, row in self.rows.items()
-        )
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        from minitensor.stage.embed import page_assets
-
-        return {
-            "text/plain": str(self),
-            "text/html": page_assets("quiz.css", package="minitensor.notebook") + self._as_html(),
-        }
-
-    def _as_html(self) -> str:
-        """A table whose cells hold the numbers, so that nothing is said by the bars alone."""
-        cell = 'style="padding:3px 5px;text-align:right;border:0"'
-        head = 'style="padding:3px 5px;text-align:left;font-weight:400;border:0;overflow-wrap:anywhere"'
-        rows = []
-        for label, row in self.rows.items():
-            whole = sum(row[kind] for kind in LOOKS)
-            bar = "".join(
-                f'<span style="width:{100 * row[kind] / whole:.2f}%;{look}"></span>' for kind, look in LOOKS.items()
-            )
-            rows.append(
-                f'<tr><th scope="row" {head}>{label}</th>'
-                f'<td aria-hidden="true" style="padding:3px 0;width:38%;border:0"><div style="{BAR}">{bar}</div></td>'
-                + "".join(f"<td {cell}>{row[kind]:,}</td>" for kind in LOOKS)
-                + "</tr>"
-            )
-        heads = "".join(
-            f'<th scope="col" {cell}><span aria-hidden="true" style="{KEY};{look}"></span> {kind}</th>'
-            for kind, look in LOOKS.items()
-        )
-        left = cell.replace("right", "left")
-        programs = ", ".join(sorted({f"{sum(row[kind] for kind in LOOKS):,}" for row in self.rows.values()}))
-        return (
-            '<div class="mt-note mathjax_ignore" style="overflow-x:auto">\n'
-            '<table style="width:100%;border-collapse:collapse;font-size:14px;margin:0">\n'
-            f'<thead><tr><th scope="col" {left} colspan="2">of {programs} {self.of}</th>{heads}'
-            f"</tr></thead>\n<tbody>{''.join(rows)}</tbody>\n</table>\n</div>"
-        )
+def bars(rows: Mapping[str, Mapping[str, int]], of: str = "programs") -> Verdicts:
+    """What the judge says of some engines, as bars. Programs that overwrite the leaf are no part of them."""
+    return verdicts.show({label: {kind: row[kind] for kind in verdicts.LOOKS} for label, row in rows.items()}, of=of)
 
 
-#: Told apart without colour: empty, striped, full.
-LOOKS = {
-    "right": "background:var(--mt-paper)",
-    "refused": "background:repeating-linear-gradient(135deg,var(--mt-line) 0 2px,var(--mt-wash) 2px 6px)",
-    "wrong": "background:var(--mt-red)",
-}
-BAR = "display:flex;height:16px;border:1px solid var(--mt-line)"
 CODE = "margin:0;padding:0;border:0;background:none;color:inherit;font:14px/1.5 var(--mt-mono);white-space:pre-wrap"
-KEY = "display:inline-block;width:11px;height:11px;border:1px solid var(--mt-line)"
 
 
 @dataclass(frozen=True)
@@ -252,9 +200,9 @@ def _marked(line: str) -> str:
     return text
 
 
-def verdicts(texts: Sequence[str]) -> Verdicts:
+def ladder(texts: Sequence[str]) -> Verdicts:
     """The bars of the engines after the first steps, in order."""
-    return Verdicts({f"{step}. {IDEAS[step]}": counts(text) for step, text in enumerate(texts, 1)})
+    return bars({f"{step}. {IDEAS[step]}": counts(text) for step, text in enumerate(texts, 1)})
 
 
 cells = Cells()
@@ -274,7 +222,7 @@ def load_ipython_extension(ipython: InteractiveShell) -> None:
         number = int(line)
         cells.diffs[number] = cell
         texts = [cells.at(each) for each in range(1, number + 1)]
-        display(Step(cell.rstrip(), verdicts(texts)))
+        display(Step(cell.rstrip(), ladder(texts)))
 
     ipython.register_magic_function(engine, "cell")
     ipython.register_magic_function(step, "cell")

@@ -13,6 +13,8 @@ from typing import Any
 
 #: Seconds: for the engines to start, and for ranks that were told to end.
 STARTING, ENDING = 120.0, 5.0
+#: An engine is there from its second heartbeat on: milliseconds between two, and how many it may miss, half a minute's.
+BEAT, MISSES = 200, 150
 
 #: What each rank runs first. A thread of it ends the rank, and rank 0 the controller, when the notebook is gone.
 ON_RANK = """
@@ -95,6 +97,8 @@ class Cluster:
         config.MPILauncher.mpi_cmd = [mpiexec]
         if _is_hydra(mpiexec):  # otherwise the end of one rank ends all, and nobody can tell which was the first
             config.MPILauncher.mpi_args = ["-disable-auto-cleanup"]
+        # A second process for each engine would tell of its end: `run` looks itself, and half of the start is saved.
+        config.EngineLauncher.engine_args = ["--IPEngine.enable_nanny=False"]
         config.EngineLauncher.environment = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         self._cluster = ipp.Cluster(
             engines="mpi",
@@ -103,6 +107,7 @@ class Cluster:
             profile_dir=self._folder.name,
             log_level=50,  # what goes wrong is raised
             engine_timeout=STARTING,
+            controller_args=[f"--HeartMonitor.period={BEAT}", f"--HeartMonitor.max_heartmonitor_misses={MISSES}"],
             config=config,
         )
         self._client: Any = None
@@ -125,9 +130,13 @@ class Cluster:
         calls = [self._client[rank].apply_async(call, source, count, timeout / 2) for rank in range(count)]
         end = time.monotonic() + timeout
         try:
-            while not all(each.ready() for each in calls) and not _failed(calls) and time.monotonic() < end:
+            while True:
+                done = all(each.ready() for each in calls)
+                lost = self._lost(calls)  # the first; MPI may end the others with it, a third of a second later
+                if done or lost or time.monotonic() > end:
+                    break
                 time.sleep(0.01)
-            if lost := _failed(calls):  # the first; MPI may end the others with it, a third of a second later
+            if lost:
                 raise RankLostError(f"{_named(lost)} ended while the cell ran. All are ended.", lost)
             if late := [rank for rank, each in enumerate(calls) if not each.ready()]:
                 text = f"{_named(late)} did not come to an end in {timeout:g} s. All are ended."
@@ -136,6 +145,13 @@ class Cluster:
             self.stop()
             raise
         return [Answer(**each.get()) for each in calls]
+
+    def _lost(self, calls: list[Any]) -> list[int]:
+        """Which ranks have ended before their call has."""
+        asked = zip(self.pids, calls, strict=False)
+        return [
+            rank for rank, (pid, each) in enumerate(asked) if not (each.successful() if each.ready() else _alive(pid))
+        ]
 
     def stop(self) -> None:
         """End all processes; those that do not end when they are told to are killed."""
@@ -158,17 +174,14 @@ def _is_hydra(mpiexec: str) -> bool:
     return "HYDRA" in said
 
 
-def _failed(calls: list[Any]) -> list[int]:
-    """Which ranks have ended."""
-    return [rank for rank, each in enumerate(calls) if each.ready() and not each.successful()]
-
-
 def _alive(pid: int) -> bool:
+    """Whether there is such a process, other than a dead one of whom its parent has not heard yet."""
+    import psutil  # ipyparallel needs it, too
+
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
         return False
-    return True
 
 
 def _named(ranks: list[int]) -> str:

@@ -20,7 +20,8 @@ LOOKS = {
 }
 _BAR = "display:flex;height:16px;border:1px solid var(--mt-line)"
 _KEY = "display:inline-block;width:11px;height:11px;border:1px solid var(--mt-line)"
-_CELL = "padding:3px 8px;border:0;text-align:"
+_CELL = "padding:3px 5px;border:0;text-align:"
+_NAME = f"{_CELL}left;font-weight:400;overflow-wrap:anywhere"  # narrow, a name breaks and a number does not
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ def _row(label: str, row: Mapping[str, int]) -> str:
     )
     numbers = "".join(f'<td style="{_CELL}right">{row[kind]:,}</td>' for kind in LOOKS)
     return (
-        f'<tr><th scope="row" style="{_CELL}left;font-weight:400">{html.escape(label)}</th>'
+        f'<tr><th scope="row" style="{_NAME}">{html.escape(label)}</th>'
         f'<td aria-hidden="true" style="padding:3px 0;width:34%;border:0"><div style="{_BAR}">{bar}</div></td>'
         f"{numbers}</tr>"
     )
