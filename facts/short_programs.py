@@ -3,6 +3,7 @@
     python facts/short_programs.py torch                in an environment that has torch
     python facts/short_programs.py paddle
     python facts/short_programs.py torch --length 3     judges the longer ones, too, and records the counts
+    python facts/short_programs.py minitensor --length 3     counts alone, for short-programs-minitensor.json
 
 A program begins with a leaf `x` and `a = x * 1.0`; its statements are views and in-place operations on any names there
 are. The exact side is numpy alone: the numbers are complex, and an imaginary part is STEP times a derivative wherever
@@ -24,6 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 FILE = Path(__file__).with_name("short-programs.json")
+OWN = FILE.with_name("short-programs-minitensor.json")
 LENGTH = 2
 
 X = [0.31, 0.83, 0.57, 0.22]
@@ -238,6 +240,18 @@ def record(library: str) -> dict[str, Any]:
     }
 
 
+def record_own(longest: int) -> None:
+    """Count the verdicts on minitensor, whose answers chapter 15 asks for itself, under two policies."""
+    import minitensor
+
+    counts = {}
+    for policy in ("2.6", "copy_on_write"):
+        with minitensor.set_inplace_policy(policy):
+            counts[policy] = counted(minitensor, longest)
+    command = f"python facts/short_programs.py minitensor --length {longest}"
+    OWN.write_text(json.dumps({command: counts}, indent=1) + "\n", encoding="utf-8")
+
+
 def main(library: str, longest: int) -> None:
     """Put the answers of a library into the file; and the counts of all programs up to the longest, if it is longer."""
     records = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
@@ -252,4 +266,5 @@ def main(library: str, longest: int) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[3]) if sys.argv[2:3] == ["--length"] else LENGTH)
+    length = int(sys.argv[3]) if sys.argv[2:3] == ["--length"] else LENGTH
+    record_own(length) if sys.argv[1] == "minitensor" else main(sys.argv[1], length)

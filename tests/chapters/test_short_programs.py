@@ -89,6 +89,16 @@ def test_every_program_was_asked_of_every_framework(key):
     assert "/" not in json.dumps(record["answers"])  # no path of the machine that asked
 
 
+def test_the_recorded_counts_of_minitensor_are_of_the_same_programs_and_name_none_wrong():
+    (longer,) = json.loads(short_programs.OWN.read_text(encoding="utf-8")).values()
+    (theirs,) = RECORDS["torch 2.13.0"]["counts"].values()
+    for counts in longer.values():
+        for which, those in counts.items():
+            assert sum(those.values()) == sum(theirs[which].values())
+            assert those["wrong"] == 0
+    assert longer["copy_on_write"]["leaf kept"]["refused"] == 0 < longer["2.6"]["leaf kept"]["refused"]
+
+
 def test_the_recorded_answers_are_those_of_the_recorded_view_programs():
     """Two records of the same thing: who is wrong there about a write through a slice is wrong here."""
     text = "b = a[:2]; b.scale_(2.0, 0.5)"

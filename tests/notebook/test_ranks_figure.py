@@ -16,6 +16,7 @@ def rank(activations: float, computing: float, reducing: float) -> dict[str, flo
         "parameters": 2**20,
         "gradients": 2**20,
         "activations": activations,
+        "on the way": 2**19,
         "computing": computing,
         "all-reduce": reducing,
     }
@@ -25,9 +26,9 @@ def test_bars_are_as_long_as_what_the_slowest_and_fullest_rank_measured():
     measured = {1: [rank(4 * 2**20, 0.08, 0.0)], 2: [rank(2 * 2**20, 0.04, 0.01), rank(1 * 2**20, 0.05, 0.01)]}
     left, right = ranks_figure.cost(measured).axes
     widths = {(bar.get_y(), round(bar.get_x(), 6)): bar.get_width() for bar in left.patches}
-    assert sorted(widths.values()) == pytest.approx([1, 1, 1, 1, 2, 4])  # MiB
+    assert sorted(widths.values()) == pytest.approx([0.5, 0.5, 1, 1, 1, 1, 2, 4])  # MiB
     assert sorted(bar.get_width() for bar in right.patches) == pytest.approx([0, 10, 50, 80])  # ms
-    assert [text.get_text() for text in left.texts] == ["6", "4"]
+    assert [text.get_text() for text in left.texts] == ["6.5", "4.5"]
     assert [text.get_text() for text in right.texts] == ["80", "60"]
     assert [label.get_text() for label in left.get_yticklabels()] == ["1 rank", "2 ranks"]
 

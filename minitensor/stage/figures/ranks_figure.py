@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 #: What is stacked: the names as measured, in bytes and in seconds.
-BYTES = ("parameters", "gradients", "activations")
+BYTES = ("parameters", "gradients", "activations", "on the way")
 SECONDS = ("computing", "all-reduce")
 
 
