@@ -438,6 +438,52 @@ def test_on_paper_nothing_is_hidden_and_everything_is_light(show):
     assert len(page.pdf()) > 10_000
 
 
+def test_after_printing_all_is_as_it_was(show):
+    page = show("stale")
+    page.locator("button.next").click()
+    before = page.locator(".stage").inner_text(), page.evaluate("host().at.step")
+    page.evaluate("for (const when of ['beforeprint', 'beforeprint']) dispatchEvent(new Event(when))")
+    assert page.locator("details.all").evaluate("box => box.open")
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert not page.locator("details.all").evaluate("box => box.open")
+    assert (page.locator(".stage").inner_text(), page.evaluate("host().at.step")) == before
+    page.locator("details.all summary").first.click()  # who has opened them keeps them open
+    page.evaluate("for (const when of ['beforeprint', 'afterprint']) dispatchEvent(new Event(when))")
+    assert page.locator("details.all").evaluate("box => box.open")
+
+
+# At each place of a page that begins with much text: whether the controls are held at the lower edge of the window, and
+# whether they lie over the chooser.
+OVER = """() => {
+    document.body.prepend(Object.assign(document.createElement('div'), { style: 'height: 2000px' }));
+    const found = [], at = sel => host().shadowRoot.querySelector(sel).getBoundingClientRect();
+    for (let y = 0; y < document.documentElement.scrollHeight - innerHeight; y += 30) {
+        scrollTo(0, y);
+        const controls = at('.time'), chooser = at('.variants');
+        const over = controls.top < chooser.bottom && chooser.top < controls.bottom;
+        found.push([Math.abs(controls.bottom - innerHeight) < 2, over]);
+    }
+    return found;
+}"""
+
+
+def test_on_a_phone_the_controls_stay_in_view_and_never_lie_over_the_chooser(show):
+    page = show("stale", width=390)
+    page.set_viewport_size({"width": 390, "height": 640})
+    found = page.evaluate(OVER)
+    assert sum(held for held, _ in found) > 5
+    assert not any(over for _, over in found)
+
+
+def test_the_chooser_stands_with_the_controls_where_there_is_room(show):
+    page = show("stale", width=390)
+    for width, place in ((760, "when"), (390, "stage"), (1280, "when")):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.wait_for_function(
+            f"host().shadowRoot.querySelector('.variants').parentElement.classList.contains('{place}')"
+        )
+
+
 def test_two_stages_on_one_page_share_one_script_and_step_alone(show):
     body = pages.element(pages.trace("stale")) + pages.element(pages.trace("stale"))
     page = show(body=body + f"<script>{picture.script_source()}</script>")

@@ -114,6 +114,9 @@ function define() {
       if (!w || (w === this.width && height === this.room.height)) return;
       this.width = w;
       this.tall = 0;
+      // on a phone above the grid, whose controls stay in view: they never lie over the chooser
+      const chooser = this.$('.variants'), after = this.$(w < NARROW ? '.grid' : '.find');
+      if (chooser.nextElementSibling !== after) after.before(chooser);
       this.fitCode();
       this.keepHeight();
       // asked once: whoever asks after a change of the page makes the browser lay it out at once
@@ -268,7 +271,7 @@ function define() {
       const more = this.$('.more');
       more.hidden = !folded && !unfold;
       more.setAttribute('aria-pressed', unfold);
-      this.$('.chart').innerHTML = chart(this.data, { variant, step, width: this.room.chart, inset: this.width < 620 ? 20 : 22 });
+      this.$('.chart').innerHTML = chart(this.data, { variant, step, width: this.room.chart, inset: this.width < NARROW ? 20 : 22 });
     }
 
     /** The sentence keeps the height of the longest one with what is printed beside it, so that the controls do not move with it; an error has its lines kept. */
@@ -329,15 +332,16 @@ function define() {
     reveal() {
       const { variants, opens } = this.data, variant = Math.max(0, variants.findIndex(v => v.id === opens)), { at } = this;
       this.play(false);
-      this.left = at;
-      variants.forEach((_, i) => at.seen.add(i));
-      this.at = { ...at, variant, step: variants[variant].key ?? at.step, asked: undefined, rest: true };
+      this.left ??= [at, this.$('.all').open];
+      this.at = { ...at, seen: new Set(variants.keys()), variant, step: variants[variant].key ?? at.step, asked: undefined, rest: true };
       this.showProgram();
       this.show();
       for (let box = this.$('.all'); box; box = this.$('.all details:not([open], li:nth-child(n+3) > [data-loop=""])')) { box.open = true; this.fillWords(box); }
     }
     conceal() {
-      this.at = this.left ?? this.at;
+      if (!this.left) return;
+      [this.at, this.$('.all').open] = this.left;
+      this.left = undefined;
       this.showProgram();
       this.show();
     }
@@ -346,7 +350,7 @@ function define() {
   shareKeys(MemoryStage);
 }
 
-const WIDE = 1000, BESIDE = 150;                     // from this width on space stands beside time; px of a window that the picture leaves to the rest
+const WIDE = 1000, NARROW = 620, BESIDE = 150;       // from this width on space stands beside time; below this one, one column; px of a window that the picture leaves to the rest
 
 /** An id made of a title, of its own on this page. */
 function idFor(title) {
