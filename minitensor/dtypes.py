@@ -35,7 +35,7 @@ class DType:
             return other == self.name
         if isinstance(other, (np.dtype, type)):
             try:
-                return self.numpy == other
+                return self.numpy == _as_everywhere(other)
             except TypeError:
                 return False
         return NotImplemented
@@ -64,10 +64,15 @@ def dtype_of(given: Any) -> DType:
         return given
     try:
         # numpy takes None for float64, and looks for a `dtype` attribute on whatever it is given.
-        found = BY_NUMPY[np.dtype(given if isinstance(given, (str, type, np.dtype)) else "none")]
+        found = BY_NUMPY[np.dtype(_as_everywhere(given) if isinstance(given, (str, type, np.dtype)) else "none")]
     except (KeyError, TypeError):
         raise TypeError(f"dtype {given!r} is not supported; a tensor holds one of {', '.join(DTYPES)}") from None
     return found
+
+
+def _as_everywhere(given: Any) -> Any:
+    """Python's ``int`` stands for int64: for numpy, in a browser, it has 32 bits."""
+    return np.int64 if given is int else given
 
 
 def promoted(a: np.dtype, b: np.dtype) -> np.dtype:

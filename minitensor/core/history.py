@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from minitensor.core.regions import Extent, Part, Pick, Region, covers, extent_of, region_of, same_layout
+from minitensor.core.small_stack import mind_the_stack
 from minitensor.core.storage import Place, Storage, caller, calling_frame
 from minitensor.device.arrays import like
 
@@ -114,6 +115,9 @@ class Node:
 
     def __repr__(self) -> str:
         return f"<{self.op.name}, {self.place}>"
+
+
+mind_the_stack(Node)
 
 
 class Leaf(Node):

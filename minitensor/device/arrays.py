@@ -96,17 +96,17 @@ def raise_at(array: Array, index: Any, values: Array) -> None:
 
 
 class _Header:
-    """Where an array lies, for numpy: shape and strides at an address that nobody reads."""
+    """How an array lies, for numpy: shape and strides at an address that nobody reads."""
 
     __slots__ = ("__array_interface__",)
 
-    def __init__(self, array: Array) -> None:
+    def __init__(self, array: Array, address: int) -> None:
         self.__array_interface__ = {
             "version": 3,
             "typestr": array.dtype.str,
             "shape": array.shape,
             "strides": array.strides,
-            "data": (address_of(array), True),
+            "data": (address, True),
         }
 
 
@@ -117,5 +117,16 @@ def share_memory(a: Array, b: Array, max_work: Any) -> bool:
         numpy.exceptions.TooHardError: when finding out takes more than ``max_work`` steps.
     """
     if type(a) is not ndarray:
-        a, b = (np.asarray(_Header(array)) for array in (a, b))
+        if not may_share(a, b):
+            return False
+        # A device's addresses can be wider than this computer's: numpy is told how far the two are from each other.
+        addresses = [address_of(array) for array in (a, b)]
+        begin = min(address + _reaches_back(array) for address, array in zip(addresses, (a, b), strict=True))
+        moved = [address - begin + a.itemsize for address in addresses]  # 0 would be no memory
+        a, b = (np.asarray(_Header(array, address)) for array, address in zip((a, b), moved, strict=True))
     return bool(np.shares_memory(a, b, max_work=max_work))
+
+
+def _reaches_back(array: Array) -> int:
+    """How many bytes before its first element an array begins, as a negative number; 0 without negative strides."""
+    return sum(stride * (length - 1) for stride, length in zip(array.strides, array.shape, strict=True) if stride < 0)

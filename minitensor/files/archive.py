@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import json
-import lzma
 import math
 import os
 import shutil
@@ -24,10 +23,15 @@ from numpy.lib import format as npy
 
 from minitensor.device.arrays import host_array
 
+try:
+    from lzma import LZMAError
+except ImportError:  # Python in a browser has no lzma, and zipfile says so
+    LZMAError = RuntimeError  # type: ignore[assignment, misc]  # what it raises then
+
 STRUCTURE = "structure.json"
 #: What an archive or an array in it may raise when its bytes are not what was written.
 BROKEN = (
-    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, ValueError, TypeError, KeyError, IndexError),
+    *(zipfile.BadZipFile, zlib.error, LZMAError, struct.error, ValueError, TypeError, KeyError, IndexError),
     *(EOFError, OSError, NotImplementedError, RuntimeError, OverflowError, SyntaxError, MemoryError),
 )
 #: Arrays of these kinds of numpy have a format that is read without running anything: numbers and truth values.

@@ -55,9 +55,12 @@ def largest(a: Array, axis: Any, keepdims: bool) -> Array:
 
 def sum_(a: Array, axis: Any, keepdim: bool) -> Array:
     """Sum; of bools and integers as int64."""
-    if a.dtype not in FLOATS:
-        a = a.astype(np.int64)
-    return total(a, axes(a.shape, axis), keepdim)
+    return total(_widened(a), axes(a.shape, axis), keepdim)
+
+
+def _widened(a: Array) -> Array:
+    """Bools and integers as int64: numpy's own choice is as wide as its ``intp``, 32 bits in a browser."""
+    return a if a.dtype in FLOATS else a.astype(np.int64)
 
 
 def mean(a: Array, axis: Any, keepdim: bool) -> Array:
@@ -77,8 +80,8 @@ def mean(a: Array, axis: Any, keepdim: bool) -> Array:
 
 
 def prod(a: Array, axis: Any, keepdim: bool) -> Array:
-    """Product."""
-    return _reduced(np.multiply, "prod", a, axes(a.shape, axis), keepdim)
+    """Product; of bools and integers as int64."""
+    return _reduced(np.multiply, "prod", _widened(a), axes(a.shape, axis), keepdim)
 
 
 def _no_void(word: str, a: Array, axis: Any) -> tuple[int, ...]:

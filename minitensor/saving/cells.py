@@ -156,9 +156,9 @@ class Cells:
             return np.flatnonzero(np.unpackbits(self.bits, count=self.extent)) + self.begin
         if self.positions is None:
             return np.arange(self.begin, self.end)
-        at = self.positions.astype(np.int64) + self.begin
+        at = self.positions.astype(np.intp) + self.begin  # as wide as numpy counts: 32 bits in a browser
         if self.lengths is not None:
-            lengths = self.lengths.astype(np.int64)
+            lengths = self.lengths.astype(np.intp)
             at = np.repeat(at - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
         return at
 
