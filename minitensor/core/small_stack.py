@@ -1,8 +1,8 @@
 """Dropping a long history where the stack is small.
 
 CPython frees what a freed object held by a nested call, and flattens that only after many: from 3.13 on, after 10,000.
-In a browser the stack of a worker is full after some 2,000 nodes, and Python with all that it held is lost. There a node
-that dies hands what it held to a list, and whoever began empties it: the calls no longer nest.
+In a browser the stack of a worker is full after some 2,000 nodes, and Python is lost with all that it held. There a
+node that dies hands what it held to a list, and whoever began empties it: the calls no longer nest.
 """
 
 from __future__ import annotations
