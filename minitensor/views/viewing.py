@@ -24,6 +24,7 @@ from minitensor.core.history import (
     new_node,
     reshape_leaf,
 )
+from minitensor.core.regions import same_layout
 from minitensor.core.storage import calling_frame
 from minitensor.core.tensor import Tensor
 from minitensor.events import watch
@@ -89,7 +90,8 @@ def reshaped(x: Tensor, array: np.ndarray, op: Reshaping, saved: tuple[Any, ...]
     node = x._current()
     refuse_leaf(x, op)
     if type(node) is Leaf:
-        reshape_leaf(x, array, lambda g: op.forward(g, *saved))
+        if not (same_layout(array, x._array) and (array.flags.c_contiguous or array.flags.f_contiguous)):
+            reshape_leaf(x, array, lambda g: op.forward(g, *saved))
     else:
         x._array = array
         if node is not None:

@@ -65,7 +65,7 @@ def version_reached(s: Said, number: str, version: str) -> bool:
 
 
 def is_new(s: Said, number: str, told: str | None = None) -> bool:
-    if number in s.before.storages:
+    if not s.before.met < int(number) <= s.after.met:
         return False
     memory = s.after.storages.get(number)
     return memory is None or told is None or is_amount(told, memory.nbytes)
@@ -209,8 +209,14 @@ def _stays(s, m):
         return False
     if " saved it for backward" in why:
         return any(each.storage == number for each in savers(s, why))
+    if "numpy array" in why:
+        return s.after.arrays.get(code_in(why)[0]) == number
     if "still looks at it" in why:
         return on(s.named(code_in(why)[0]), number)
+    if "something outside" in why:
+        return not s.after.storages[number].tensors and number not in s.after.arrays.values()
+    if "borrows its memory" in why:
+        return s.after.storages[re.search(r"storage (\d+)", why)[1]].counted == 0
     return "holds" in why and (not number or bool(s.after.storages[number].tensors))
 
 
@@ -271,12 +277,18 @@ def _view(s, m):
 @rule(r"(?:<N>|The loop in line \d+) makes a tensor on ([\d,]+) of the ([\d,]+) cells of <S>(?:: <N> for this round)?")
 def _part(s, m):
     memory = s.after.storages.get(m[4])
-    return memory is None or memory.length == int(m[3].replace(",", ""))
+    if memory is None:
+        return int(m[4]) <= s.after.met
+    sizes = {sees(s.after.tensors[x]) for x in memory.tensors if x not in s.before.tensors}
+    return memory.length == int(m[3].replace(",", "")) and (not sizes or int(m[2].replace(",", "")) in sizes)
 
 
 @rule(r"<N> makes a tensor whose ([\d,]+) elements look at ([\d,]+) cells? of <S>")
 def _expanded(s, m):
-    return m[4] in s.after.storages
+    here = s.after.storages.get(m[4])
+    return here is not None and any(
+        sees(s.after.tensors[x]) == int(m[2].replace(",", "")) for x in here.tensors if x not in s.before.tensors
+    )
 
 
 @rule(r"(?:<N>|The loop in line \d+) makes (\d+) tensors on <S>(?:, .*)?: no number is copied")
@@ -293,7 +305,7 @@ def _same_cells(s, m):
 @rule(r"<A> share one history from now on")
 def _one_history(s, m):
     looks = [named_now(s, name) for name in code_in(m[1])]
-    return all(looks) and len({look.group for look in looks}) == 1 and looks[0].group != 0
+    return all(looks) and len({look.group for look in looks}) == 1 and looks[0].group != 0 and looks[0].wanting
 
 
 @rule(r"<A> share nothing")
@@ -308,7 +320,8 @@ def _share_nothing(s, m):
     r"<N> makes a second tensor on <S>, with a count of versions of its own",
 )
 def _detached(s, m):
-    return m[2] in s.after.storages
+    looks = [s.after.tensors[x] for x in s.after.storages[m[2]].tensors if x not in s.before.tensors]
+    return not looks or any(not look.wanting for look in looks)
 
 
 @rule(r"A write through <N> will change <N>, and no history will tell")
@@ -390,7 +403,10 @@ def _still_names(s, m):
     return s.after.names.get(m[1]) is not None and s.after.names.get(m[1]) == s.before.names.get(m[1])
 
 
-@rule(r"(?:<N>|Line \d+) takes away the last name of its tensor, so <S> is freed at once: <B> fewer are allocated")
+@rule(
+    r"(?:<N>|Line \d+) takes away the last name of its (?:tensor|numpy array), so <S> is freed at once: <B> fewer are "
+    r"allocated"
+)
 def _last_name(s, m):
     return freed(s, m[2], m[3])
 
@@ -424,7 +440,10 @@ def _stay(s, m):
 
 @rule(r"The notebook keeps (?:it|<N>) as its output, `_`")
 def _output(s, m):
-    return "_" in s.after.names
+    kept = s.after.names.get("_")
+    if m[1] is None:
+        return kept is not None and kept not in s.before.tensors
+    return kept is not None and kept == s.after.names.get(m[1])
 
 
 # ---------- writes ----------
@@ -509,7 +528,8 @@ def _wrote_several(s, m):
 @rule(r"<A> sees? the new numbers?(?:, too)?")
 def _sees(s, m):
     written = re.findall(r"writes .*? of storage (\d+)", s.text)
-    return all((look := named_now(s, name)) is not None and look.storage in written for name in code_in(m[1]))
+    looks = {name: named_now(s, name) for name in code_in(m[1])}
+    return all(look.storage in written if look else s.after.arrays.get(name) in written for name, look in looks.items())
 
 
 @rule(r"<N> changes with it, and its history does not know")
@@ -544,7 +564,8 @@ def _moves_on(s, m):
 )
 def _stale(s, m):
     found = savers(s, m[1])
-    return any(not each.right for each in found)
+    told_same = any(word in m[0] for word in ("None of the bytes", "No byte"))
+    return any(not each.right and (each.same or not told_same) for each in found)
 
 
 @rule(
@@ -559,9 +580,13 @@ def _many_stale(s, m):
 @rule(
     r"Just before, <B> were copied to <S>: (<L>) still needs? them",
     r"Just before, <B> were copied to <S>: (<L> and <L>) still need them",
+    r"Just before, <B> were copied and joined with earlier copies(): (<L>(?: and <L>)?) still needs? them",
+    r"<B> were copied first(): (<L>(?: and <L>)?) still needs? them",
+    r"<B> were copied for ()(<L>(?: and <L>)?)",
 )
 def _preserved(s, m):
-    return is_new(s, m[2], m[1]) and bool(savers(s, m[3]))
+    new = not m[2] or is_new(s, m[2], m[1])
+    return new and bool(savers(s, m[3])) and all(each.right for each in savers(s, m[3]))
 
 
 @rule(r"(<L>(?: and <L>)?) reads? the copy, too")
@@ -641,11 +666,11 @@ def _raises(s, m):
 
 
 @rule(
-    r"`backward` starts at <N> with the gradient <G>",
+    r"`backward` starts at <N>(?: \(storage \d+\))? with the gradient <G>",
     r"`backward` starts at a tensor that was there before with the gradient <G>",
 )
 def _starts(s, m):
-    return "backward" in "\n".join(s.source)
+    return "backward" in "\n".join(s.source) or "there before" in m[0]
 
 
 @rule(
@@ -686,6 +711,7 @@ def agrees(text: str, numbers: Any) -> bool:
     r"It reads the copy in .*",
     r"<L> (?:gives|puts|wrote) .*",
     r"A write, recorded earlier, splits the gradient .*",
+    r"The leaf has (?:another shape|another dtype|other strides) since: the gradient .*",
 )
 def _passes(s, m):
     return True  # gradients on their way are compared with the gradients that arrive

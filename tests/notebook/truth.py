@@ -66,6 +66,7 @@ class Saved:
     storage: str
     version: int
     right: bool
+    same: bool  # whether its memory holds the numbers that were there when it was first seen
 
 
 @dataclass
@@ -79,6 +80,7 @@ class Moment:
     nodes: list[tuple[str, int, bool]] = field(default_factory=list)  # operation, line, whether it keeps something
     allocated: int = 0
     reserved: int = 0
+    met: int = 0  # how many storages the recorder has given a number so far
     running: list[str] = field(default_factory=list)  # functions
     arrays: dict[str, str] = field(default_factory=dict)  # numpy's, by name: the storage whose memory they share
 
@@ -92,7 +94,7 @@ class Witness:
     def __init__(self, namespace: dict[str, Any], file: str) -> None:
         self.namespace, self.file = namespace, file
         self.moments: list[Moment] = []
-        self._numbers: weakref.WeakKeyDictionary[Storage, str] = weakref.WeakKeyDictionary()
+        self._first: weakref.WeakKeyDictionary[Node, dict[int, bytes]] = weakref.WeakKeyDictionary()
 
     def look(self, recorder: Recorder) -> None:
         """One moment more."""
@@ -129,12 +131,15 @@ class Witness:
         for node in [each for each in things if isinstance(each, Node) and type(each) is not Leaf]:
             keeps = [] if node.saved is FREED or not node.saved else list(node.saved)
             triples = [one for one in keeps if type(one) is tuple and len(one) == 3 and isinstance(one[1], Storage)]
-            now.nodes.append((node.op.name, node.place.line, bool(triples)))
-            for saved in triples:
+            # a number of the program's text is no storage's
+            now.nodes.append((node.op.name, node.place.line, any(one[1].buffer.size for one in triples)))
+            for i, saved in enumerate(triples):
                 entry = recorder.ledger.storages.get(recorder.engine.key(saved[1]))
                 version = saved[2] if isinstance(saved[2], int) else getattr(saved[2], "version", -1)
                 if entry is not None:
-                    now.saved.append(Saved(node.op.name, node.place.line, entry.id, version, is_right(saved)))
+                    there = host_array(saved[0]).tobytes()
+                    same = self._first.setdefault(node, {}).setdefault(i, there) == there
+                    now.saved.append(Saved(node.op.name, node.place.line, entry.id, version, is_right(saved), same))
         del things
         for path, value in self._reached(self.namespace, ""):
             now.names.setdefault(path, id(value))
@@ -153,6 +158,7 @@ class Witness:
                 now.names[f"{path} in {place}"] = id(value)
         del frame, own
         gpus = recorder.engine.gpus()
+        now.met = recorder.ledger._counts.get("", 0)
         now.reserved = sum(gpu.counters().reserved for gpu in gpus)
         self.moments.append(now)
 
@@ -202,6 +208,24 @@ class Witness:
                     yield from self._below(f"{path}.{name}", each, depth - 1)
 
 
+_frozen = 0  # how many `only_what_comes` are open; asking gc takes long
+
+
+@contextmanager
+def only_what_comes() -> Iterator[None]:
+    """What was there before is not looked through. Around many recordings this makes each of them quick to begin."""
+    global _frozen
+    gc.collect()
+    gc.freeze()
+    _frozen += 1
+    try:
+        yield
+    finally:
+        _frozen -= 1
+        if not _frozen:
+            gc.unfreeze()
+
+
 @contextmanager
 def watched(namespace: dict[str, Any], file: str) -> Iterator[Witness]:
     """A witness of the recording inside the ``with`` block."""
@@ -219,12 +243,10 @@ def watched(namespace: dict[str, Any], file: str) -> Iterator[Witness]:
         witness.look(self)
 
     Recorder._finish, Recorder.begin = finish_and_look, begin_and_look  # type: ignore[method-assign]
-    gc.collect()
-    gc.freeze()  # what was there before is not looked through
     try:
-        yield witness
+        with only_what_comes():
+            yield witness
     finally:
-        gc.unfreeze()
         Recorder._finish, Recorder.begin = finish, begin  # type: ignore[method-assign]
 
 
@@ -241,6 +263,7 @@ class Said:
     after: Moment
     source: list[str]
     then: Moment | None  # after the next step
+    error: str = ""  # that the step raised
 
     def storage(self, number: str) -> Memory | None:
         return self.after.storages.get(number)
@@ -295,8 +318,8 @@ def rule(*texts: str) -> Callable[[Rule], Rule]:
 
 
 _BETWEEN = (
-    r"(?<=[.]) (?=[A-Z`]|\d+ (?:storages|of them|operations) )"
-    r"|; then (?=`|line)|(?<=[.\w`)]); (?=storage |\d+ operations|`)"
+    r"(?<=[.]) (?=[A-Z`]|\d+ (?:storages|of them|operations) |[\d.]+ \w+ (?:was|were) copied)"
+    r"|; then (?=`|line|it raises)|(?<=[.\w`)]); (?=storage |\d+ operations|`)"
 )
 
 
@@ -312,32 +335,50 @@ def clauses(text: str) -> list[str]:
     return found
 
 
+def _holds(judge: Rule, said: Said, match: re.Match[str]) -> bool:
+    try:
+        return judge(said, match)
+    except (AttributeError, KeyError, TypeError):
+        return False  # it speaks of what is not there
+
+
 def judged(said: Said) -> Iterator[str]:
     """The claims that are false, and those that nobody can judge."""
     for clause in clauses(said.text):
         for pattern, judge in RULES:
             match = pattern.fullmatch(clause)
             if match is not None:
-                if not judge(said, match):
+                if not _holds(judge, said, match):
                     yield f"false: {clause}"
                 break
         else:
             yield f"unknown: {clause}"
 
 
-def false_sentences(program: str, namespace: dict[str, Any] | None = None, **settings: Any) -> tuple[int, list[str]]:
-    """How many steps a recording of ``program`` has, and what is false in its sentences, with the line."""
+def told(program: str, namespace: dict[str, Any] | None = None, **settings: Any) -> list[Said]:
+    """What a recording of ``program`` says, with what was there before and after each step.
+
+    Raises:
+        AssertionError: when the recording broke off.
+    """
     file = "<true?>"
     namespace = {"__name__": "__main__", "mt": mt} if namespace is None else namespace
     with watched(namespace, file) as witness:
         variant = record.run(program, namespace, file=file, **settings).variant
     steps, moments = variant["steps"], witness.moments
-    if variant["truncated"]:
-        return len(steps), [f"truncated: {variant['truncated']}"]
+    assert not variant["truncated"], variant["truncated"]
+    if len(moments) == 1:
+        moments = moments * 2  # nothing ran, and one sentence says so
     assert len(moments) == len(steps) + 1
-    found = []
+    said = []
     for k, step in enumerate(steps):
         then = moments[k + 2] if k + 2 < len(moments) else None
-        said = Said(step["line"], step["say"], moments[k], moments[k + 1], variant["code"], then)
-        found += [f"line {step['line']}: {wrong} | {step['say']}" for wrong in judged(said)]
-    return len(steps), found
+        error = next((event["text"] for event in step["events"] if event["do"] == "raise"), "")
+        said.append(Said(step["line"], step["say"], moments[k], moments[k + 1], variant["code"], then, error))
+    return said
+
+
+def false_sentences(program: str, namespace: dict[str, Any] | None = None, **settings: Any) -> tuple[int, list[str]]:
+    """How many steps a recording of ``program`` has, and what is false in its sentences, with the line."""
+    steps = told(program, namespace, **settings)
+    return len(steps), [f"line {said.line}: {wrong} | {said.text}" for said in steps for wrong in judged(said)]

@@ -61,6 +61,7 @@ def visited(ledger: Ledger, node: Node, gradient: np.ndarray, sent: list[tuple[N
         passed = facts.Passed(ledger.value_of(node), ledger.engine.name(node), "", [])
         ledger.facts.append(passed)
     passed.done = True
+    passed.reshapes = any(part.shape != gradient.shape for _, part in sent)
     for parent, part in sent:
         value = ledger.value_of(parent)
         total = _sum(ledger, value, part)

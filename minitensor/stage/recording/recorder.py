@@ -190,6 +190,8 @@ class Recorder(Following):
         self.open = Open(statement, "backward", goes_on=True)
         if kind == "start":
             backsteps.started(ledger, node, arguments[0])
+            self._finish(partly=True)  # what a hook at the root does is a step of its own
+            self.open = Open(statement, "backward", goes_on=True)
         elif kind == "enter":
             self.open.node = backsteps.entered(ledger, node, arguments[0])
 

@@ -71,9 +71,9 @@ def _passed(done: Done, fact: Passed) -> str:
     if len(sent) == 1 and sent[0].to is not None and sent[0].to.inner:
         return f"The gradient {fact.gradient} of one result goes to its call, {node_text(sent[0].to)}."
     if fact.op in ("reshaped", "cast"):
-        what = "shape" if fact.op == "reshaped" else "dtype"
+        what = "another dtype" if fact.op == "cast" else "another shape" if fact.reshapes else "other strides"
         if node is None or node.drawn is None:
-            return f"The leaf has another {what} since: the gradient {fact.gradient} goes on as {_to(sent[0])}."
+            return f"The leaf has {what} since: the gradient {fact.gradient} goes on as {_to(sent[0])}."
     if fact.op == "write":
         return _write(fact)
     if node is not None and node.drawn is None:

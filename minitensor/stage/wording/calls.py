@@ -42,8 +42,9 @@ def say_return(done: Done, ops: list[Any]) -> str:
     call = next((fact for fact in ops if isinstance(fact, (Made, Viewed)) and _is_call(fact)), None)
     if call is not None:
         result = called(done, call.tensor)
+        whose = f"{result} is its result" if result.startswith("`") else "It has a result"
         return fitting(
-            f"{code(function)} is done. {result} is its result, and {code(call.called)} is recorded as what made it.",
+            f"{code(function)} is done. {whose}, and {code(call.called)} is recorded as what made it.",
             kept_for_backward(call.node, call.called),
         )
     if ops:

@@ -10,8 +10,9 @@ from minitensor.amounts import bytes_text
 from minitensor.stage.recording.done import Done
 from minitensor.stage.recording.entries import StorageEntry, TensorEntry
 from minitensor.stage.recording.facts import Allocated, Named, StorageFreed, TensorFreed, Unnamed
-from minitensor.stage.wording.words import both, code, fitting, node_text
+from minitensor.stage.wording.words import both, code, fitting, node_text, storages_text
 
+MOST_NAMED = 3  # storages, each by its number
 _NUMPY = re.compile(r"^\w+\.numpy\(\)$")
 
 
@@ -30,7 +31,7 @@ def say_names(done: Done) -> str:
         if len(named) > 1:
             names = both([code(other.name) for other in named[:3]])
             if all(other.tensor.step == done.ledger.step - 1 for other in named):
-                return f"{names} name new tensors on storages that were there already."
+                return f"{names} name new tensors on {_storages_of(done, named)}."
             known = [_other_names(other, named) for other in named]
             if all(known) and len(named) <= 3:
                 firsts = list(dict.fromkeys(code(each[0]) for each in known))
@@ -44,10 +45,7 @@ def say_names(done: Done) -> str:
                 fate(done, fact) or "No tensor, no storage and no byte is added.",
             )
         if fact.tensor.step == done.ledger.step - 1:
-            storage = fact.tensor.storage.root
-            new = any(made.storage is storage for made in done.all(Allocated))
-            where = f"a new storage {storage.id}, {bytes_text(storage.counted)}" if new else f"storage {storage.id}"
-            return fitting(f"{code(fact.name)} names a new tensor on {where}.", fate(done, fact))
+            return fitting(f"{code(fact.name)} names a new tensor on {_storages_of(done, named)}.", fate(done, fact))
         return fitting(f"{code(fact.name)} names a tensor that was there already.", fate(done, fact))
     if unnamed:
         return _deleted(done, unnamed)
@@ -72,6 +70,21 @@ def _array(done: Done, fact: Named) -> str:
         f"{code(fact.name)} names a numpy array on storage {storage.id}{which}: no number is copied.",
         "What is written through it no version will tell.",
     )
+
+
+def _storages_of(done: Done, named: Sequence[Named]) -> str:
+    """The storages of tensors that were made without an operation, a deep copy say, and which of them are new."""
+    storages = list(dict.fromkeys(fact.tensor.storage.root for fact in named))
+    made = {fact.storage for fact in done.all(Allocated)}
+    new = [storage for storage in storages if storage in made]
+    old = [storage for storage in storages if storage not in made]
+    parts = [storages_text(old) if len(old) <= MOST_NAMED else f"{len(old)} storages"] if old else []
+    if len(new) == 1:
+        parts.append(f"a new storage {new[0].id}, {bytes_text(new[0].counted)}")
+    elif new:
+        which = f"new {storages_text(new)}" if len(new) <= MOST_NAMED else f"{len(new)} new storages"
+        parts.append(f"{which}, {bytes_text(sum(storage.counted for storage in new))}")
+    return both(parts)
 
 
 def _other_names(fact: Named, named: Sequence[Named]) -> list[str]:
