@@ -10,6 +10,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from minitensor.events import passes_on
+
 
 class _Rests:
     """What dead nodes held."""
@@ -24,6 +26,7 @@ class _Rests:
 _rests = _Rests()
 
 
+@passes_on
 def hand_over(node: Any, _rests: _Rests = _rests) -> None:
     """Stands as ``__del__`` of a node; one thread at a time."""
     _rests.held.append((node.inputs, node.saved, node.hooks))

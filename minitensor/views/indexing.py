@@ -95,9 +95,11 @@ def _check_on_host(index: tuple[Any, ...], shape: tuple[int, ...]) -> None:
 
 def _index_array(entry: Any) -> np.ndarray:
     try:
-        return np.array(entry)
+        found = np.array(entry)
     except ValueError:
         raise IndexError(f"the lists of an index must be equally long; {entry!r} is ragged") from None
+    # What numpy makes of Python's integers has 32 bits in a browser; an index is kept by nodes, and counted.
+    return found.astype(np.int64, copy=False) if found.dtype == np.intp and isinstance(entry, list) else found
 
 
 def _whole(entry: Any) -> int:

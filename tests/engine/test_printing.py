@@ -56,7 +56,8 @@ def paddle_like() -> dict:
 
     def to_tensor(data, dtype=None, stop_gradient=True):
         array = np.array(data, dtype=dtype)
-        return array.astype(default) if dtype is None and array.dtype == np.float64 else array
+        paddles = {"f": default, "i": np.int64}
+        return array.astype(paddles[array.dtype.kind]) if dtype is None and array.dtype.kind in paddles else array
 
     return {
         "to_tensor": to_tensor,

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
-from IPython.core.interactiveshell import InteractiveShell
 
 import minitensor as mt
 from minitensor.stage.recording import record
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
 
 
 @pytest.fixture(autouse=True)
@@ -20,6 +23,8 @@ def strict_recorder(monkeypatch):
 @pytest.fixture
 def shell() -> Iterator[InteractiveShell]:
     """An IPython of its own, with the magics loaded."""
+    from IPython.core.interactiveshell import InteractiveShell  # here, so that the recorder's tests run without it
+
     InteractiveShell.clear_instance()
     shell = InteractiveShell.instance()
     shell.run_line_magic("load_ext", "minitensor.notebook")

@@ -1,0 +1,125 @@
+"""Runs in the browser: files of tests, and random programs. What it is given and what it answers is JSON."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import json
+import pkgutil
+import platform
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minitensor
+from tests.in_the_browser.absent import ABSENT, NOT_THERE
+
+#: Without what asks for threads, for processes or for files of a cache.
+OPTIONS = ["-q", "--no-header", "--tb=short", "-p", "no:cacheprovider", "-p", "no:faulthandler", "-p", "no:xdist"]
+
+
+#: How a run of tests ends; otherwise pytest was used wrongly.
+ENDED = (
+    *(pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED),
+    *(pytest.ExitCode.INTERRUPTED, pytest.ExitCode.NO_TESTS_COLLECTED),  # an import failed, a file skipped itself
+)
+
+
+class Listener:
+    """Counts outcomes, and keeps what failed and why something was skipped or asked for what is not there."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self.failed: dict[str, str] = {}
+        self.reasons: Counter[str] = Counter()
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.skipped:
+            self.counts["skipped"] += 1
+            self.reasons[report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.wasxfail)] += 1
+        elif report.failed:
+            self.fail(report)
+        elif report.when == "call":
+            self.counts["passed"] += 1
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            self.fail(report)
+        elif report.skipped:
+            self.reasons[report.longrepr[2]] += 1
+
+    def fail(self, report: pytest.TestReport | pytest.CollectReport) -> None:
+        crash = getattr(report.longrepr, "reprcrash", None)
+        said = crash.message if crash else report.longreprtext
+        name = report.nodeid.rpartition("::")[2].partition("[")[0]
+        known = [NOT_THERE[name]] if name in NOT_THERE else [ABSENT[absent] for absent in ABSENT if absent in said]
+        if known:
+            self.counts["left out"] += 1
+            self.reasons[known[0]] += 1
+            return
+        self.counts["failed"] += 1
+        self.failed[report.nodeid] = report.longreprtext
+
+
+def versions(given: str) -> str:
+    """What runs here."""
+    found = {"python": platform.python_version(), "numpy": np.__version__, "platform": sys.platform}
+    return json.dumps({**found, "intp": np.dtype(np.intp).itemsize})
+
+
+def tests(given: str) -> str:
+    """Run files of tests: outcomes, the text of each failure, and why others did not run."""
+    asked = json.loads(given)
+    return json.dumps(ran([*asked.get("options", ()), *asked["paths"]]))
+
+
+def ran(arguments: list[str]) -> dict[str, Any]:
+    listener, began = Listener(), time.monotonic()
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        status = pytest.main([*OPTIONS, *arguments], plugins=[listener])
+    if status not in ENDED:
+        raise RuntimeError(printed.getvalue())
+    told = {"counts": listener.counts, "failed": listener.failed, "reasons": listener.reasons}
+    return {**told, "status": int(status), "seconds": time.monotonic() - began}
+
+
+def broken(given: str) -> str:
+    """One test that holds, one that does not, and one that asks for a process."""
+    Path("/tmp/test_broken.py").write_text(BROKEN, encoding="utf-8")
+    return json.dumps(ran(["--rootdir=/tmp", "-c", "/dev/null", "/tmp/test_broken.py"]))
+
+
+BROKEN = """
+import subprocess, sys
+def test_holds(): assert 1 == 1
+def test_fails(): assert 1 == 2
+def test_asks(): subprocess.run([sys.executable, "-c", "1"])
+"""
+
+
+def modules(given: str) -> str:
+    """Import every module of the engine's wheel; the errors, by module."""
+    lacking = {}
+    for module in pkgutil.walk_packages(minitensor.__path__, "minitensor."):
+        try:
+            importlib.import_module(module.name)
+        except Exception as error:
+            lacking[module.name] = f"{type(error).__name__}: {error}"
+    return json.dumps(lacking)
+
+
+def programs(given: str) -> str:
+    """Run random programs: verdicts, and those that are wrong."""
+    from tests.conformance.programs.batch import run_batch
+
+    asked = json.loads(given)
+    began = time.monotonic()
+    numbers = range(asked["first"], asked["first"] + asked["count"])
+    report = run_batch(minitensor, asked["seed"], numbers, asked["policy"], tuple(asked["lengths"]))
+    return json.dumps({"verdicts": report.verdicts, "wrong": report.wrong, "seconds": time.monotonic() - began})

@@ -1,0 +1,57 @@
+"""A share of the engine's tests, and random programs, hold under Python in the page; the whole has its own command."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.in_the_browser.driving import Python, python_in
+from tools import live
+
+pytestmark = pytest.mark.skipif(not live.wanted(), reason="needs what a page's Python is made of: make test LIVE=1")
+SHARE = ["tests/engine/test_views.py", "tests/engine/test_dtypes.py", "tests/engine/test_sharing.py"]
+SHARE += ["tests/vocabulary/test_torch_gradients.py", "tests/engine/test_copy_on_write_policies.py"]
+
+
+@pytest.fixture(scope="module")
+def python(browser: Browser) -> Iterator[Python]:
+    with python_in(browser, live.bring()) as python:
+        yield python
+
+
+def test_python_there_is_that_of_32_bits(python):
+    assert python.versions() == {"python": "3.13.2", "numpy": "2.2.5", "platform": "emscripten", "intp": 4}
+
+
+def test_the_engines_tests_hold_there(python):
+    found = python.tests(paths=SHARE)
+    assert not found["failed"], "\n\n".join(found["failed"].values())
+    assert found["counts"]["passed"] >= 2_000
+    assert found["status"] == 0
+
+
+def test_a_test_that_fails_there_is_told(python):
+    """Were failures lost on their way, the tests above would prove nothing."""
+    found = python.broken()
+    assert found["counts"] == {"passed": 1, "failed": 1, "left out": 1}
+    assert "assert 1 == 2" in next(iter(found["failed"].values()))
+    assert found["reasons"] == {"starts a process": 1}
+
+
+@pytest.mark.parametrize("policy", ["2.6", "2.5", "copy_on_write", "mixed"])
+def test_random_programs_are_right_or_refused_there(python, policy):
+    found = python.programs(seed="in the page", first=0, count=100, policy=policy, lengths=[2, 9])
+    assert not found["wrong"], "\n\n".join(found["wrong"])
+    assert found["verdicts"]["right"] >= 50
+
+
+def test_a_long_history_is_dropped_on_the_small_stack(python):
+    found = python.tests(paths=["tests/engine/test_depth.py"], options=["-k", "stack_there_is"])
+    assert found["counts"] == {"passed": 17}, found["failed"]
+
+
+def test_every_module_of_the_wheel_can_be_imported_there(python):
+    """But the one that runs on a CUDA device, which has its library."""
+    assert python.modules() == {"minitensor.device.cuda_arrays": "ModuleNotFoundError: No module named 'cupy'"}
