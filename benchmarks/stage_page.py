@@ -13,9 +13,7 @@ from __future__ import annotations
 
 import datetime
 import json
-import os
 import platform
-import shutil
 import statistics
 import tempfile
 from pathlib import Path
@@ -23,6 +21,7 @@ from typing import Any
 
 from minitensor.stage import stages as stage
 from minitensor.stage.picture import script_source
+from tools import chromium
 
 RESULT = Path(__file__).parents[1] / "_build/bench/stage_page.json"
 ROUNDS = 9
@@ -31,8 +30,6 @@ PRESSES = 60
 #: What the figures are held against: seconds for the first paint of five stages, and for a key press with 500 steps.
 PAINT, ANSWER = 1.0, 0.050
 
-CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 
 TRAINING = """
 w = mt.to_tensor([[0.5, 0.25], [0.125, 0.75]], stop_gradient=False)
@@ -175,15 +172,13 @@ def measure() -> dict[str, Any]:
     """
     from playwright.sync_api import sync_playwright
 
-    chromium = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
-    if not chromium:
-        raise FileNotFoundError("no Chromium is installed (set CHROMIUM to the path of one)")
+    found = chromium.find()
     with tempfile.TemporaryDirectory() as temporary, sync_playwright() as playwright:
         folder = Path(temporary)
         pages = {"five stages": _page(five_stages(), folder, "five")}
         pages["five stages of 500 steps"] = _page([long_stage()] * 5, folder, "five_long")
         one = _page([long_stage()], folder, "long")
-        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=found, args=chromium.FLAGS)
         paints: dict[str, list[float]] = {name: [] for name in pages}
         for _ in range(ROUNDS):
             for name, address in pages.items():

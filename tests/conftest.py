@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import gc
 import os
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,17 +17,7 @@ import pytest
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Error, Page
 
-CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 PATIENCE = 120_000  # milliseconds for what a page has to do: a busy machine is no fault of the page
-CHROMIUM_FLAGS = [
-    "--no-sandbox",  # a container's root has no sandbox to use
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 
 
 # ---- the tests of one operation --------------------------------------------------------------------------------------
@@ -160,11 +149,14 @@ def browser() -> Iterator[Browser]:
     """A headless Chromium. One for the whole process: Playwright cannot be started twice in a thread."""
     from playwright.sync_api import sync_playwright  # here, so that the engine's tests run without it
 
-    found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
-    if not found:
-        pytest.fail("No Chromium found. On Debian: apt-get install chromium; or set CHROMIUM to its path.")
+    from tools import chromium
+
+    try:
+        found = chromium.find()
+    except FileNotFoundError as error:
+        pytest.fail(str(error))
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=CHROMIUM_FLAGS)
+        browser = playwright.chromium.launch(executable_path=found, args=chromium.FLAGS)
         yield browser
         browser.close()
 

@@ -7,15 +7,16 @@ From the SVG below, by a headless Chromium, 1200 x 630 pixels. Run it after a ch
 
 from __future__ import annotations
 
-import os
-import shutil
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tools import chromium  # noqa: E402
+
 CARD = ROOT / "_ext" / "book_pages" / "theme" / "static" / "card.png"
 WIDTH, HEIGHT = 1200, 630
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 INK, MUTED, PAPER, BLUE, LIGHT_BLUE, OCHRE = "#1a1d21", "#57606a", "#ffffff", "#0d4a8c", "#cad7e5", "#96780f"
 
@@ -72,11 +73,12 @@ def drawing() -> str:
 def main() -> None:
     from playwright.sync_api import sync_playwright
 
-    found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
-    if not found:
-        sys.exit("No Chromium found. On Debian: apt-get install chromium; or set CHROMIUM to its path.")
+    try:
+        found = chromium.find()
+    except FileNotFoundError as error:
+        sys.exit(str(error))
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox", "--disable-gpu"])
+        browser = playwright.chromium.launch(executable_path=found, args=chromium.FLAGS)
         page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
         fonts = sorted((CARD.parent / "fonts").glob("*.woff2"))
         page.goto(CARD.parent.as_uri() + "/")

@@ -9,8 +9,6 @@ bookmarks are their titles, and under each the headings of its sections.
 from __future__ import annotations
 
 import argparse
-import os
-import shutil
 import sys
 import threading
 from collections.abc import Iterable, Iterator
@@ -25,10 +23,9 @@ import yaml
 from playwright.sync_api import Page, sync_playwright
 from pypdf import PdfReader, PdfWriter
 
-from tools import serve
+from tools import chromium, serve
 
 ROOT = serve.ROOT
-CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 HEADINGS = """level => [...document.querySelectorAll(`article ${level}`)].map(heading => {
     const whole = heading.cloneNode(true);
     whole.querySelector('.headerlink')?.remove();
@@ -78,12 +75,13 @@ def page_names() -> list[str]:
 
 def print_pages(folder: Path, names: list[str]) -> Iterator[Printed]:
     """Each page of the built book, printed by Chromium."""
-    found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
-    if not found:
-        sys.exit("No Chromium found. On Debian: apt-get install chromium; or set CHROMIUM to its path.")
+    try:
+        found = chromium.find()
+    except FileNotFoundError as error:
+        sys.exit(str(error))
     with serve.open_server(folder) as server, sync_playwright() as playwright:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox", "--disable-gpu"])
+        browser = playwright.chromium.launch(executable_path=found, args=chromium.FLAGS)
         page = browser.new_page(color_scheme="light", reduced_motion="reduce", viewport={"width": 794, "height": 1123})
         for name in names:
             page.goto(f"http://{serve.HOST}:{server.server_port}/{name}.html", wait_until="networkidle")

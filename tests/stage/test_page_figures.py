@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from benchmarks import stage_page
+from tools import chromium
 
 
 def test_every_figure_is_taken(browser, tmp_path, monkeypatch):
@@ -23,10 +24,10 @@ def test_every_figure_is_taken(browser, tmp_path, monkeypatch):
 
 def test_what_is_missing_is_named(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(stage_page, "RESULT", tmp_path / "figures.json")
-    monkeypatch.setattr(stage_page, "CHROMIUM_NAMES", ("no-such-browser",))
+    monkeypatch.setattr(chromium, "NAMES", ("no-such-browser",))
     monkeypatch.delenv("CHROMIUM", raising=False)
     stage_page.main()
-    assert "no Chromium is installed" in capsys.readouterr().out
+    assert "No Chromium found" in capsys.readouterr().out
     monkeypatch.setitem(sys.modules, "playwright.sync_api", None)
     stage_page.main()
     assert "playwright" in capsys.readouterr().out
