@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from benchmarks import report, stage_page
+from benchmarks import live_page, report, stage_page
 from benchmarks.peers import PEERS, installed
 from benchmarks.table import Fit, Line
 
@@ -89,6 +89,8 @@ def main(arguments: list[str]) -> None:
     if not (given.quick or given.rows):
         _draw(record)
         stage_page.main()
+        if live.wanted():
+            live_page.main()
 
 
 def _draw(record: dict[str, Any]) -> None:

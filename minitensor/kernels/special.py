@@ -30,7 +30,9 @@ def _scipy(op: str, name: str) -> Callable[..., Array]:
     try:
         from scipy import special
     except ImportError as missing:
-        raise ImportError(f"{op} needs scipy, which is not installed: pip install scipy") from missing
+        raise ImportError(
+            f"{op} needs scipy, which is not installed: pip install scipy (Python in a page has none)"
+        ) from missing
     return getattr(special, name)
 
 

@@ -87,7 +87,7 @@ def everything(browser: Browser, brought: live.Brought, paths: list[str], progra
                 counts.update(found["counts"])
                 reasons.update(found["reasons"])
                 failed |= found["failed"]
-                print(f"{path}: {files[path]}", flush=True)
+                print(f"{path}: {files[path]}", *found["failed"], sep="\n    ", flush=True)
     with python_in(browser, brought) as python:
         for policy, lengths, share in PLANS:
             count = round(programs * share)

@@ -7,6 +7,7 @@ ABSENT = {
     "emscripten does not support processes": "starts a process",
     "can't start new thread": "starts a thread",
     "No module named 'scipy'": "needs SciPy",
+    " needs scipy, ": "needs SciPy",
     "No module named 'IPython'": "needs IPython",
     "No module named 'lzma'": "needs lzma",
 }

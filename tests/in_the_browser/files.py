@@ -21,7 +21,6 @@ LEFT_OUT = {
     "tests/engine/test_interrupts.py": "interrupts by signals, which a browser does not send",
     "tests/engine/test_memory_costs.py": CHECKOUT,
     "tests/engine/test_own_to_a_thread.py": "about threads",
-    "tests/engine/test_threads.py": "about threads",
     "tests/engine/test_threads_shared_out.py": "about threads",
     "tests/notebook/test_claim_tables.py": CHECKOUT,
     "tests/notebook/test_controls.py": SHELL,

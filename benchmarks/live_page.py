@@ -1,0 +1,187 @@
+"""What Python in the page costs until its first answer: ``python -m benchmarks.live_page``.
+
+Beside it a bare Pyodide with numpy: the same files, in a worker of a fresh window of headless Chromium, from this
+machine, in turns. Ours ends with a recorded stage of five lines, the other with a sum of numpy's. Printed are seconds
+and bytes as a server sends them, and the ratios: the median of the rounds, the lowest and the highest. ``--record``
+writes ``facts/live-page.json``, too.
+
+Needs playwright, a Chromium and what `tools/live.py` brings, and says which of them is missing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import shutil
+import statistics
+import sys
+import tempfile
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from benchmarks.stage_page import CHROMIUM_NAMES, FLAGS
+from tools import live
+
+ROOT = live.ROOT
+RESULT = ROOT / "_build/bench/live_page.json"
+RECORD = ROOT / "facts/live-page.json"
+ROUNDS = 5
+
+BARE = "import numpy as np\nanswer = str((np.ones(3) + 1).sum())"
+OURS = """
+from minitensor import stage
+program = '''
+x = mt.to_tensor([1.0, 2.0, 3.0], stop_gradient=False)
+y = x * 1.0
+v = y[0:2]
+v.scale_(10.0)
+y.sum().backward()
+'''
+answer = str(len(stage.record(program).data["variants"][0]["steps"]) >= 5)
+"""
+#: Who: the program, and its wheels beside Pyodide, by their key in live.json.
+WHO = {"bare": (BARE, ["numpy"], "6.0"), "ours": (OURS, ["numpy", "minitensor"], "True")}
+
+_WORKER = """
+import { loadPyodide } from './pyodide.mjs';
+onmessage = async ({ data: { program, keys, began } }) => {
+  const at = { };
+  const note = name => { at[name] = (performance.timeOrigin + performance.now() - began) / 1000; };
+  const python = await loadPyodide({ indexURL: './' });
+  note('Python ready');
+  const told = await (await fetch('live.json')).json();
+  const extractDir = python.runPython('import sysconfig; sysconfig.get_path("purelib")');
+  for (const key of keys) python.unpackArchive(await (await fetch(told[key])).arrayBuffer(), 'zip', { extractDir });
+  note('wheels unpacked');
+  python.runPython(program);
+  note('first answer');
+  postMessage({ at, answer: python.globals.get('answer') });
+};
+"""
+_RUN = """([program, keys]) => new Promise((done, failed) => {
+  const began = performance.timeOrigin + performance.now();
+  const worker = new Worker('bench.js', { type: 'module' });
+  worker.onmessage = ({ data }) => done(data);
+  worker.onerror = event => failed(new Error(event.message));
+  worker.postMessage({ program, keys, began });
+})"""
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *arguments: object) -> None:
+        """Nobody asks."""
+
+
+def measure(rounds: int = ROUNDS) -> dict[str, Any]:
+    """The figures.
+
+    Raises:
+        ImportError: without playwright.
+        FileNotFoundError: without a Chromium.
+        live.MissingError: without the parts of Python in the page.
+    """
+    from playwright.sync_api import sync_playwright
+
+    chromium = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
+    if not chromium:
+        raise FileNotFoundError("no Chromium is installed (set CHROMIUM to the path of one)")
+    brought = live.bring()
+    seconds: dict[str, list[dict[str, float]]] = {who: [] for who in WHO}
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        told = live.place(brought, Path(folder))
+        Path(folder, "bench.js").write_text(_WORKER, encoding="utf-8")
+        Path(folder, "index.html").write_text('<!doctype html><html lang="en"><title>Python</title>', encoding="utf-8")
+        server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=folder))
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        for number in range(rounds):
+            for who in sorted(WHO, reverse=bool(number % 2)):  # each begins every other round
+                seconds[who].append(_once(browser, server.server_port, who))
+        version = browser.version
+        browser.close()
+        server.shutdown()
+        server.server_close()
+    return {
+        "date": datetime.date.today().isoformat(),
+        "command": " ".join(["python -m benchmarks.live_page", *sys.argv[1:]]),
+        "machine": {"processor": platform.machine(), "cores": os.cpu_count(), "load": list(os.getloadavg())},
+        "chromium": version,
+        "packages": [part for part in told["packages"] if "/" not in part["name"]],
+        "numpy_is_distributed": told["numpy_is_distributed"],
+        "seconds": seconds,
+        "ratio": _spread(
+            [ours["first answer"] / bare["first answer"] for ours, bare in zip(*_both(seconds), strict=True)]
+        ),
+        "bytes": _bytes(told),
+    }
+
+
+def _both(seconds: dict[str, list[dict[str, float]]]) -> tuple[list[dict[str, float]], list[dict[str, float]]]:
+    return seconds["ours"], seconds["bare"]
+
+
+def _once(browser: Any, port: int, who: str) -> dict[str, float]:
+    """Seconds from the click to each moment, in a window without a past."""
+    program, keys, answer = WHO[who]
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(f"http://127.0.0.1:{port}/index.html")
+    found = page.evaluate(_RUN, [program, keys])
+    context.close()
+    if found["answer"] != answer:
+        raise RuntimeError(f"{who} answered {found['answer']}, not {answer}")
+    return found["at"]
+
+
+def _bytes(told: dict[str, Any]) -> dict[str, Any]:
+    """What a server sends, compressed: all that the page asks for, and of these what a bare Pyodide with numpy is."""
+    ours = told["compressed"]
+    bare = ours - sum(told["files"][name]["compressed"] for name in (told["minitensor"], "editor.js"))
+    return {"ours": ours, "bare": bare, "ratio": round(ours / bare, 3)}
+
+
+def _spread(ratios: list[float]) -> dict[str, float]:
+    return {
+        "median": round(statistics.median(ratios), 3),
+        "low": round(min(ratios), 3),
+        "high": round(max(ratios), 3),
+    }
+
+
+def table(figures: dict[str, Any]) -> str:
+    """The figures as text."""
+    lines = [f"Python in the page, Chromium {figures['chromium']}: seconds from the click, medians"]
+    for moment in ("Python ready", "wheels unpacked", "first answer"):
+        both = (statistics.median(each[moment] for each in figures["seconds"][who]) for who in ("ours", "bare"))
+        lines.append(f"  {moment:18}" + "".join(f"{each:8.2f}" for each in both))
+    ratio, sent = figures["ratio"], figures["bytes"]
+    lines.append(f"  {'ratio':18}{ratio['median']:8.2f}   ({ratio['low']:.2f} to {ratio['high']:.2f})")
+    lines.append(f"  {'MB to send':18}{sent['ours'] / 1e6:8.2f}{sent['bare'] / 1e6:8.2f}   ratio {sent['ratio']:.2f}")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Measure, print, and keep the figures; or say why nothing can be measured."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.live_page", description="Time to the first run.")
+    parser.add_argument("--record", action="store_true", help=f"write {RECORD.relative_to(ROOT)}, too")
+    given, _ = parser.parse_known_args()
+    try:
+        figures = measure()
+    except (ImportError, FileNotFoundError, live.MissingError) as missing:
+        print(f"Python in the page was not measured: {missing}")
+        return
+    print(table(figures))
+    for path in (RESULT, RECORD) if given.record else (RESULT,):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+        print(f"written to {path.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()
