@@ -16,6 +16,7 @@ from typing import Any
 from benchmarks import live_page, report, stage_page
 from benchmarks.peers import PEERS, installed
 from benchmarks.table import Fit, Line
+from tools import live
 
 ROOT = Path(__file__).parents[1]
 RESULT = ROOT / "_build/bench/benchmarks.json"

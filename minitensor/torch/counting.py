@@ -52,7 +52,8 @@ def unique(
     found = np.unique(array, return_inverse=True, return_counts=True, axis=dim, equal_nan=False)
     values, inverse, counts = found
     inverse = inverse.reshape(array.shape if dim is None else (array.shape[dim],))
-    answers = [values, *([inverse] if return_inverse else []), *([counts] if return_counts else [])]
+    asked = ((inverse, return_inverse), (counts, return_counts))
+    answers = [values, *(each.astype(np.int64) for each, wanted in asked if wanted)]
     made = tuple(plain(input, like(np.ascontiguousarray(each), input._array), "unique") for each in answers)
     source = input._current()
     if modes.grad and source is not None:
@@ -70,6 +71,8 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     if array.ndim != 1 or (array.size and int(array.min()) < 0):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     counts = np.bincount(array, None if weights is None else host_array(weights._array), minlength)
+    if weights is None:
+        counts = counts.astype(np.int64)
     return plain(input, like(counts, input._array), "bincount")
 
 

@@ -69,7 +69,8 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """``input`` where ``condition`` is true, else ``other``; with the condition alone, where it is true."""
     need_tensor("where", condition)
     if input is None and other is None:
-        return tuple(plain(condition, i, "where") for i in np.nonzero(host_array(condition._array)))
+        places = np.nonzero(host_array(condition._array))
+        return tuple(plain(condition, i.astype(np.int64), "where") for i in places)
     if not isinstance(input, BaseTensor) and not isinstance(other, BaseTensor):
         input = condition.new_tensor(input)
     return TABLE["where"](condition, input, other)

@@ -75,6 +75,7 @@ def everything(browser: Browser, brought: live.Brought, paths: list[str], progra
     while left:
         with python_in(browser, brought) as python:
             told |= python.versions()
+            python.complete()
             while left:
                 path = left.pop(0)
                 try:

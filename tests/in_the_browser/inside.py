@@ -8,6 +8,7 @@ import io
 import json
 import pkgutil
 import platform
+import shutil
 import sys
 import time
 from collections import Counter
@@ -21,7 +22,7 @@ import minitensor
 from tests.in_the_browser.absent import ABSENT, NOT_THERE
 
 #: Without what asks for threads, for processes or for files of a cache.
-OPTIONS = ["-q", "--no-header", "--tb=short", "-p", "no:cacheprovider", "-p", "no:faulthandler", "-p", "no:xdist"]
+OPTIONS = ["-vv", "--no-header", "--tb=short", "-p", "no:cacheprovider", "-p", "no:faulthandler", "-p", "no:xdist"]
 
 
 #: How a run of tests ends; otherwise pytest was used wrongly.
@@ -38,6 +39,20 @@ class Listener:
         self.counts: Counter[str] = Counter()
         self.failed: dict[str, str] = {}
         self.reasons: Counter[str] = Counter()
+
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        here = []
+        for item in items:
+            reason = next((NOT_THERE[part] for part in NOT_THERE if part in item.nodeid), None)
+            if reason:
+                self.leave_out(reason)
+            else:
+                here.append(item)
+        items[:] = here
+
+    def leave_out(self, reason: str) -> None:
+        self.counts["left out"] += 1
+        self.reasons[reason] += 1
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.skipped:
@@ -57,11 +72,9 @@ class Listener:
     def fail(self, report: pytest.TestReport | pytest.CollectReport) -> None:
         crash = getattr(report.longrepr, "reprcrash", None)
         said = crash.message if crash else report.longreprtext
-        name = report.nodeid.rpartition("::")[2].partition("[")[0]
-        known = [NOT_THERE[name]] if name in NOT_THERE else [ABSENT[absent] for absent in ABSENT if absent in said]
-        if known:
-            self.counts["left out"] += 1
-            self.reasons[known[0]] += 1
+        reason = next((ABSENT[absent] for absent in ABSENT if absent in said), None)
+        if reason:
+            self.leave_out(reason)
             return
         self.counts["failed"] += 1
         self.failed[report.nodeid] = report.longreprtext
@@ -101,6 +114,13 @@ def test_holds(): assert 1 == 1
 def test_fails(): assert 1 == 2
 def test_asks(): subprocess.run([sys.executable, "-c", "1"])
 """
+
+
+def complete(given: str) -> str:
+    """Lay the rest of the package beside what a page has of it: what it draws with, and what checks a recording."""
+    shutil.copytree("/checkout/rest/minitensor", minitensor.__path__[0], dirs_exist_ok=True)
+    importlib.invalidate_caches()
+    return json.dumps({})
 
 
 def modules(given: str) -> str:
