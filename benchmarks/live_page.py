@@ -15,7 +15,6 @@ import datetime
 import json
 import os
 import platform
-import shutil
 import statistics
 import sys
 import tempfile
@@ -25,8 +24,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from benchmarks.stage_page import CHROMIUM_NAMES, FLAGS
-from tools import live
+from tools import chromium, live
 
 ROOT = live.ROOT
 RESULT = ROOT / "_build/bench/live_page.json"
@@ -88,9 +86,7 @@ def measure(rounds: int = ROUNDS) -> dict[str, Any]:
     """
     from playwright.sync_api import sync_playwright
 
-    chromium = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
-    if not chromium:
-        raise FileNotFoundError("no Chromium is installed (set CHROMIUM to the path of one)")
+    found = chromium.find()
     brought = live.bring()
     seconds: dict[str, list[dict[str, float]]] = {who: [] for who in WHO}
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
@@ -99,7 +95,7 @@ def measure(rounds: int = ROUNDS) -> dict[str, Any]:
         Path(folder, "index.html").write_text('<!doctype html><html lang="en"><title>Python</title>', encoding="utf-8")
         server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=folder))
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=found, args=chromium.FLAGS)
         for number in range(rounds):
             for who in sorted(WHO, reverse=bool(number % 2)):  # each begins every other round
                 seconds[who].append(_once(browser, server.server_port, who))

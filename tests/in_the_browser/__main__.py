@@ -5,19 +5,16 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
-import os
 import platform
-import shutil
 import sys
 from collections import Counter
 from typing import Any
 
 from playwright.sync_api import Browser, Error, sync_playwright
 
-from tests.conftest import CHROMIUM_FLAGS, CHROMIUM_NAMES
 from tests.in_the_browser.driving import python_in
 from tests.in_the_browser.files import LEFT_OUT, runs
-from tools import live
+from tools import chromium, live
 
 RECORD = live.ROOT / "facts" / "in-the-browser.json"
 SEED = "in the browser"
@@ -39,13 +36,12 @@ def main() -> int:
     parser.add_argument("--programs", type=int, default=20_000, help="random programs (20,000)")
     parser.add_argument("--record", action="store_true", help=f"write {RECORD.relative_to(live.ROOT)}")
     chosen = parser.parse_args()
-    chromium = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
     try:
         brought = live.bring()
     except live.MissingError as missing:
         sys.exit(str(missing))
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_FLAGS)
+        browser = playwright.chromium.launch(executable_path=chromium.find(), args=chromium.FLAGS)
         told = everything(browser, brought, chosen.paths or runs(), chosen.programs)
         told["chromium"] = browser.version
         browser.close()
