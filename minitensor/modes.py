@@ -56,11 +56,13 @@ class Modes(threading.local):
         grad: whether operations are recorded.
         policy: one of :data:`POLICIES`.
         layer: the name of the user-defined operation whose forward runs; empty outside.
+        inference: whether PyTorch's inference mode is on. Here it is another name for recording nothing.
     """
 
     grad: bool = True
     policy: str = "2.6"
     layer: str = ""
+    inference: bool = False
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name == "grad" and value is not self.grad:

@@ -94,13 +94,14 @@ class Listener:
         if kind == "make":
             self._pytorchs.made(frame, *arguments)
         elif kind == "write":
-            self._wrote(Site.of(frame), caller_in_package(frame), *arguments)
+            self._wrote(frame, caller_in_package(frame), *arguments)
         elif kind == "taken":
             self._taken = self._taken or Taken()
             self._taken.add(*arguments)
         elif kind == "view":
             view, op, (base,) = arguments
             self._sharing.view(view, base, self._sources.viewed(Site.of(frame), op))
+            self._pytorchs.viewed(view, op, base)
         elif kind == "free":
             self._sharing.gone(*arguments)
             self._pytorchs.gone(*arguments)
@@ -148,7 +149,8 @@ class Listener:
             )
             row.happened = f"Before this line, numpy or another library wrote. {what_happened(row, '', '', False)}"
 
-    def _wrote(self, site: Site, by: str, x: Tensor, op: str, inputs: tuple[Any, ...], where: Any) -> None:
+    def _wrote(self, frame: FrameType, by: str, x: Tensor, op: str, inputs: tuple[Any, ...], where: Any) -> None:
+        site = Site.of(frame)
         if op == "backward" and self._taken is None:
             return  # a gradient was added to, and nobody needed what it was
         taken, self._taken = self._taken or Taken(), None
@@ -211,7 +213,7 @@ class Listener:
             by=by,
         )
         row.happened = what_happened(row, unrecorded, whose, in_layer)
-        refused = "" if gone else self._pytorchs.refuses(x, op, inputs, kept.copied)
+        refused = "" if gone else self._pytorchs.refuses(frame, x, op, inputs, where, kept.copied, recorded)
         row.happened = " ".join(part for part in (row.happened, refused) if part)
         is_update = unrecorded and not (unrecorded == "leaf" and stale)
         row.instead = advice.in_all(facts, unrecorded if is_update else "", whose, refused)
@@ -234,15 +236,18 @@ class Listener:
 
     def _reshaped(self, site: Site, x: Tensor, op: str, inputs: tuple[Any, ...]) -> None:
         version = x._storage.version
+        recorded = modes.grad and peek(x) is not None
+        refused = self._pytorchs.refuses_view(x, recorded)
+        happened = REBOUND.get(op, "Only shape and strides have changed.")
         self._row(
             site,
             op,
             self._look(site, op, x),
             before=version - 1 if op == "cast_" else version,
             after=version,
-            recorded=modes.grad and peek(x) is not None,
+            recorded=recorded,
             verdicts=(Verdict.METADATA,),
-            happened=REBOUND.get(op, "Only shape and strides have changed."),
+            happened=f"{happened} {refused}".rstrip(),
         )
 
     # ---------- errors ----------

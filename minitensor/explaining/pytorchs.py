@@ -6,14 +6,17 @@ Recorded from PyTorch 2.13.0: ``facts/learners.json``, with which ``tests/vocabu
 from __future__ import annotations
 
 import weakref
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import Any
 
 from minitensor.core.history import Node
-from minitensor.core.regions import span
 from minitensor.core.storage import Storage
 from minitensor.core.tensor import Tensor
+from minitensor.explaining.needs import node_of_write
+from minitensor.explaining.pytorchs_overlaps import Extent, reads_a_part
+from minitensor.explaining.pytorchs_views import Origins
 from minitensor.explaining.rows import Spot
 from minitensor.explaining.sharing import memory_of
 from minitensor.explaining.sources import Site, is_engines
@@ -58,9 +61,6 @@ SAVES = {
     "var": Kept("x.var()", ("input",), "var", "var"),
 }
 
-#: Writes that take a number from a tensor: what they read is gone before they write, in PyTorch, too.
-_TAKE_A_NUMBER = frozenset({"fill_", "masked_fill_", "index_fill_", "masked_scatter_"})
-
 REFUSED = "PyTorch would refuse here:"
 
 
@@ -81,11 +81,18 @@ class Pytorchs:
         self._saved: dict[int, list[_Entry]] = {}
         self._early: dict[tuple[str, CodeType, int], list[_Entry]] = {}  # of a call, until a node of it keeps something
         self._last: dict[str, weakref.ref[Node]] = {}  # of each function, what it made last that keeps something
+        self._origins = Origins()
+        self._call: tuple[CodeType, int] | None = None  # of the program, the last that made something
+        self._read: list[Extent] = []  # what it has read so far
 
     def made(self, frame: FrameType, x: Tensor, op: str, inputs: tuple[Any, ...]) -> None:
         """``frame`` has made ``x``, by itself or for a function that is made of several operations."""
+        if not any(_is_pytorchs(each) for each in (x, *inputs)):
+            return
+        self._origins.made(x)
+        self._note_read(frame, inputs)
         node = x._node
-        if node is None or not any(_is_pytorchs(each) for each in (x, *inputs)):
+        if node is None:
             return
         name = ""
         within: FrameType | None = frame
@@ -110,16 +117,51 @@ class Pytorchs:
                     if not node.saved:
                         self._early.setdefault(call, []).append(entry)
 
+    def _note_read(self, frame: FrameType, inputs: tuple[Any, ...]) -> None:
+        """A call of the program reads ``inputs``: it may write afterwards, as ``x.clamp_(x[0], x[1])`` does."""
+        site = Site.of(frame)
+        call = site.code, site.instruction
+        if call != self._call:
+            self._call, self._read = call, []
+        self._read += [Extent.of(each._array) for each in inputs if isinstance(each, Tensor)]
+
+    def _read_by(self, frame: FrameType) -> list[Extent]:
+        """What the call that writes has read."""
+        site = Site.of(frame)
+        return self._read if (site.code, site.instruction) == self._call else []
+
     def gone(self, storage: Storage) -> None:
         """``storage`` is on its way out."""
         self._saved.pop(id(storage), None)
 
-    def refuses(self, x: Tensor, op: str, inputs: tuple[Any, ...], copied: int) -> str:
-        """Why PyTorch would refuse ``op``, which wrote ``x`` here, or the backward after it; else an empty text."""
+    def viewed(self, x: Tensor, op: str, base: Tensor) -> None:
+        """``x`` is a view of ``base``."""
+        if _is_pytorchs(base):
+            self._origins.viewed(x, op, base)
+
+    def refuses_view(self, x: Tensor, recorded: bool, saved: Sequence[Tensor] = ()) -> str:
+        """Why PyTorch would not change ``x`` in place, its numbers or its shape, for how it was made."""
+        why = self._origins.refuses(x, recorded, saved) if _is_pytorchs(x) else ""
+        return f"{REFUSED} {why}" if why else ""
+
+    def refuses(
+        self, frame: FrameType, x: Tensor, op: str, inputs: tuple[Any, ...], where: Any, copied: int, recorded: bool
+    ) -> str:
+        """Why PyTorch would refuse ``op``, which wrote ``x`` here, or the backward after it; else an empty text.
+
+        Args:
+            frame: where it was written.
+            where: the cells, as the engine tells them.
+            copied: the bytes of what it overwrote that were copied for its own backward.
+            recorded: whether it was recorded.
+        """
         if not _is_pytorchs(x):
             return ""
         others = [each for each in inputs[1:] if isinstance(each, Tensor)]
-        if op not in _TAKE_A_NUMBER and any(_overlap(x._array, each._array) for each in others):
+        made_so = self.refuses_view(x, recorded, _saved_of(x, others) if recorded else [])
+        if made_so:
+            return made_so
+        if reads_a_part(x, op, inputs, where, self._read_by(frame)):
             return (
                 f"{REFUSED} it does not write a tensor from a part of its own memory; it wants a clone() of that part."
             )
@@ -135,16 +177,14 @@ class Pytorchs:
         return ""
 
 
-def _overlap(a: Any, b: Any) -> bool:
-    """Whether PyTorch finds that two arrays overlap and are not the same: it asks that of dense ones only."""
-    (begin, count), (other, more) = span(a), span(b)
-    if not (a.size == count and b.size == more and count and more):
-        return False
-    end, other_end = begin + count * a.itemsize, other + more * b.itemsize
-    if end <= other or other_end <= begin:
-        return False
-    return (begin, end, a.strides) != (other, other_end, b.strides)
-
-
 def _is_pytorchs(x: Tensor) -> bool:
     return type(x).__module__.startswith("minitensor.torch")
+
+
+def _saved_of(x: Tensor, others: list[Tensor]) -> list[Tensor]:
+    """The operands that the node of the write, which was recorded, keeps."""
+    node = node_of_write(x)
+    if node is None or node.saved is FREED or not node.saved:
+        return []
+    kept = {id(each[1]) for each in node.saved if type(each) is tuple and len(each) == 3}
+    return [each for each in others if id(each._storage) in kept]

@@ -18,6 +18,18 @@ from minitensor.notebook.reference_tables import markdown
 
 #: The record's group of writes that read a part of their own memory.
 OVERLAPS = "a part of itself: "
+PRINTED = "; print(x)"
+#: The record's group of writes on a tensor that wants a gradient.
+IN_PLACE = "in place on what wants a gradient: "
+BACKWARD = "; x.sum().backward(); print(w.grad)"
+#: By a part of PyTorch's error, what it refuses.
+MADE_SO = {
+    "This view is the output of a function that returns multiple views": "one of several views",
+    "A view was created in no_grad mode": "a view made under `no_grad`",
+    "A view was created in inference mode": "a view made in inference mode",
+    "Inplace update to inference tensor": "a tensor made in inference mode",
+    "Inference tensors cannot be saved": "a tensor made in inference mode",
+}
 #: Writes that overwrite an operand which PyTorch saves.
 ITSELF = ("x *= x", "x /= x", "x **= x", "x.mul_(x.detach())")
 
@@ -51,7 +63,7 @@ def saved_table(records: dict[str, dict[str, Any]]) -> str:
             errors.add(_refused(answer))
             lines.append((f"`y = {kept.call}`", f"`{written}`", f"`{run(answer['program'])}`"))
     for write in ITSELF:
-        answer = records[f"in place on what wants a gradient: {write}; x.sum().backward(); print(w.grad)"]
+        answer = records[f"{IN_PLACE}{write}{BACKWARD}"]
         errors.add(_refused(answer))
         lines.append(("", f"`{write}`", f"`{run(answer['program'])}`"))
     return _below(errors, markdown(("The function", "The write", "The gradient in minitensor"), lines))
@@ -62,10 +74,42 @@ def overlaps_table(records: dict[str, dict[str, Any]]) -> str:
     lines, errors = [], set()
     for question, answer in records.items():
         if question.startswith(OVERLAPS) and "error" in answer:
-            line = question.removeprefix(OVERLAPS).removesuffix("; print(x)")
+            line = question.removeprefix(OVERLAPS).removesuffix(PRINTED)
             errors.add(_refused(answer))
             lines.append((f"`{line}`", f"`{run(answer['program'])}`"))
     return _below(errors, markdown(("The write", "`x` in minitensor"), lines))
+
+
+def made_table(records: dict[str, dict[str, Any]]) -> str:
+    """Each write that PyTorch refuses for how the tensor was made, and the gradient here."""
+    lines = []
+    for question, answer in records.items():
+        error = answer.get("error", "")
+        if not question.startswith(IN_PLACE) or not any(why in error for why in MADE_SO):
+            continue
+        here = run(answer["program"])
+        if here.startswith("tensor"):
+            line = question.removeprefix(IN_PLACE).removesuffix(BACKWARD)
+            why = next(MADE_SO[part] for part in MADE_SO if part in error)
+            lines.append((", then ".join(f"`{part}`" for part in line.splitlines()), why, f"`{here}`"))
+    return markdown(("The write", "What PyTorch does not write, or save", "The gradient in minitensor"), lines)
+
+
+def unseen_table(records: dict[str, dict[str, Any]]) -> str:
+    """Each write that reads what it overwrites, and whose result in PyTorch is another than with a copy."""
+    lines = []
+    for question, answer in records.items():
+        plain = question.replace(".clone()", "")
+        if not question.startswith(OVERLAPS) or plain == question or "out" not in records.get(plain, {}):
+            continue
+        there = records[plain]
+        if "error" in there or "error" in answer or there["out"] == answer["out"]:
+            continue
+        line = plain.removeprefix(OVERLAPS).removesuffix(PRINTED)
+        lines.append(
+            (f"`{line}`", f"`{there['out'].strip()}`", f"`{answer['out'].strip()}`", f"`{run(there['program'])}`")
+        )
+    return markdown(("The write", "`x` in PyTorch", "With `clone()` there", "`x` in minitensor"), lines)
 
 
 def _below(errors: set[str], table: str) -> str:

@@ -43,8 +43,25 @@ class set_grad_enabled:
         return inside
 
 
-def inference_mode(mode: bool = True) -> Any:
-    """Here the same as ``no_grad``: versions go on being counted."""
-    if callable(mode):
-        return no_grad(mode)
-    return no_grad() if mode else enable_grad()
+class inference_mode(no_grad):
+    """Here the same as ``no_grad``: versions go on being counted. ``explain`` tells where PyTorch would refuse what was
+    made in it.
+    """
+
+    __slots__ = ("_outside",)
+    _outside: Any
+
+    def __new__(cls, mode: Any = True) -> Any:
+        """``@inference_mode`` and ``@inference_mode()`` both decorate; with False nothing changes."""
+        if callable(mode):
+            return cls()(mode)
+        return super().__new__(cls) if mode else enable_grad()
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        self._outside = (modes.inference, getattr(self, "_outside", None))
+        modes.inference = True
+
+    def __exit__(self, *_: object) -> None:
+        super().__exit__(*_)
+        modes.inference, self._outside = self._outside
