@@ -155,6 +155,15 @@ def shape_text(shape: tuple[int, ...]) -> str:
     return str(list(shape))
 
 
+def gradient_reshaped(have: tuple[int, ...], shape: tuple[int, ...]) -> RuntimeError:
+    """A gradient of ``shape`` is to be added to one that was given the shape ``have`` in place."""
+    return RuntimeError(
+        f"backward: a gradient of shape {list(shape)} cannot be added to the one that is there: it has the shape "
+        f"{list(have)} now. No gradient was changed.\n"
+        f"Give it the shape {list(shape)} again, or clear it before backward."
+    )
+
+
 def leaf_reshaped_by_hook() -> RuntimeError:
     """A leaf was given another shape or dtype while its gradient was on its way."""
     return RuntimeError(

@@ -225,3 +225,28 @@ def test_two_layers_with_in_place_activation_have_the_gradient_of_central_differ
     result = hidden @ second
     mt.tanh_(result)
     expect_gradients(reference, weights, result)
+
+
+@pytest.mark.parametrize("shape", [[2], [1, 2], [2, 1, 1]])
+def test_a_gradient_that_was_given_another_shape_is_not_added_to_and_no_leaf_is_changed(shape):
+    x, w = (mt.to_tensor([[1.0], [2.0]], stop_gradient=False) for _ in range(2))
+    (x * w).sum().backward()
+    x.grad.reshape_(shape)
+    with pytest.raises(RuntimeError, match=r"shape \[2, 1\] cannot be added to the one that is there"):
+        (x * w).sum().backward()
+    assert w.grad.tolist() == [[1.0], [2.0]] and x.grad.flatten().tolist() == [1.0, 2.0]
+    x.grad.reshape_([1, 2, 1])  # a dimension of length 1 in front does no harm, as in PyTorch
+    (x * w).sum().backward()
+    assert x.grad.tolist() == [[[2.0], [4.0]]]
+
+
+def test_a_leaf_that_keeps_its_shape_under_no_grad_keeps_its_gradient():
+    x = mt.to_tensor([[1.0, 2.0]], stop_gradient=False)
+    y = x * x
+    y.backward()
+    held = x.grad
+    with mt.no_grad():
+        x.reshape_([1, 2])
+    assert x.grad is held
+    (x * x).backward()
+    assert held.tolist() == [[4.0, 8.0]]
