@@ -18,10 +18,13 @@ LOOKS = {
     "refused": "background:repeating-linear-gradient(135deg,var(--mt-line) 0 2px,var(--mt-wash) 2px 6px)",
     "wrong": "background:var(--mt-red)",
 }
-_BAR = "display:flex;height:16px;border:1px solid var(--mt-line)"
-_KEY = "display:inline-block;width:11px;height:11px;border:1px solid var(--mt-line)"
-_CELL = "padding:3px 5px;border:0;text-align:"
-_NAME = f"{_CELL}left;font-weight:400;overflow-wrap:anywhere"  # narrow, a name breaks and a number does not
+_BAR = "flex:2 1 9em;display:flex;height:16px;border:1px solid var(--mt-line)"
+_KEY = "display:block;width:11px;height:11px;margin:0 0 2px auto;border:1px solid var(--mt-line)"
+_NUMBER = "padding:3px 5px;border:0;text-align:right;white-space:nowrap"
+_NAME = "padding:3px 5px;border:0;text-align:left;font-weight:400;width:100%"
+# Side by side where there is room, otherwise the bar under its name; only a word that is too long breaks.
+_BOTH = "display:flex;flex-wrap:wrap;align-items:center;gap:0 10px"
+_LABEL = "flex:1 1 11em;min-width:0;overflow-wrap:anywhere"
 
 
 @dataclass(frozen=True)
@@ -44,16 +47,16 @@ class Verdicts:
 
     def _table(self) -> str:
         heads = "".join(
-            f'<th scope="col" style="{_CELL}right"><span aria-hidden="true" style="{_KEY};{look}"></span> {kind}</th>'
+            f'<th scope="col" style="{_NUMBER}"><span aria-hidden="true" style="{_KEY};{look}"></span>{kind}</th>'
             for kind, look in LOOKS.items()
         )
         counts = " or ".join(sorted({f"{sum(row.values()):,}" for row in self.rows.values()}))
-        caption = html.escape(f"of {counts} {self.of}")
+        caption = f'<caption style="caption-side:top;text-align:left;padding:3px 5px">{html.escape(f"of {counts} {self.of}")}</caption>'
         return (
             '<div class="mt-note mathjax_ignore" style="overflow-x:auto">\n'
             '<table style="width:100%;border-collapse:collapse;font-size:14px;margin:0">\n'
-            f'<thead><tr><th scope="col" style="{_CELL}left" colspan="2">{caption}</th>{heads}'
-            f"</tr></thead>\n<tbody>{''.join(_row(*each) for each in self.rows.items())}</tbody>\n</table>\n</div>"
+            f'{caption}<thead><tr><td style="{_NAME}"></td>{heads}</tr></thead>\n'
+            f"<tbody>{''.join(_row(*each) for each in self.rows.items())}</tbody>\n</table>\n</div>"
         )
 
 
@@ -63,11 +66,10 @@ def _row(label: str, row: Mapping[str, int]) -> str:
         f'<span style="width:{100 * row[kind] / whole:.2f}%;min-width:{2 if row[kind] else 0}px;{look}"></span>'
         for kind, look in LOOKS.items()
     )
-    numbers = "".join(f'<td style="{_CELL}right">{row[kind]:,}</td>' for kind in LOOKS)
+    numbers = "".join(f'<td style="{_NUMBER}">{row[kind]:,}</td>' for kind in LOOKS)
     return (
-        f'<tr><th scope="row" style="{_NAME}">{html.escape(label)}</th>'
-        f'<td aria-hidden="true" style="padding:3px 0;width:34%;border:0"><div style="{_BAR}">{bar}</div></td>'
-        f"{numbers}</tr>"
+        f'<tr><th scope="row" style="{_NAME}"><div style="{_BOTH}"><span style="{_LABEL}">{html.escape(label)}</span>'
+        f'<div aria-hidden="true" style="{_BAR}">{bar}</div></div></th>{numbers}</tr>'
     )
 
 
