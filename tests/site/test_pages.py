@@ -37,12 +37,6 @@ MEASURE = range(66, 76)  # characters a line
 STAGE_WIDTH = 1180  # pixels, where there is room
 MOST_EMPTY = 0.1  # of a picture's height, at rest
 SCREENSHOTS = ROOT / "_build" / "screenshots"
-SMALL = (1280, 720)
-#: Stages that cannot fit the small screen, by title, and why.
-TALLER: dict[str, str] = {
-    "A sum that a view does not hear of": "three tensors, their sums and the loss are there at once",
-    "A product whose operand is overwritten": "two variants, and under one a preserved copy beside all that is there",
-}
 each_page = pytest.mark.parametrize("opened", PAGES, indirect=True)
 each_page_to_read = pytest.mark.parametrize("opened", READ, indirect=True)
 
@@ -162,15 +156,14 @@ def test_a_question_leads_to_the_line_that_shows_its_answer(opened):
 @each_page_to_read
 def test_every_step_of_every_stage_fits_one_screen(opened):
     found = {}
-    for width, height in (SMALL, (1440, 900), (1920, 1080)):
+    for width, height in ((1280, 720), (1440, 900), (1920, 1080)):
         opened.resize(width, height)
         stages = opened.page.locator("memory-stage")
         # A stage is as wide on all, and folds what a low window has no room for: its highest moment is looked for on
         # two, and asked for on the third.
         moments = [at for _, _, at in found[1440]] if width == 1920 else None
         found[width] = stages.evaluate_all(HEIGHTS, moments)
-        known = TALLER if (width, height) == SMALL else {}
-        assert [(title, most) for title, most, _ in found[width] if most > height and title not in known] == []
+        assert [(title, most) for title, most, _ in found[width] if most > height] == []
         assert set(stages.evaluate_all(WIDTHS)) <= {STAGE_WIDTH}
 
 
