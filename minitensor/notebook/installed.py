@@ -8,6 +8,7 @@ Those that are not installed are named, with the version whose answers the page 
 
 from __future__ import annotations
 
+import html
 import importlib.util
 import json
 import subprocess
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from minitensor.notebook.error_tables import NAMES
+from minitensor.stage.embed import page_assets
 
 
 @dataclass
@@ -33,6 +35,12 @@ class Asked:
 
     def __repr__(self) -> str:
         return "\n".join(self.lines)
+
+    def _repr_html_(self) -> str:
+        """The same lines as text that wraps."""
+        lines = "".join(f"<p>{html.escape(line)}</p>" for line in self.lines)
+        note = f'<div class="mt-note mathjax_ignore" style="font-size:14px">{lines}</div>'
+        return page_assets("quiz.css", package="minitensor.notebook") + note
 
 
 def show(file: str | Path, python: str = sys.executable) -> Asked:
