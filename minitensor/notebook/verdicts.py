@@ -51,11 +51,12 @@ class Verdicts:
             for kind, look in LOOKS.items()
         )
         counts = " or ".join(sorted({f"{sum(row.values()):,}" for row in self.rows.values()}))
-        caption = f'<caption style="caption-side:top;text-align:left;padding:3px 5px">{html.escape(f"of {counts} {self.of}")}</caption>'
+        caption = html.escape(f"of {counts} {self.of}")
         return (
             '<div class="mt-note mathjax_ignore" style="overflow-x:auto">\n'
             '<table style="width:100%;border-collapse:collapse;font-size:14px;margin:0">\n'
-            f'{caption}<thead><tr><td style="{_NAME}"></td>{heads}</tr></thead>\n'
+            f'<caption style="caption-side:top;text-align:left;padding:3px 5px">{caption}</caption>\n'
+            f'<thead><tr><td style="{_NAME}"></td>{heads}</tr></thead>\n'
             f"<tbody>{''.join(_row(*each) for each in self.rows.items())}</tbody>\n</table>\n</div>"
         )
 
