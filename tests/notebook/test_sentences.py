@@ -164,7 +164,7 @@ SAYS = {
     "a[1] = 5\nn = x.detach().numpy(share=True)\ndel a\nz = mt.ones([2])\nm = z.numpy(share=True)\ndel z\ndel m": [
         "Line 2 touches no tensor: memory stays as it is.",
         "`mt.from_numpy(a)` makes the tensor `x` on the 3 numbers of `a`: nothing is copied. Storage 1 is borrowed "
-        "memory: 12 bytes that minitensor has not allocated.",
+        "memory: 12 bytes that its owner has allocated.",
         "From line 4 on, `x` is a leaf that wants a gradient. No number moves.",
         "`x * x` makes storage 2, 12 bytes, and the tensor `y`. `multiply` saves `x@0`, because its gradient needs "
         "those numbers.",

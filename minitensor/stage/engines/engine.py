@@ -41,6 +41,8 @@ kind          arguments
 ``flight``    bytes: how many more (or fewer) are held by gradients on their way; 0 or never where that is not known
 ``met``       tensor: it is there, and no event told how it came to be; before what is about to be done with it
 ``changed``   tensor, operation, where: its memory was overwritten through it, and no version has risen
+``failed``    error: the engine's own ear has made a mistake; the recording ends, and the program runs on
+``ended``     text: the recording cannot go on from here, and why, in a sentence or two
 ``unseen``    text: what the program does here is not recorded, and why, as a sentence
 ============  ==========================================================================================================
 

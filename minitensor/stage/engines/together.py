@@ -38,7 +38,7 @@ from minitensor.stage.engines.of_minitensor import MINITENSOR
 
 #: By the name of the module that a program imports: the module with a function ``engine()``, which makes the engine for
 #: one recording, or raises :class:`NotRecordable` where that version of the framework has none.
-FRAMEWORKS: dict[str, str] = {}
+FRAMEWORKS: dict[str, str] = {"torch": "minitensor.stage.engines.of_torch"}
 
 
 class _Ears:
@@ -56,10 +56,10 @@ class _Ears:
             ear.open()
 
     def close(self) -> None:
-        """All close, those that came last first."""
+        """All close, those that came last first. Asked again at the end, when what was running then is over."""
         self._is_open = False
-        while self._ears:
-            self._ears.pop().close()
+        for ear in reversed(self._ears):
+            ear.close()
         self._together.forget(self)
         self._tell = _to_nobody  # it leads to a recorder, and that to the ear
 

@@ -23,7 +23,10 @@ def text_of(number: object) -> str:
     """A number in at most about 8 characters: ``1``, ``2.5``, ``0.841``, ``1.2e-5``, ``nan``, ``True``."""
     if isinstance(number, (bool, int)):
         return str(number)
-    value = float(number)  # type: ignore[arg-type]  # not complex
+    if isinstance(number, complex):
+        sign = "" if str(number.imag).startswith("-") else "+"
+        return f"{text_of(number.real)}{sign}{text_of(number.imag)}j"
+    value = float(number)  # type: ignore[arg-type]  # a number
     if not math.isfinite(value):
         return str(value)
     if value == int(value) and abs(value) < 1e6:

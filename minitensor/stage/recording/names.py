@@ -87,6 +87,9 @@ class Names:
             for name in self._program:
                 if name in self.namespace:
                     self._look_at(found, name)
+            for name in self._program:  # its memory may have been met only now, with a tensor on it
+                if name not in found and isinstance(self.namespace.get(name), np.ndarray):
+                    self._look_at(found, name)
             self._global = dict(found)
         if frame is not None and len(stack) > 1:
             stack[-1].names = self._locals_of(frame)

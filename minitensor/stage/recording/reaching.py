@@ -1,7 +1,7 @@
 """Which tensors a variable leads to, and the code that names each: ``x``, ``xs[0]``, ``d['w']``, ``net[0].weight``.
 
 Lists, tuples, dicts and objects are searched three levels deep, eight tensors in each; layers and optimizers by what
-they register; functions by the variables that they closed over; generators by their own.
+they register, and more of it; functions by the variables that they closed over; generators by their own.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import numpy as np
 from minitensor.stage.engines.engine import Engine, Tensor
 
 MOST_ENTRIES = 8  # tensors named of one list, dict or object
+MOST_OF_LAYERS = 64  # and of a layer, with the layers in it
 MOST_SEARCHED = 64  # entries looked at in one
 DEPTH = 3
 
@@ -46,7 +47,8 @@ Called = Callable[[Tensor], str]
 
 def reached(name: str, value: Any, engine: Engine, called: Called) -> list[Found]:
     """What the variable ``name`` leads to. A tensor that two ways lead to has two names."""
-    return list(itertools.islice(_Search(engine, called).below(name, value, DEPTH, ()), MOST_ENTRIES * DEPTH))
+    most = MOST_OF_LAYERS if _is_registry(value) else MOST_ENTRIES * DEPTH
+    return list(itertools.islice(_Search(engine, called).below(name, value, DEPTH, ()), most))
 
 
 @dataclass(frozen=True)
@@ -61,13 +63,13 @@ class _Search:
             return
         if depth == 0 or isinstance(value, _SEARCHED_NO_FURTHER) or id(value) in above:
             return
-        count = 0
+        count, most = 0, MOST_OF_LAYERS if _is_registry(value) else MOST_ENTRIES
         above = (*above, id(value))
         for name, entry in itertools.islice(self.entries(path, value), MOST_SEARCHED):
             for each in self.below(name, entry, depth if _is_registry(value) else depth - 1, above):
                 yield each
                 count += 1
-                if count == MOST_ENTRIES:
+                if count == most:
                     return
 
     def entries(self, path: str, value: Any) -> Iterable[Found]:

@@ -77,6 +77,14 @@ class Recorder(Following):
         """The engine tells what has happened."""
         if not self.active:
             return
+        if kind == "failed":
+            self._give_up(*arguments)
+            return
+        if kind == "ended":
+            self._finish(partly=True)
+            self.truncated = arguments[0]
+            self.stop()
+            return
         try:
             if threading.get_ident() != self._thread:
                 self._heard_elsewhere(kind, *arguments)

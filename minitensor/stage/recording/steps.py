@@ -21,6 +21,7 @@ from minitensor.stage.recording.running import Running
 from minitensor.stage.wording import sentences
 
 MOST_TEXT = 2000  # characters of printed text shown with one step
+MOST_EVENTS = 60_000  # of a recording: about 10 MB of a page
 
 
 @dataclass
@@ -50,6 +51,7 @@ class Steps(Running):
         self.reserved_before = 0
         self.truncated: str | None = None
         self.open: Open | None = None
+        self._told = 0  # events, in all steps
         self.flight = self.told_flight = 0
         self.leaving = 0  # bytes of a storage that is being freed
         self.text: list[str] = []
@@ -177,15 +179,18 @@ class Steps(Running):
         if text:
             entry["out"] = text
         self.steps.append(entry)
+        self._told += len(events)
 
     # ---------- the end ----------
 
     def _is_full(self) -> bool:
         """Whether no further step may be shown; then the recording ends."""
-        if len(self.steps) < self.limit:
+        if len(self.steps) < self.limit and self._told < MOST_EVENTS:
             return False
+        why = "" if len(self.steps) >= self.limit else f": they tell of {self._told:,} changes of memory"
         self.truncated = (
-            f"Only the first {self.limit} steps are shown. The program ran on to its end without being recorded."
+            f"Only the first {len(self.steps)} steps are shown{why}. The program ran on to its end without being "
+            f"recorded."
         )
         self.stop()
         return True

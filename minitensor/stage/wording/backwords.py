@@ -66,6 +66,8 @@ def _passed(done: Done, fact: Passed) -> str:
         return _called_own(done, fact, where)
     if not fact.gradient:
         return _own_done(done, where, sent)
+    if not sent:
+        return f"{where} takes {fact.gradient} and sends nothing on: what it was made of has no part in it."
     if node is not None and node.inner:
         return _sending(f"{where} takes the gradients of its results and sends", sent)
     if len(sent) == 1 and sent[0].to is not None and sent[0].to.inner:
@@ -81,8 +83,9 @@ def _passed(done: Done, fact: Passed) -> str:
     freed = [each.storage for each in done.all(StorageFreed)]
     copies = [storage for storage in freed if not storage.seen_by_tensor]
     let_go = _let_go(copies) if copies else _reads_copy(node)
-    if fact.op in ("setitem", "fill_", "zero_", "set_value", "copy_") and any(s.to is not None for s in sent):
-        old = sent[0]
+    old = sent[0]
+    overwrote = fact.op in ("setitem", "fill_", "zero_", "set_value", "copy_") and any(s.to is not None for s in sent)
+    if overwrote and (node is None or old.to is None or old.to.state.group is node.state.group):
         return fitting(f"{where} sends {_to(old)}: the cells that it overwrote get 0.", let_go)
     if len({id(s.to) for s in sent}) == 1:
         if len(sent) == 1:
@@ -107,7 +110,8 @@ def _own_done(done: Done, where: str, sent: list[Sent]) -> str:
     """It is done."""
     freed = [each.storage for each in done.all(StorageFreed)]
     gone = f"{storages_text(freed)} {'is' if len(freed) == 1 else 'are'} freed." if freed else ""
-    first = _sending(f"The {code('backward')} of {where} is done: it sends", sent)
+    first = f"The {code('backward')} of {where} is done: it sends"
+    first = _sending(first, sent) if sent else f"{first} nothing on."
     return fitting(first, f"{gone[:1].upper()}{gone[1:]}")
 
 

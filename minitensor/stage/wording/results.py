@@ -38,8 +38,10 @@ def say_made(done: Done, fact: Made) -> str:
             f"Line {done.line} makes storage {storage.id}, {numbers} in {bytes_text(storage.nbytes)}, "
             f"and a tensor of shape {tensor.look['shape']} that looks at it."
         )
-        if tensor.freed:
+        if tensor.freed and storage.freed:
             return fitting(first, "Nothing names the tensor, so both are freed at once.")
+        if tensor.freed:
+            return fitting(first, kept(done, storage))
         named = f"{code(tensor.names[0])} is a name for that tensor." if tensor.names else ""
         return fitting(first, moved(done) or named)
     subject = _subject(done, fact)

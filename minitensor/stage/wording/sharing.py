@@ -21,7 +21,7 @@ def say_borrowed(done: Done, fact: Made, subject: str) -> str:
     whose = f"of {code(owners[0])}" if owners else "of another owner"
     first = f"{subject} makes {what} on the {numbers} {whose}: nothing is copied."
     size = bytes_text(storage.nbytes)
-    return fitting(first, f"Storage {storage.id} is borrowed memory: {size} that minitensor has not allocated.")
+    return fitting(first, f"Storage {storage.id} is borrowed memory: {size} that its owner has allocated.")
 
 
 def say_unversioned(done: Done, fact: Unversioned) -> str:

@@ -1,0 +1,109 @@
+"""The functions of torch, as a mode hears of them: by which name a user knows each, and which are worth telling."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+#: Properties that give another tensor on the same memory.
+_LOOKS = frozenset(("data", "T", "mT", "H", "mH", "real", "imag"))
+
+#: They ask a tensor, or do nothing to memory.
+_SILENT = frozenset((
+    "__bool__", "__complex__", "__contains__", "__dir__", "__float__", "__format__", "__hash__", "__index__", "__int__",
+    "__len__", "__repr__", "__reduce_ex__", "__array_wrap__", "_is_view", "_set_grad_enabled", "data_ptr", "dim",
+    "element_size", "get_device", "is_complex", "is_contiguous", "is_floating_point", "is_inference", "is_same_size",
+    "is_set_to", "is_shared", "is_signed", "item", "manual_seed", "ndimension", "nelement", "numel",
+    "register_hook", "register_post_accumulate_grad_hook", "requires_grad_", "retain_grad", "size", "storage_offset",
+    "stride", "tolist", "type_as_name", "set_default_device", "get_default_device", "is_nonzero", "equal", "allclose",
+    "is_storage", "is_tensor", "result_type", "can_cast", "broadcast_shapes", "_assert", "backward", "grad",
+))  # fmt: skip
+
+#: They let another library know the address of the memory.
+_EXPORTS = frozenset(
+    ("numpy", "__array__", "__dlpack__", "untyped_storage", "storage", "_typed_storage", "share_memory_")
+)
+
+#: They write, and no version rises.
+_UNCOUNTED = frozenset(("batch_norm", "instance_norm", "apply_", "map_", "map2_", "native_batch_norm"))
+
+#: They change what a tensor is, and raise the version although they overwrite nothing.
+_OF_LOOKS = frozenset((
+    "as_strided_", "detach_", "resize_", "resize_as_", "squeeze_", "swapaxes_", "swapdims_", "t_", "transpose_",
+    "unsqueeze_", "_bump_version",
+))  # fmt: skip
+
+#: Python's names of what a user writes as an operator.
+_OPERATORS = {
+    "__getitem__": "getitem", "__setitem__": "setitem", "__rsub__": "sub", "__rpow__": "pow", "__rdiv__": "div",
+    "__rtruediv__": "div", "__rfloordiv__": "floor_divide", "__floordiv__": "floor_divide", "__rmod__": "remainder",
+    "__rmatmul__": "matmul", "__pow__": "pow", "__ipow__": "pow_", "__ifloordiv__": "floor_divide_",
+    "__idiv__": "div_", "__imod__": "remainder_", "__rlshift__": "bitwise_left_shift",
+    "__rrshift__": "bitwise_right_shift", "__deepcopy__": "deepcopy", "__reversed__": "flip", "__iter__": "unbind",
+}  # fmt: skip
+
+
+class Call:
+    """What there is to know of a function of torch.
+
+    Attributes:
+        name: as a user calls it.
+        is_silent: whether nothing is told of it.
+        exports: whether another library gets to know the memory of its first argument.
+        is_uncounted: whether it may write without raising a version.
+        writes_nothing: whether it raises the version, and overwrites nothing.
+        is_data: whether it is ``x.data``, which counts versions of its own.
+    """
+
+    __slots__ = ("name", "is_silent", "exports", "is_uncounted", "writes_nothing", "is_data")
+
+    def __init__(self, function: Any) -> None:
+        name = getattr(function, "__name__", "")
+        if name in ("__get__", "__set__", "__delete__"):
+            of = getattr(getattr(function, "__self__", None), "__name__", "")
+            self.is_silent = of not in _LOOKS if name == "__get__" else of != "data"
+            name = of
+        else:
+            # What torch itself calls inside, such as the marks of a profile.
+            inner = type(function).__name__ in ("OpOverload", "OpOverloadPacket", "TorchBindOpOverload")
+            self.is_silent = inner or name in _SILENT or not name
+        self.exports = name in _EXPORTS
+        self.is_uncounted = name in _UNCOUNTED or name.startswith("_fused_")
+        self.writes_nothing = name in _OF_LOOKS
+        self.is_data = name == "data"
+        self.name = _OPERATORS.get(name) or (name.strip("_") if name.startswith("__") else name)
+
+
+_known: dict[Any, Call] = {}
+
+
+def call_of(function: Any) -> Call:
+    """What is known of a function."""
+    try:
+        found = _known.get(function)
+        if found is None:
+            found = _known[function] = Call(function)
+        return found
+    except TypeError:  # no key of a dict
+        return Call(function)
+
+
+def written_name(name: str) -> str:
+    """The name of an operation that has written its target: ``relu_`` for ``relu(x, inplace=True)``."""
+    return name if name.endswith("_") or name in ("setitem", "data") else f"{name}_"
+
+
+def tensors_in(value: Any, depth: int = 3) -> Iterator[torch.Tensor]:
+    """The tensors among the arguments of a call, or in what it gave."""
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif depth and isinstance(value, (list, tuple)):
+        for each in value:
+            if each is not None and not isinstance(each, (int, float, str)):
+                yield from tensors_in(each, depth - 1)
+    elif depth and isinstance(value, dict):
+        for each in value.values():
+            if each is not None and not isinstance(each, (int, float, str)):
+                yield from tensors_in(each, depth - 1)

@@ -1,0 +1,205 @@
+"""Torch's storages: a handle for each, how it is noticed that one has gone, and its bytes where they lie.
+
+* A handle is no tensor and keeps no memory alive. Torch's own object for a storage is referred to weakly: the reference
+  ends when the last holder in C++ lets go.
+* Bytes are read at their address. ``t.numpy()`` would make a storage that can never be resized again.
+* A gradient on its way must not get an object for its storage: torch then adds to it in other memory than it would.
+  What is met during a backward is known by its address until that is over (:attr:`Memory.tensors`).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+import torch
+
+from minitensor.stage.engines.engine import Block, Layout
+from minitensor.stage.engines.of_torch.cuda import Gpu, gpu_at
+
+#: Inside, neither a mode nor a subclass hears of what is asked of a tensor.
+unheard: Any = torch._C.DisableTorchFunction
+
+address_of: Callable[[torch.Tensor], int] = torch._C._storage_address
+
+#: By the size of an element, in bytes. Numpy has no integers of 16.
+_BITS: dict[int, Any] = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64, 16: np.complex128}
+
+
+class Memory:
+    """A storage of torch, and the counter of versions that its first tensor has.
+
+    Attributes:
+        address: of torch's storage in C++: which storage it is while that lives.
+        itemsize, dtype: of the tensor that it was met with.
+        counted: bytes that the meter counts; none of memory that another owner has lent.
+        version: when it was last asked for.
+        ref: a weak reference to torch's own object.
+        tensors: weak references to those met on it, while ``ref`` is still to come.
+        savers: what nodes saved of it (:class:`~minitensor.stage.engines.of_torch.nodes.Entry`), by weak reference.
+        exported: whether another library was given its address.
+    """
+
+    __slots__ = (
+        "address", "itemsize", "dtype", "counted", "version", "gpu", "ref", "tensors", "savers", "exported", "freed",
+        "__weakref__",
+    )  # fmt: skip
+
+    def __init__(self, x: torch.Tensor) -> None:
+        self.address = address_of(x)
+        self.itemsize, self.dtype = x.element_size(), x.dtype
+        self.version: int = x._version
+        self.gpu: Gpu | None = gpu_at(x.device)
+        self.counted = 0
+        self.ref: Callable[[], Any] = _nothing
+        self.tensors: list[weakref.ref[Any]] | None = None
+        self.savers: list[weakref.ref[Any]] = []
+        self.exported = self.freed = False
+
+    @property
+    def memory(self) -> Memory:
+        """Itself; of a :class:`Counter`, what it counts over."""
+        return self
+
+    def place(self) -> tuple[int, int]:
+        """Where its bytes begin now, and how many there are; ``(0, 0)`` when it is gone."""
+        if self.freed:
+            return 0, 0
+        storage = self.ref()
+        if storage is not None:
+            return storage.data_ptr(), storage.nbytes()
+        for ref in self.tensors or ():
+            x = ref()
+            if x is not None and address_of(x) == self.address:
+                end = 1 + sum((n - 1) * stride for n, stride in zip(x.shape, x.stride(), strict=True))
+                size = x.element_size()
+                return x.data_ptr() - x.storage_offset() * size, (x.storage_offset() + end) * size if x.numel() else 0
+        return 0, 0
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether the outside can write it: torch makes what numpy knows of, or has lent, not resizable."""
+        storage = self.ref()
+        return self.exported or (storage is not None and not storage.resizable())
+
+    def flat(self) -> np.ndarray | None:
+        """Its cells as unsigned integers, where they lie; None where there are none, or they lie on a GPU."""
+        begin, nbytes = self.place()
+        if not begin or nbytes < self.itemsize or self.gpu is not None:
+            return None
+        return at_address(begin, nbytes // self.itemsize, self.itemsize)
+
+    def block(self, version: int) -> Block:
+        """What there is to be told of it."""
+        _, nbytes = self.place()
+        return Block(
+            nbytes // self.itemsize, self.itemsize, nbytes, self.counted, name_of(self.dtype), version, self.gpu
+        )
+
+    def numbers(self, cells: Iterable[int]) -> list[Any]:
+        """The values of some cells."""
+        begin, nbytes = self.place()
+        wanted = np.fromiter(cells, np.int64)
+        if not begin:
+            return ["?"] * len(wanted)
+        if self.gpu is not None:
+            return self._numbers_there(wanted)
+        flat = at_address(begin, nbytes // self.itemsize, self.itemsize)
+        return as_numbers(flat[wanted], self.dtype).tolist()
+
+    def _numbers_there(self, wanted: np.ndarray) -> list[Any]:
+        """One by one: nothing is allocated on the GPU for it."""
+        storage = self.ref()
+        if storage is None:
+            return ["?"] * len(wanted)
+        flat = torch.empty(0, dtype=self.dtype, device=storage.device)
+        flat.set_(storage, 0, (storage.nbytes() // self.itemsize,), (1,))
+        return [flat[int(i)].item() for i in wanted]
+
+
+class Counter:
+    """Versions of its own over a storage: those of ``x.data``, or of a tensor after ``set_``."""
+
+    __slots__ = ("_memory", "version", "__weakref__")
+
+    def __init__(self, memory: Memory, version: int) -> None:
+        self._memory, self.version = memory, version
+
+    @property
+    def memory(self) -> Memory:
+        """What it counts over."""
+        return self._memory
+
+
+Kept = Memory | Counter
+"""What has a version: a storage, or a further counter over one."""
+
+
+def _nothing() -> None:
+    """In place of a weak reference."""
+
+
+def at_address(begin: int, length: int, itemsize: int) -> np.ndarray:
+    """Cells where they lie, which the array neither owns nor keeps alive, as unsigned integers."""
+    lent: Any = (ctypes.c_char * (length * itemsize)).from_address(begin)
+    return np.frombuffer(lent, _BITS[itemsize])
+
+
+def name_of(dtype: torch.dtype) -> str:
+    """``float32``."""
+    return str(dtype).removeprefix("torch.")
+
+
+def as_numbers(bits: np.ndarray, dtype: torch.dtype) -> np.ndarray:
+    """Bits as what they stand for; of bfloat16, which numpy does not have, as float32."""
+    if dtype is torch.bfloat16:
+        return (bits.astype(np.uint32) << 16).view(np.float32)
+    return bits.view(np.dtype(name_of(dtype)))
+
+
+def layout_of(x: torch.Tensor) -> Layout:
+    """Its shape, strides and offset."""
+    return Layout(list(x.shape), list(x.stride()), x.storage_offset())
+
+
+def elements_of(x: torch.Tensor) -> np.ndarray:
+    """The elements of a tensor, to be read at once: nothing keeps them where they are. Those of a GPU are copied."""
+    if x.device.type != "cpu":
+        x = x.detach().cpu()
+    shape, size = tuple(x.shape), x.element_size()
+    if not x.numel() or not x.data_ptr():
+        return np.empty(shape, np.dtype("float32" if x.dtype is torch.bfloat16 else name_of(x.dtype)))
+    reach = 1 + sum((n - 1) * stride for n, stride in zip(shape, x.stride(), strict=True))
+    flat = as_numbers(at_address(x.data_ptr(), reach, size), x.dtype)
+    strides = [stride * flat.itemsize for stride in x.stride()]
+    return np.lib.stride_tricks.as_strided(flat, shape, strides, writeable=False)
+
+
+def is_drawable(x: Any) -> bool:
+    """Whether a tensor has memory of the kind that the stage shows."""
+    return why_not(x) == ""
+
+
+is_in_transform: Callable[[torch.Tensor], bool] = torch._C._functorch.is_functorch_wrapped_tensor
+"""Whether a tensor is one of those inside ``vmap``, ``grad`` and the other transforms of ``torch.func``."""
+
+
+def why_not(x: Any) -> str:
+    """Why the stage shows nothing of a tensor, in words; empty where it does."""
+    if x.layout is not torch.strided:
+        return "a sparse tensor"
+    if is_in_transform(x):
+        return "a tensor inside a transform of torch.func"
+    if x.device.type not in ("cpu", "cuda"):
+        return f"a tensor on the device {x.device.type}"
+    if x.is_inference():
+        return "a tensor of inference mode, which has no version"
+    if x.is_quantized or name_of(x.dtype).startswith(("float8", "float4", "bits", "uint1", "uint2", "uint4", "int1")):
+        kind = name_of(x.dtype)
+        return "" if kind == "uint16" else f"a tensor of dtype {kind}"
+    if type(x).__name__ in ("FakeTensor", "FunctionalTensor"):
+        return "a tensor without memory"
+    return ""

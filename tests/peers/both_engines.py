@@ -1,0 +1,137 @@
+"""The same random programs under both engines, real PyTorch's and this package's in PyTorch's vocabulary: the traces.
+
+    python -m tests.peers.both_engines 500      in an environment with torch
+
+Compared is, after each line: what each name stands for (numbers, shape, strides, offset, dtype, version, whether it
+wants a gradient, whether it is a leaf), which names share a storage, and what of the saved tensors is stale: by the
+line of the operation that saved it. What differs is of a named kind, told by what happened; anything else is
+``unknown``.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+import minitensor.torch as own
+from minitensor import stage
+from tests.notebook.replay import Memory
+from tests.vocabulary.aliases.generator import Line, program
+
+SAME, UNKNOWN = "the same", "unknown"
+KINDS = {
+    "the version of a gradient": "torch adds to `.grad` in its memory and raises the version; here it is another sum",
+    "the stride of one element": "where a dimension has one element, any stride reads the same",
+    "saves more": "`std`, `log_softmax` and the like save in torch what is computed anew here",
+}
+#: Operations that torch makes of others, or whose rule keeps the result.
+_SAVES_MORE = ("std", "log_softmax", "abs", "relu", "clamp")
+
+
+def states(variant: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any], dict[str, Any]]]:
+    """After each line: its number, what is seen, and what is stale."""
+    memory = Memory({"before": variant.get("before", []), "steps": []})
+    steps = variant["steps"]
+    for number, step in enumerate(steps):
+        for event in step["events"]:
+            memory.apply(event)
+        if number + 1 == len(steps) or steps[number + 1]["line"] != step["line"]:
+            yield step["line"], _seen(memory), _stale(memory)
+
+
+def _seen(memory: Memory) -> dict[str, Any]:
+    found = {}
+    numbers: dict[str, int] = {}
+    for name, id_ in sorted(memory.names.items()):
+        if " " in name:
+            continue  # what only the running line holds
+        tensor = memory.tensors[id_]
+        storage = memory.storages[tensor["storage"]]
+        place = numbers.setdefault(storage["id"], len(numbers))
+        cells = {cell: _rounded(text) for cell, text in storage["values"].items()}
+        look = {key: tensor[key] for key in ("shape", "strides", "offset", "dtype", "stop_gradient", "leaf")}
+        found[name] = {**look, "storage": place, "cells": cells, "version": tensor.get("version", storage["version"])}
+    return found
+
+
+def _rounded(text: str) -> str:
+    try:
+        return f"{float(text):.2g}"
+    except ValueError:
+        return text
+
+
+def _stale(memory: Memory) -> dict[str, Any]:
+    lines = [
+        (memory.nodes[save["node"]]["line"], bool(save["stale"]))
+        for save in memory.saved.values()
+        if save["node"] in memory.nodes
+    ]
+    return dict(Counter(f"line {line}" for line, stale in set(lines) if stale))
+
+
+def differences(lines: list[Line]) -> list[tuple[int, str, Any, Any]]:
+    """Line, what, and both answers: the first line at which something differs."""
+    source = "\n".join(line.accepted or line.text for line in lines)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = stage.record(source, {"torch": torch})
+        ours = stage.record(source, {"torch": own})
+    ended = theirs.data["variants"][0]["truncated"] or ours.data["variants"][0]["truncated"]
+    if ended:
+        return [(0, "ended early", ended, "")]
+    one, two = (list(states(each.data["variants"][0])) for each in (theirs, ours))
+    found = []
+    for (line, seen, stale), (other, seen_here, stale_here) in zip(one, two, strict=False):
+        if line != other:
+            found.append((line, "line", line, other))
+        for name in sorted(seen.keys() | seen_here.keys()):
+            a, b = seen.get(name), seen_here.get(name)
+            if a is None or b is None:
+                found.append((line, "name", name if a else None, name if b else None))
+            else:
+                found += [(line, key, (name, a[key]), (name, b[key])) for key in a if a[key] != b[key]]
+        if stale != stale_here:
+            found.append((line, "stale", stale, stale_here))
+        if found:
+            return found
+    if len(one) != len(two) or (theirs.error is None) != (ours.error is None):
+        found.append((0, "end", str(theirs.error), str(ours.error)))
+    return found
+
+
+def kind(lines: list[Line]) -> str:
+    """The kind of what differs first."""
+    found = differences(lines)
+    if not found:
+        return SAME
+    kinds = {_kind(lines, *each) for each in found}
+    return UNKNOWN if UNKNOWN in kinds else min(kinds)
+
+
+def _kind(lines: list[Line], line: int, what: str, theirs: Any, ours: Any) -> str:
+    if what == "version" and theirs[0].endswith(".grad"):
+        return "the version of a gradient"
+    if what == "strides":
+        return "the stride of one element"
+    if what == "stale":
+        more = {key for key in theirs if key not in ours}
+        texts = [lines[int(key.split()[1]) - 1].text for key in more]
+        if texts and not ours.keys() - theirs.keys() and all(any(op in text for op in _SAVES_MORE) for text in texts):
+            return "saves more"
+    return UNKNOWN
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    count = int(sys.argv[1])
+    kinds = {number: kind(program(number)) for number in range(count)}
+    unknown = [number for number, each in kinds.items() if each == UNKNOWN]
+    told = {"torch": torch.__version__, "programs": count, **Counter(kinds.values()), "unknown in": unknown}
+    print(json.dumps(told, indent=1))
