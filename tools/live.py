@@ -31,6 +31,7 @@ import tempfile
 import urllib.request
 import zipfile
 from dataclasses import dataclass
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -106,14 +107,21 @@ def _install(folder: Path) -> None:
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix="npm-") as made:
         for name in ("package.json", "package-lock.json", "editor.js"):
             shutil.copyfile(PINS / name, Path(made) / name)
-        _call([npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"], made, "npm could not bring its packages")
+        _call(
+            [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=1"],
+            made,
+            "npm could not bring its packages",
+        )
         bundle = ["--bundle", "--format=esm", "--target=es2022", "--minify", "--legal-comments=none"]
         esbuild = shutil.which("esbuild", path=str(Path(made) / "node_modules" / ".bin")) or "esbuild"
         command = [esbuild, "editor.js", *bundle, "--outfile=editor.js", "--allow-overwrite"]
         _call(command, made, "esbuild could not bundle the editor")
-        if not folder.exists():  # another process may have been faster
+        try:
             os.rename(made, folder)
             os.mkdir(made)  # for the end of `with`
+        except OSError:
+            if not folder.exists():  # else another process was faster
+                raise
 
 
 def _call(command: list[str], folder: str, otherwise: str) -> None:
@@ -147,7 +155,7 @@ def _distributed_numpy(entry: dict[str, Any], host: str) -> Path:
     try:
         with urllib.request.urlopen(address, timeout=PATIENCE) as answer:
             body = answer.read()
-    except (OSError, ValueError) as error:  # an address that is none is a ValueError
+    except (OSError, ValueError, HTTPException) as error:  # an address that is none is a ValueError
         reason = getattr(error, "reason", None) or error
         raise MissingError(
             f"numpy's wheel could not be brought from {address}: {reason}. Name another host of the Pyodide"

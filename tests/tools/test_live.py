@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import zipfile
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -114,6 +114,26 @@ def test_bytes_with_another_hash_are_not_kept(host):
     (folder / "full" / NAME).unlink()
     with pytest.raises(live.MissingError, match=r"(?i)not found"):
         live.bring(host=address)
+
+
+@pytest.mark.usefixtures("npm_brings")
+def test_a_host_that_stops_in_the_middle_is_named():
+    class Half(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(WHEEL)))
+            self.end_headers()
+            self.wfile.write(WHEEL[:50])
+
+        def log_message(self, *arguments):
+            pass
+
+    with ThreadingHTTPServer((serve.HOST, 0), Half) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with pytest.raises(live.MissingError, match=f"{server.server_port}/{NAME}: IncompleteRead"):
+            live.bring(host=f"http://{serve.HOST}:{server.server_port}")
+        server.shutdown()
+    assert not list(live.cache().glob("numpy*"))
 
 
 @pytest.mark.usefixtures("npm_brings")
