@@ -205,6 +205,8 @@ def explain(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> Except
     except ValueError:
         if "broadcast" in str(error):
             return not_broadcastable(op, [array.shape for array in arrays])
+    if isinstance(error, ValueError) and ("too big" in str(error) or "too large" in str(error)):
+        return MemoryError(f"{op}: the result has more bytes than can be addressed")
     if isinstance(error, TypeError):
         detail = _plain(error)
         if "ufunc" in detail or "did not contain a loop" in detail:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -158,8 +159,9 @@ def as_shape(op: str, shape: Any) -> tuple[int, ...]:
     return lengths
 
 
-#: Elements of 8 bytes in the largest address range that processors have today (2**47 bytes).
-MOST_ELEMENTS = 2**44
+#: Elements of 8 bytes in the largest address range that processors have today (2**47 bytes); of 4 bytes in that of a
+#: browser (2**31 bytes).
+MOST_ELEMENTS = min(2**44, sys.maxsize >> 2)
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, stop_gradient: bool = True) -> Tensor:

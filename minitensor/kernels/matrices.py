@@ -43,7 +43,9 @@ def matmul(a: Array, b: Array, transpose_a: bool, transpose_b: bool) -> Array:
         )
     try:
         return np.matmul(a, b)
-    except ValueError:
+    except ValueError as error:
+        if "broadcast" not in str(error):  # the result is too large
+            raise
         raise ValueError(
             f"shapes {list(a.shape)} and {list(b.shape)} do not fit: but for the last two dimensions they must be "
             f"equal, or 1 in one of them"

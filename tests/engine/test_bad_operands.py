@@ -6,6 +6,7 @@ It never speaks in numpy's or Python's own inner voice. What an error must leave
 from __future__ import annotations
 
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -35,6 +36,18 @@ def test_an_operand_that_is_none_is_named(name: str, wrong: object):
     operation = getattr(mt, name)
     expect_named(lambda: operation(X, wrong), name, type(wrong).__name__)
     expect_named(lambda: operation(wrong, X), name, type(wrong).__name__)
+
+
+@pytest.mark.cpu_only
+def test_a_result_longer_than_addresses_reach_is_told():
+    n = 1 << sys.maxsize.bit_length() // 2 + 1
+    long, wide = (mt.from_numpy(np.broadcast_to(np.float32(1), shape)) for shape in ((n, 1), (1, n)))
+    with pytest.raises(MemoryError, match="multiply: the result has more bytes than can be addressed"):
+        long * wide
+    with pytest.raises((MemoryError, ValueError), match="matmul: .*(too big|addressed)"):
+        long.matmul(wide)
+    with pytest.raises(ValueError, match=f"zeros: shape .* has {n * n:,} elements, more than can be"):
+        mt.zeros([n, n])
 
 
 @pytest.mark.parametrize("name", ["add", "maximum", "equal", "where"])
