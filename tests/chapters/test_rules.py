@@ -16,6 +16,7 @@ from minitensor.notebook import glossary_table
 from tests.chapters.chapter import FENCE, FOLDER, HEADER, ROOT, WORD, Chapter, appendices, guides, in_order
 
 FEWEST_WORDS, MOST_WORDS = 800, 1800
+FIRST_OF_PRACTICE = 12  # the chapters of part IV
 RULES: list[Callable[[Chapter], str | None]] = []
 
 
@@ -155,6 +156,16 @@ def titles_its_stages(chapter):
     for call in [*calls(chapter, "stage.compare"), *calls(chapter, "stage.record")]:
         if not any(part.arg == "title" for part in call.keywords):
             return "a stage without a title"
+
+
+@rule
+def of_practice_ends_with_a_project_and_its_check(chapter):
+    """A project is an exercise, which checks itself, or a section of its own, in which a cell judges."""
+    if int(chapter.name[:2]) < FIRST_OF_PRACTICE or re.search(r"^\*\*\d\. Project: ", chapter.prose, re.MULTILINE):
+        return None
+    project = chapter.text.partition("\n## A project\n")[2].partition("\n## ")[0]
+    if "```{code-cell}" not in project or "judge" not in project:
+        return "no exercise that is a project, and no '## A project' with a cell that judges"
 
 
 @rule
@@ -349,6 +360,8 @@ timeline.show(recording)
 predict("three")
 ```
 
+**1. Project: a reader.** Write one.
+
 ```{{code-cell}} ipython3
 check(reader, **reader_tests)
 ```
@@ -399,6 +412,12 @@ BREAKS = [
     ("[hide-cell]", "[hide-cell, raises-exception]", expects_errors_by_name),
     ('set_device("gpu")', 'set_device("cpu")', shows_the_memory_of_a_gpu),
     ("timeline.show(recording)", "recording", shows_the_memory_of_a_gpu),
+    ("Project: a", "A", of_practice_ends_with_a_project_and_its_check),
+    (
+        "**1. Project: a reader.** Write one.",
+        "## A project\n\nWrite one.",
+        of_practice_ends_with_a_project_and_its_check,
+    ),
 ]
 
 
