@@ -72,6 +72,20 @@ class Stage:
         global _last
         _last = self.data
 
+    @classmethod
+    def of(cls, data: dict[str, Any]) -> Stage:
+        """The stage that has this ``data``: one that was recorded and kept before.
+
+        Raises:
+            TraceError: for data that is not a stage's.
+        """
+        from minitensor.stage.validation import validate  # a recorder has no need of it
+
+        validate(data)
+        shown = cls.__new__(cls)
+        shown.error, shown.result, shown.data = None, None, data
+        return shown
+
     def widget(self) -> Any:
         """The stage as an ``anywidget``, for a notebook with a kernel: set its ``trace`` to show another run.
 

@@ -32,6 +32,8 @@ IMPORTED_LATER = {
     ("minitensor.stage.figures.paper", "minitensor.stage.figures.inked"),
     # All of the engine: the recorder is loaded without the names that it gives to a program.
     ("minitensor.stage.stages", "minitensor"),
+    # What a page that records has no need of: it is left out of the package that the page loads.
+    ("minitensor.stage.stages", "minitensor.stage.validation"),
 }
 
 

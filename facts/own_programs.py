@@ -1,0 +1,99 @@
+"""Records in own-programs.json the stages of programs of PyTorch and Paddle, for the page on the reader's own program.
+
+    python facts/own_programs.py torch      in an environment that has torch, IPython and minitensor
+    python facts/own_programs.py paddle
+
+A program with lines `# --- label` is several variants of one stage.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from recording import Questions, write
+
+from minitensor.notebook.own_program import stage_of
+
+STATE = """
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+cell = nn.Linear(2, 2)
+state = torch.tensor([1.0, -1.0])
+for step in range(2):
+    {0}
+loss = state.sum()
+loss.backward()
+"""
+TURNS = """
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+net = nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 1))
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+loss = net(torch.ones(4, 2)).square().mean()
+{0}
+"""
+OUTSIDE = """
+import torch
+
+weights = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+squares = weights * weights
+shared = weights.detach().numpy()
+shared *= 10
+squares.sum().backward()
+print(weights.grad)
+"""
+PADDLE_TURNS = """
+import paddle
+
+w = paddle.to_tensor([1.0, 2.0, 3.0], stop_gradient=False)
+optimizer = paddle.optimizer.SGD(learning_rate=1.0, parameters=[w])
+loss = (w * w).sum()
+loss.backward(retain_graph=True)
+optimizer.step()
+optimizer.clear_grad()
+loss.backward()
+print(w.grad)
+"""
+
+
+def variants(**programs: str) -> str:
+    """One text with a line `# --- label` before each variant."""
+    return "\n".join(f"# --- {label.replace('_', ' ')}\n{text.strip()}" for label, text in programs.items())
+
+
+QUESTIONS: Questions = {
+    "a recurrent state": (
+        {
+            "torch": variants(
+                In_place=STATE.format("state += torch.tanh(cell(state))"),
+                A_new_tensor=STATE.format("state = state + torch.tanh(cell(state))"),
+            )
+        },
+        [],
+    ),
+    "a step between two backwards": (
+        {
+            "torch": variants(
+                Step_between=TURNS.format("loss.backward(retain_graph=True)\noptimizer.step()\nloss.backward()"),
+                Step_afterwards=TURNS.format("loss.backward(retain_graph=True)\nloss.backward()\noptimizer.step()"),
+            ),
+            "paddle": PADDLE_TURNS.strip(),
+        },
+        [],
+    ),
+    "memory that NumPy shares": ({"torch": OUTSIDE.strip()}, []),
+}
+
+
+def ask(library: str, program: str, expressions: list[str]) -> dict[str, Any]:
+    """The data of the stage of a program."""
+    return {"program": program, "stage": stage_of(program).data}
+
+
+if __name__ == "__main__":
+    write(Path(__file__).with_name("own-programs.json"), QUESTIONS, ask)

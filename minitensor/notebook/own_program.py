@@ -1,0 +1,73 @@
+"""Programs of PyTorch and Paddle on the stage: run here where the framework is installed, else as they were recorded.
+
+own_program.show("../facts/own-programs.json", "a recurrent state", "torch")
+"""
+
+from __future__ import annotations
+
+import contextlib
+import html
+import importlib
+import importlib.util
+import io
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from minitensor.notebook.error_tables import NAMES
+from minitensor.stage import stages
+from minitensor.stage.comparing import programs_of
+from minitensor.stage.embed import page_assets
+from minitensor.stage.stages import Stage
+
+
+@dataclass
+class Shown:
+    """A stage, and one line that says where its program ran."""
+
+    stage: Stage
+    where: str
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        shown = self.stage._repr_mimebundle_(include, exclude)
+        line = f'<div class="mt-note mathjax_ignore"><p class="mt-kind">{html.escape(self.where)}</p></div>\n'
+        styles = page_assets("quiz.css", package="minitensor.notebook")
+        return {
+            "text/plain": f"{self.where}\n{shown['text/plain']}",
+            "text/html": styles + line + shown["text/html"],
+        }
+
+
+def show(file: str | Path, name: str, library: str) -> Shown:
+    """The stage of a program that stands in a record.
+
+    Args:
+        file: a record in the book's folder of facts.
+        name: of the program there.
+        library: whose tensors it is about, as ``torch``. Where it is installed the program runs now.
+
+    Raises:
+        FileNotFoundError: when there is no such record.
+        LookupError: when it holds no such program of that library.
+    """
+    records = json.loads(Path(file).read_text(encoding="utf-8"))
+    found = [record for record in records.values() if record["library"] == library and name in record["answers"]]
+    if not found:
+        known = [f"{each!r} of {record['library']}" for record in records.values() for each in record["answers"]]
+        raise LookupError(f"{Path(file).name} has no program {name!r} of {library}; it has {', '.join(known)}")
+    record = found[-1]
+    kept = record["answers"][name]
+    recorded = f"{NAMES[library]} {record['version']}"
+    if importlib.util.find_spec(library) is None:
+        return Shown(Stage.of(kept["stage"]), f"Recorded with {recorded}, on its {record['device']}.")
+    installed = importlib.import_module(library).__version__.partition("+")[0]
+    return Shown(stage_of(kept["program"]), f"Run just now with {NAMES[library]} {installed}.")
+
+
+def stage_of(program: str) -> Stage:
+    """The stage of a program, which prints nothing; lines ``# --- label`` in it begin variants of one stage."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        if "# --- " in program:
+            return stages.compare(programs_of(program, []))
+        return stages.record(program)

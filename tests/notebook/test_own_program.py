@@ -1,0 +1,112 @@
+"""Programs of frameworks that are not installed here: kept as they were recorded, and shown as such."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import types
+from pathlib import Path
+
+import pytest
+
+from minitensor.notebook import own_program
+from minitensor.stage.stages import Stage
+from minitensor.stage.validation import TraceError, validate
+
+RECORD = Path(__file__).parents[2] / "facts" / "own-programs.json"
+KEPT = [
+    (record["library"], name, answer)
+    for record in json.loads(RECORD.read_text(encoding="utf-8")).values()
+    for name, answer in record["answers"].items()
+]
+
+
+def run_here(library: str) -> bool:
+    return importlib.util.find_spec(library) is not None
+
+
+@pytest.mark.parametrize(("library", "name", "answer"), KEPT, ids=[f"{library}-{name}" for library, name, _ in KEPT])
+def test_a_kept_program_is_a_stage_of_that_program(library, name, answer):
+    validate(answer["stage"])
+    lines = [line for line in answer["program"].splitlines() if line.strip() and not line.startswith("# ---")]
+    shown = [line for variant in answer["stage"]["variants"] for line in variant["code"] if line.strip()]
+    assert shown == lines
+
+
+@pytest.mark.skipif(run_here("torch"), reason="torch is installed here: the program runs")
+def test_it_is_shown_as_recorded_with_its_version():
+    shown = own_program.show(RECORD, "a recurrent state", "torch")
+    bundle = shown._repr_mimebundle_()
+    assert shown.where.startswith("Recorded with PyTorch 2.") and shown.where.endswith(", on its CPU.")
+    assert bundle["text/plain"].startswith(shown.where) and shown.where in bundle["text/html"]
+    assert "<memory-stage" in bundle["text/html"] and "state += torch.tanh" in bundle["text/html"]
+
+
+def test_where_the_framework_is_installed_the_program_runs(monkeypatch, tmp_path):
+    framework = types.ModuleType("torch")
+    framework.__version__, framework.__spec__ = "9.9.1+cpu", types.SimpleNamespace()
+    monkeypatch.setitem(own_program.importlib.sys.modules, "torch", framework)
+    record = {"torch 2.13.0": {"library": "torch", "version": "2.13.0", "device": "CPU", "answers": {}}}
+    record["torch 2.13.0"]["answers"]["one"] = {"program": "x = mt.ones([2])\nprint(x)", "stage": {}}
+    (tmp_path / "kept.json").write_text(json.dumps(record))
+    monkeypatch.setattr(own_program, "stage_of", lambda program: program)
+    shown = own_program.show(tmp_path / "kept.json", "one", "torch")
+    assert shown.where == "Run just now with PyTorch 9.9.1." and shown.stage == "x = mt.ones([2])\nprint(x)"
+
+
+def test_one_program_or_several_variants(capsys):
+    alone = own_program.stage_of("x = mt.ones([2])\nprint(x)")
+    both = own_program.stage_of("# --- a\nx = mt.ones([2])\n# --- b\nx = mt.ones([3])")
+    assert [variant["code"] for variant in both.data["variants"]] == [["x = mt.ones([2])"], ["x = mt.ones([3])"]]
+    assert len(alone.data["variants"]) == 1 and capsys.readouterr().out == ""
+
+
+def test_what_is_not_in_the_record_is_refused_with_what_is():
+    with pytest.raises(LookupError, match=r"no program 'nothing' of torch; it has 'a recurrent state' of torch"):
+        own_program.show(RECORD, "nothing", "torch")
+    with pytest.raises(FileNotFoundError):
+        own_program.show("nowhere.json", "nothing", "torch")
+
+
+def test_a_stage_can_be_made_of_what_was_kept_of_it_and_of_nothing_else():
+    data = own_program.stage_of("x = mt.ones([2])").data
+    again = Stage.of(json.loads(json.dumps(data)))
+    assert again._repr_mimebundle_()["text/html"].count("<memory-stage") == 1 and again.error is None
+    with pytest.raises(TraceError):
+        Stage.of({**data, "variants": 3})
+
+
+# ---- what the page says of the recorded programs ---------------------------------------------------------------------
+
+
+def of(name: str, library: str = "torch") -> list[dict]:
+    return next(answer for lib, each, answer in KEPT if (lib, each) == (library, name))["stage"]["variants"]
+
+
+def raised(variant: dict) -> list[str]:
+    return [event["text"] for step in variant["steps"] for event in step["events"] if event["do"] == "raise"]
+
+
+def test_the_first_program_is_stopped_and_the_other_form_is_not():
+    in_place, new = of("a recurrent state")
+    (error,) = raised(in_place)
+    assert "[torch.FloatTensor [1, 2]]" in error and not raised(new)
+    writes = [step for step in in_place["steps"] if "will be refused" in step["say"]]
+    assert [step["line"] for step in writes] == [8, 8] and in_place["key"] == in_place["steps"].index(writes[0])
+    assert in_place["steps"][-1][
+        "say"
+    ] == "`linear` (line 8) asks for `state` at version 1 and finds version 2, so " + ("`backward` raises.")
+
+
+def test_an_optimizer_between_two_backwards_is_named_by_its_parameter():
+    between, afterwards = of("a step between two backwards")
+    (error,) = raised(between)
+    assert "[torch.FloatTensor [3, 1]], which is output 0 of AsStrided" in error and not raised(afterwards)
+    assert "asks for `net[2].weight` at version 1 and finds version 2" in between["steps"][-1]["say"]
+
+
+def test_what_numpy_writes_is_seen_though_no_version_tells():
+    (program,) = of("memory that NumPy shares")
+    said = " ".join(step["say"] for step in program["steps"])
+    assert "from outside, and no version tells: it stays 0" in said and not raised(program)
+    assert program["steps"][-1]["out"] == "tensor([20., 40., 60.])\n"
