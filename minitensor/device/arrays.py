@@ -15,6 +15,18 @@ import numpy as np
 from numpy import asarray, generic, ndarray
 from numpy.lib.stride_tricks import as_strided
 
+#: Before numpy 2, which Paddle 2.6 cannot run with, these two stood elsewhere.
+_two: Any = getattr(np.lib, "array_utils", None)
+_one: Any = np
+normalize_axis_tuple = (_two or _one.core.numeric).normalize_axis_tuple
+
+
+def byte_bounds(array: np.ndarray) -> tuple[int, int]:
+    """The address of its first byte, and the one after its last."""
+    bounds: tuple[int, int] = (_two or _one).byte_bounds(array)
+    return bounds
+
+
 Array = Any
 
 #: The GPU of arrays that do not name it themselves, by their type: a CUDA device enters the arrays of CuPy.

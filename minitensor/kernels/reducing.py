@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.device.arrays import as_array
+from minitensor.device.arrays import as_array, normalize_axis_tuple
 from minitensor.dtypes import FLOATS
 
 Array = np.ndarray
@@ -20,7 +20,7 @@ def axes(shape: tuple[int, ...], axis: Any) -> tuple[int, ...]:
         return tuple(range(len(shape)))
     if type(axis) is int and -len(shape) <= axis < len(shape):
         return (axis % len(shape),)
-    return np.lib.array_utils.normalize_axis_tuple(tuple(axis) if isinstance(axis, (list, tuple)) else axis, len(shape))
+    return normalize_axis_tuple(tuple(axis) if isinstance(axis, (list, tuple)) else axis, len(shape))
 
 
 def reduce_arguments(axis: Any, keepdim: Any) -> tuple[Any, ...]:

@@ -25,7 +25,7 @@ import numpy as np
 from minitensor.core.regions import address, overlaps_itself
 from minitensor.core.storage import Storage
 from minitensor.core.tensor import Tensor
-from minitensor.device.arrays import gpu_of, host_array
+from minitensor.device.arrays import byte_bounds, gpu_of, host_array
 from minitensor.device.places import place_of
 from minitensor.dtypes import BY_NUMPY, DTYPES
 from minitensor.events import watch
@@ -73,7 +73,7 @@ class _Shared:
         key = id(storage)
         self.storage = weakref.ref(storage, lambda _: _forget(key))
         on_host = gpu_of(storage.buffer) is None
-        self.begin, self.end = np.lib.array_utils.byte_bounds(storage.buffer) if on_host else (0, 0)
+        self.begin, self.end = byte_bounds(storage.buffer) if on_host else (0, 0)
         self.for_good = False
         self.windows: weakref.WeakSet[Window] = weakref.WeakSet()
 
@@ -222,7 +222,7 @@ def _storage_at(op: str, array: np.ndarray) -> Storage | None:
     """
     if array.size == 0:
         return None
-    begin, end = np.lib.array_utils.byte_bounds(array)
+    begin, end = byte_bounds(array)
     for shared in _meeting(begin, end):
         storage = shared.storage()
         if storage is None:
@@ -249,7 +249,7 @@ def _around(array: np.ndarray) -> np.ndarray:
     size = array.itemsize
     if array.size == 0:
         return array.view()
-    begin, end = np.lib.array_utils.byte_bounds(array)
+    begin, end = byte_bounds(array)
     first, last = _owned(array)
     if first <= begin and end <= last and not _meeting(first, last):
         begin -= (begin - first) // size * size
@@ -272,7 +272,7 @@ def _owned(array: np.ndarray) -> tuple[int, int]:
             with suppress(TypeError, ValueError, BufferError):  # what does not say how much it has
                 owner = np.frombuffer(base, np.uint8)  # bytes, a bytearray, a mapped file
             break
-    return np.lib.array_utils.byte_bounds(owner.view(np.ndarray))
+    return byte_bounds(owner.view(np.ndarray))
 
 
 # ---------- lending ----------

@@ -21,7 +21,7 @@ import numpy as np
 from minitensor.core.history import Saved
 from minitensor.core.regions import address, overlaps_itself
 from minitensor.core.storage import Storage
-from minitensor.device.arrays import gpu_of
+from minitensor.device.arrays import byte_bounds, gpu_of
 from minitensor.saving.cells import Cells
 from minitensor.saving.saved import Preserved
 from minitensor.sharing import borrowing
@@ -81,7 +81,7 @@ def written_outside(
     first = tuple(int(i) for i in np.argwhere(changed)[0])
     name = f"element {list(first)}" if first else "its element"
     at = address(array) + sum(i * stride for i, stride in zip(first, array.strides, strict=True))
-    byte = at - np.lib.array_utils.byte_bounds(storage.buffer)[0]
+    byte = at - byte_bounds(storage.buffer)[0]
     others = f"; {count - 1} more of its {array.size} elements changed" if count > 1 else ""
     return RuntimeError(
         f"A tensor of shape {list(array.shape)} that backward needs has been written behind the engine's back, by "

@@ -31,6 +31,7 @@ LONGER = {
     "sharing/borrowing.py": "lending to numpy and borrowing from it keep one list",
     "stage/engines/engine.py": "one protocol: every event, every question and its answer, in one place",
     "stage/engines/of_minitensor.py": "the other side of that: every question, answered for one engine",
+    "stage/engines/of_paddle/engine.py": "the same for Paddle",
     "stage/engines/of_torch/__init__.py": "the same for torch",
     "stage/engines/together.py": "and once more: every question, passed on to the engine that it is for",
     "stage/stages.py": "what `stage` offers, with examples",

@@ -18,6 +18,7 @@ from minitensor.stage.recording import steps  # noqa: F401  it loads all of word
 
 PACKAGE = minitensor.stage.wording.__name__
 FOLDER = Path(minitensor.stage.wording.__file__).parent
+OF_FRAMEWORKS = "frameworks"  # its texts no program of this package's says; ``tests/peers`` has those that do
 FEWEST_WORDS = 4  # of a text that is (a part of) a sentence
 FIRST_MARK = 0xE000  # Unicode's private use
 
@@ -63,7 +64,7 @@ def _is_mark(character: str) -> bool:
 
 
 def _files() -> list[Path]:
-    return [path for path in sorted(FOLDER.glob("*.py")) if path.stem != "__init__"]
+    return [path for path in sorted(FOLDER.glob("*.py")) if path.stem not in ("__init__", OF_FRAMEWORKS)]
 
 
 def _tree(path: Path) -> ast.Module:

@@ -20,7 +20,7 @@ function calledIn(f, t) {
 
 /** "`multiply` (line 3, saved `a@0`)": what one operation keeps. */
 function savedAs(f, saved) {
-  const n = f.nodes.get(saved[0].node), what = [...new Set(saved.map(t => `${t.marks ? 'keeps marks of' : t.part ? 'keeps a copy of a part of' : t.copy ? 'keeps a copy of' : 'saved'} \`${keptOf(f, t)}\``))];
+  const n = f.nodes.get(saved[0].node), what = [...new Set(saved.map(t => `${t.marks ? 'keeps marks of' : t.part ? 'keeps a copy of a part of' : t.copy ? 'keeps a copy of' : 'saved'} \`${keptOf(f, t)}\`${t.inferred ? ', as is inferred' : ''}`))];
   return `\`${n?.op ?? 'operation'}\` (${n ? `line ${n.line}, ` : ''}${andList(what)})`;
 }
 const byNode = saved => [...saved.reduce((map, t) => map.set(t.node, [...(map.get(t.node) ?? []), t]), new Map()).values()];

@@ -44,14 +44,14 @@ const generationsOf = (plan, v) => entry(plan.generations ??= new Map(), v, () =
 /** What a node says it saved, over all it saved. */
 function savedWords(f, n) {
   const saved = n.saved.map(id => f.tensors.get(id)).filter(Boolean);
-  if (!saved.length) return { text: 'saved nothing', quiet: true };
+  if (!saved.length) return { text: n.unknown ? 'saved: not known' : 'saved nothing', quiet: true };
   const called = which => [...new Set(which.map(t => keptOf(f, t)))].join(', ');
   const stale = saved.filter(t => isStale(t)), live = saved.filter(t => t.freed === undefined);
   if (n.failed !== undefined && !stale.length) return { text: `saved ${called(saved)}` };
   if (stale.length) return { text: `${called(stale)}${stale.some(t => t.stale === 'lost') ? ' is gone' : ' is stale'}`, stale: true };
   if (!live.length) return { text: `released ${called(saved)}`, quiet: true };
   if (live.some(t => t.part)) return { text: `${called(live)} and a copy` };
-  return { text: `${live.every(t => t.marks) ? 'marks of' : live.every(t => t.copy) ? 'copy of' : 'saved'} ${called(live)}` };
+  return { text: `${live.every(t => t.marks) ? 'marks of' : live.every(t => t.copy) ? 'copy of' : 'saved'} ${called(live)}${live.every(t => t.inferred) ? ' ?' : ''}` };
 }
 
 /** Who stands at a state, where that is more than its label says. */

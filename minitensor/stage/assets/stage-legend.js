@@ -9,7 +9,7 @@ function marksOf(trace) {
     for (const t of touchedOf(f.tensors)) {
       if (t.freed !== undefined) continue;
       note('outside', t.outside), note('runs', runsText(t));
-      if (t.saved) note('saved', true), note('copy', t.copy), note('stale', isStale(t));
+      if (t.saved) note('saved', true), note('copy', t.copy), note('inferred', t.inferred), note('stale', isStale(t));
       else if (!has.has('shared')) note('shared', [...f.tensors.values()].some(o => o !== t && !o.saved && o.freed === undefined && o.storage === t.storage && overlap(o, t)));
     }
     for (const s of touchedOf(f.states)) note('state', true), note('grad', s.grad);
@@ -51,6 +51,7 @@ function legendRows(uid) {
     ['gradient', text(36, 19, 'leaf'), 'gradient: leaf, you made it and it wants one; yes, a result that passes one on; no, stop_gradient is True'],
     ['saved', box(edge('paper', 'line', 1.25), 9) + text(36, 19, 'multiply', { size: 12 }), 'an operation that saved this tensor'],
     ['saved', R(8, 11, 56, 8, edge('paper', 'node', 1.25, '4 2'), 1), 'the cells that it saved'],
+    ['inferred', box(edge('paper', 'line', 1.25), 9) + text(36, 19, 'a@0 ?'), 'inferred: the framework does not show what it saves'],
     ['copy', cell(14, C('tn'), '1') + cell(36, C('tn'), '2'), 'a copy that is kept'],
     ['stale', text(26, 19, '0 ≠ 1', { color: 'red', bold: true }) + red, 'backward will refuse: what was saved at version 0 is at version 1. Gone: its numbers were overwritten. Stale: only the version moved'],
     ['state', R(14, 3, 44, 24, edge('tn', 'line', 1), 12) + text(36, 19, 'a@0'), 'a memory state, name @ version'],

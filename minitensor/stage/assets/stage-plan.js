@@ -106,7 +106,7 @@ const gradientText = t => t.stop_gradient || t.outside ? 'no' : t.leaf ? 'leaf' 
 
 /** What a saved tensor is called: its state's label, or its role in the derivative. */
 const keptOf = (f, t) => f.states.get(t.state)?.label ?? t.what;
-const keptText = (f, t) => `${t.marks ? 'marks of' : t.part ? 'part of' : t.copy ? 'copy of' : 'saved'} ${keptOf(f, t)}`;
+const keptText = (f, t) => `${t.marks ? 'marks of' : t.part ? 'part of' : t.copy ? 'copy of' : 'saved'} ${keptOf(f, t)}${t.inferred ? ' ?' : ''}`;
 
 /** Caption of a storage: its name, what it holds (the rest after a comma may be left out), what is said at the right. */
 function captionOf(st, k, { device }) {

@@ -35,7 +35,7 @@ kind          arguments
 ``hooked``    node, gradient, answer: a hook of the program was given the gradient of its value, and answered a tensor
               or None
 ``enter``     node, gradient: its rules are about to run
-``visit``     node, gradient, sent: they have run; ``sent`` pairs each parent with what it is sent
+``visit``     node, gradient, sent: they have run; ``sent`` pairs each parent with what it is sent, or is None
 ``left``      node: what it saved has been let go, unless it is retained
 ``leaf``      node, tensor: a leaf, and the gradient that it now holds
 ``flight``    bytes: how many more (or fewer) are held by gradients on their way; 0 or never where that is not known
@@ -154,6 +154,7 @@ class Saved(NamedTuple):
         storage: where its bytes lay when they were saved.
         version: of that storage, then.
         marks: whether it is one bit for each element, and not the elements.
+        inferred: whether the engine cannot see it, and has it from what is known of the operation.
     """
 
     position: int
@@ -162,6 +163,7 @@ class Saved(NamedTuple):
     layout: Layout
     version: int
     marks: bool
+    inferred: bool = False
 
 
 class Fate(Enum):
@@ -353,8 +355,8 @@ class Engine(Protocol):
     def place(self, node: Node) -> tuple[Any, int]:
         """The code object that called its operation, and the line."""
 
-    def saved(self, node: Node) -> list[Saved]:
-        """The tensors that it keeps. Asked as soon as its operation has been told of."""
+    def saved(self, node: Node) -> list[Saved] | None:
+        """The tensors that it keeps; None where that is not known. Asked as soon as its operation has been told of."""
 
     def indices(self, node: Node) -> list[Storage]:
         """Where indices lie that it keeps."""

@@ -22,7 +22,7 @@ from minitensor.core.history import READ, RESHAPED, WRITE, Leaf, Node, peek
 from minitensor.core.regions import address
 from minitensor.core.storage import Storage, write_that_made
 from minitensor.core.tensor import Tensor
-from minitensor.device.arrays import gpu_of, host_array, restrided
+from minitensor.device.arrays import byte_bounds, gpu_of, host_array, restrided
 from minitensor.device.counters import cpu_meter
 from minitensor.device.places import current
 from minitensor.dtypes import BY_NUMPY
@@ -339,7 +339,7 @@ class MinitensorEngine:
         """By its addresses."""
         if type(array) not in (np.ndarray, np.memmap, np.matrix) or array.size == 0:
             return None
-        storage = borrowing.storage_around(*np.lib.array_utils.byte_bounds(array))
+        storage = borrowing.storage_around(*byte_bounds(array))
         return storage if storage is not None and storage.buffer.itemsize == array.itemsize else None
 
     def look_of_array(self, storage: Storage, array: np.ndarray) -> Look:

@@ -38,7 +38,10 @@ from minitensor.stage.engines.of_minitensor import MINITENSOR
 
 #: By the name of the module that a program imports: the module with a function ``engine()``, which makes the engine for
 #: one recording, or raises :class:`NotRecordable` where that version of the framework has none.
-FRAMEWORKS: dict[str, str] = {"torch": "minitensor.stage.engines.of_torch"}
+FRAMEWORKS: dict[str, str] = {
+    "paddle": "minitensor.stage.engines.of_paddle.engine",
+    "torch": "minitensor.stage.engines.of_torch",
+}
 
 
 class _Ears:
@@ -304,7 +307,7 @@ class Together:
         """As its engine says."""
         return self._at(node).place(node)
 
-    def saved(self, node: Node) -> list[Saved]:
+    def saved(self, node: Node) -> list[Saved] | None:
         """As its engine says."""
         return self._at(node).saved(node)
 

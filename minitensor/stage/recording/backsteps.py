@@ -54,15 +54,16 @@ def hooked(ledger: Ledger, node: Node, gradient: np.ndarray, answer: Tensor | No
     ledger.facts.append(facts.Hooked(label, cells.gradient_text(gradient), text, storage))
 
 
-def visited(ledger: Ledger, node: Node, gradient: np.ndarray, sent: list[tuple[Node, np.ndarray]]) -> None:
-    """The rules of ``node``, which is no leaf, have run; ``sent`` is on its way."""
+def visited(ledger: Ledger, node: Node, gradient: np.ndarray, sent: list[tuple[Node, np.ndarray]] | None) -> None:
+    """The rules of ``node``, which is no leaf, have run; ``sent`` is on its way. None: it is not seen."""
     passed = next((fact for fact in reversed(ledger.facts) if type(fact) is facts.Passed), None)
     if passed is None:  # its rules are the reader's own code, which took steps
         passed = facts.Passed(ledger.value_of(node), ledger.engine.name(node), "", [])
         ledger.facts.append(passed)
     passed.done = True
-    passed.reshapes = any(part.shape != gradient.shape for _, part in sent)
-    for parent, part in sent:
+    passed.reshapes = any(part.shape != gradient.shape for _, part in sent or ())
+    passed.seen = sent is not None
+    for parent, part in sent or ():
         value = ledger.value_of(parent)
         total = _sum(ledger, value, part)
         state = _state_for(ledger, ledger.value_of(node), parent, value)

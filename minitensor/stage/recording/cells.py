@@ -20,8 +20,8 @@ Run = tuple[int, int]
 
 
 def text_of(number: object) -> str:
-    """A number in at most about 8 characters: ``1``, ``2.5``, ``0.841``, ``1.2e-5``, ``nan``, ``True``."""
-    if isinstance(number, (bool, int)):
+    """A number in at most about 8 characters: ``1``, ``2.5``, ``0.841``, ``1.2e-5``, ``nan``, ``True``; else a text."""
+    if isinstance(number, (bool, int, str)):
         return str(number)
     if isinstance(number, complex):
         sign = "" if str(number.imag).startswith("-") else "+"

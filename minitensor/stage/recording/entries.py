@@ -147,6 +147,7 @@ class NodeEntry:
     arrived: Any = None  # the gradient so far, as nested lists of numbers; None when it is long
     dead: bool = False
     word: str = ""  # what sentences call the operation, where that is not ``op``
+    unknown: bool = False  # whether the engine does not know what it saved
     earlier: bool = False  # recorded before the first step, by no line of the trace
 
     @property

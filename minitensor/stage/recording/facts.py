@@ -195,6 +195,7 @@ class Passed:
     gradient: str  # what came in; empty when an earlier step told it
     sent: list[Sent]
     done: bool = False  # whether its rules have run
+    seen: bool = True  # whether it is known what it sends
     reshapes: bool = False  # whether what it sends has another shape than what came in
 
 

@@ -213,9 +213,13 @@ class Lineage(Savings):
             value.op = op  # `cast_` is recorded as the cast that it is
         if self.otherwise or entry.otherwise or (x is not None and self.engine.spells_otherwise(x)):
             value.word = op = self.engine.spelled(op)
-        self.events.append({"do": "node", "id": value.drawn, "op": op, "line": line, "ins": ins, "out": state.id})
-        for saved in self.engine.saved(node):
-            self._save(value, saved)
+        event: Event = {"do": "node", "id": value.drawn, "op": op, "line": line, "ins": ins, "out": state.id}
+        self.events.append(event)
+        saved = self.engine.saved(node)
+        if saved is None:
+            value.unknown = event["unknown"] = True
+        for one in saved or ():
+            self._save(value, one)
         for index in self.engine.indices(node):
             self._storage(index).label(f"index of {op}")
         return value

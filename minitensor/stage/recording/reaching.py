@@ -103,7 +103,7 @@ def _is_plain(key: Any) -> bool:
 def _is_registry(value: Any) -> bool:
     """Whether a value is a layer, of either vocabulary."""
     attributes = getattr(value, "__dict__", None)
-    return type(attributes) is dict and type(attributes.get("_parameters")) is dict
+    return type(attributes) is dict and isinstance(attributes.get("_parameters"), dict)
 
 
 def _registered(path: str, attributes: dict[str, Any]) -> Iterator[Found]:

@@ -26,7 +26,7 @@ class Savings(Lookers):
     # ---------- saving ----------
 
     def _save(self, value: NodeEntry, saved: Saved) -> None:
-        position, what, storage, (shape, strides, offset), version, marks = saved
+        position, what, storage, (shape, strides, offset), version, marks, inferred = saved
         kept = self._storage(storage)
         read = [state for state in (*value.reads.values(), value.state) if state.group.storage is kept]
         others = [group.states[version] for group in kept.groups if version in group.states]
@@ -47,6 +47,8 @@ class Savings(Lookers):
             "offset": offset,
             "version": version,
         }
+        if inferred:
+            event["inferred"] = True
         if not kept.seen_by_tensor:
             event["copy"] = True
         elif at is None:

@@ -8,6 +8,7 @@ from minitensor.amounts import bytes_text
 from minitensor.stage.recording.done import Done
 from minitensor.stage.recording.entries import NodeEntry, StorageEntry
 from minitensor.stage.recording.facts import Allocated, Collected, Hooked, Named, Passed, Sent, Started, StorageFreed
+from minitensor.stage.wording.frameworks import say_sent_unseen
 from minitensor.stage.wording.words import (
     RESHAPING,
     RESHAPING_IN_PLACE,
@@ -66,6 +67,8 @@ def _passed(done: Done, fact: Passed) -> str:
         return _called_own(done, fact, where)
     if not fact.gradient:
         return _own_done(done, where, sent)
+    if not fact.seen:
+        return say_sent_unseen(where, fact.gradient)
     if not sent:
         return f"{where} takes {fact.gradient} and sends nothing on: what it was made of has no part in it."
     if node is not None and node.inner:

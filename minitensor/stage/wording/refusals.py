@@ -10,10 +10,11 @@ from typing import Any
 from minitensor.amounts import count_of
 from minitensor.stage.recording.done import Done
 from minitensor.stage.recording.entries import TensorEntry
-from minitensor.stage.recording.facts import Refused, Wrote
+from minitensor.stage.recording.facts import Refused, Unversioned, Wrote
+from minitensor.stage.wording.frameworks import say_written_all_the_same
 from minitensor.stage.wording.several import brief
 from minitensor.stage.wording.words import code, fitting, node_text
-from minitensor.stage.wording.writes import as_written, distinct
+from minitensor.stage.wording.writes import as_written, cells_text, distinct
 
 _METHOD = re.compile(r"^([A-Za-z_][\w.\[\]']*)\.(\w+)\(")
 _ITEM = re.compile(r"^([A-Za-z_]\w*)\s*\[.*=")
@@ -28,7 +29,7 @@ def say_error(done: Done, before: Sequence[Any]) -> str:
     target = _target(done)
     asked = _named(done, target) or _named(done, f"{target} in {done.statement.function}")
     subject = code(as_written(done, op.group(1), asked)) if op and op.group(1) != "setitem" else line
-    unchanged = "Nothing is written." if not done.all(Wrote) else ""
+    unchanged = _unchanged(done)
     node, reason = done.node, _reason(done)
     if node is not None and reason == "stale":
         stale = next((save for save in node.saves if save.stale), None)
@@ -72,6 +73,14 @@ def say_error(done: Done, before: Sequence[Any]) -> str:
         )
     first = f"{line}: {brief(done, before[-1])}; then it raises" if before else f"{line} raises"
     return fitting(f"{first} {code(kind)}.", "" if done.events[:-1] else "Memory stays as it is.")
+
+
+def _unchanged(done: Done) -> str:
+    """What the refused operation has left behind: nothing, or numbers that it wrote before it raised."""
+    written = done.all(Unversioned)
+    if written and done.error is not None and written[-1].tensor is not None:
+        return say_written_all_the_same(cells_text(written[-1].storage, written[-1].cover), written[-1])
+    return "" if done.all(Wrote) else "Nothing is written."
 
 
 def _reason(done: Done) -> str:

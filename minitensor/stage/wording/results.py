@@ -12,6 +12,7 @@ from minitensor.amounts import bytes_text, count_of
 from minitensor.stage.recording.done import Done
 from minitensor.stage.recording.entries import NodeEntry
 from minitensor.stage.recording.facts import Made, Named, Operated, Reshaped, Viewed
+from minitensor.stage.wording.frameworks import has_own_history, say_histories_apart, say_unknown
 from minitensor.stage.wording.naming import called, kept, moved, name_of
 from minitensor.stage.wording.sharing import say_borrowed
 from minitensor.stage.wording.words import both, code, fitting
@@ -77,6 +78,8 @@ def _share_nothing(done: Done, fact: Made) -> str:
 
 def _saved(node: NodeEntry | None, op: str) -> str:
     """What an operation keeps for backward."""
+    if node is not None and node.unknown:
+        return say_unknown(op)
     if node is not None and not node.saves:
         return f"{code(op)} saves nothing for backward."
     return kept_for_backward(node, op)
@@ -116,6 +119,8 @@ def say_viewed(done: Done, fact: Viewed) -> str:
         if fact.same_group:
             shared = both([called(done, base), name])
             return fitting(first, f"{shared} share one history from now on." if tensor.names and base.names else "")
+        if has_own_history(tensor, base):
+            return fitting(first, say_histories_apart(name, called(done, base)), "" if whole else "No byte is added.")
         return fitting(first, f"Under {code('no_grad')} {name} wants no gradient and stays out of the history.")
     return fitting(first, moved(done) if whole else "No byte is added.")
 

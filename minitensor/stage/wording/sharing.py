@@ -6,6 +6,7 @@ from minitensor.amounts import bytes_text, count_of
 from minitensor.stage.recording.done import Done
 from minitensor.stage.recording.entries import StorageEntry
 from minitensor.stage.recording.facts import Elsewhere, Made, Moved, Unversioned
+from minitensor.stage.wording.frameworks import say_counts_nothing
 from minitensor.stage.wording.naming import called, kept
 from minitensor.stage.wording.savers import named_savers, stale_text
 from minitensor.stage.wording.words import code, fitting
@@ -30,6 +31,8 @@ def say_unversioned(done: Done, fact: Unversioned) -> str:
     what = f"{cells_text(storage, fact.cover)} of storage {storage.id}"
     if fact.tensor is None:
         first = f"Line {done.line} writes {what} from outside, and no version tells: it stays {storage.version}."
+    elif fact.tensor.storage is storage:
+        first = say_counts_nothing(fact.called, what, called(done, fact.tensor), storage.version)
     else:
         first = (
             f"{code(fact.called)} writes {what} through {called(done, fact.tensor)}, which counts versions of its own: "

@@ -11,6 +11,7 @@ from minitensor.stage.recording.covers import Cover
 from minitensor.stage.recording.done import Done
 from minitensor.stage.recording.entries import NodeEntry, StorageEntry, TensorEntry
 from minitensor.stage.recording.facts import Named, Wrote
+from minitensor.stage.wording.frameworks import is_inferred, say_inferred, say_unknown
 from minitensor.stage.wording.naming import called
 from minitensor.stage.wording.savers import preserved_text, spared_text, stale_text
 from minitensor.stage.wording.words import both, code, fitting, storages_text
@@ -146,9 +147,9 @@ def _same_tensor(done: Done, fact: Wrote) -> str:
 
 
 def _unknown_to_history(done: Done, fact: Wrote) -> str:
-    if not fact.tensor.look["stop_gradient"]:
-        return ""
     wanting = [entry for entry in _aliases(done, fact) if not entry.look["stop_gradient"]]
+    if not fact.tensor.look["stop_gradient"]:
+        wanting = [entry for entry in wanting if entry.group is not fact.tensor.group]  # views with a history each
     if not wanting:
         return ""
     return f"{code(wanting[0].names[0])} changes with it, and its history does not know."
@@ -195,8 +196,12 @@ def _overlap(entry: TensorEntry, storage: StorageEntry, cover: Cover) -> bool:
 
 def kept_for_backward(node: NodeEntry | None, op: str) -> str:
     """What it keeps of storages that tensors look at: what it read or, in place, its own result."""
+    if node is not None and node.unknown:
+        return say_unknown(op)
     saves = node.saves if node is not None else []
     labels = list(dict.fromkeys(code(save.label) for save in saves if save.storage.seen_by_tensor))
+    if node is not None and labels and is_inferred(node):
+        return say_inferred(op, labels)
     return f"{code(op)} saves {both(labels)}, because its gradient needs those numbers." if labels else ""
 
 

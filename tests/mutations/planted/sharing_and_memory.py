@@ -76,7 +76,7 @@ foreign_writes(
 foreign_writes(
     "bytes-told-from-the-start-of-the-tensor",
     "The bytes that changed are counted from the tensor, not from its storage.",
-    "byte = at - np.lib.array_utils.byte_bounds(storage.buffer)[0]",
+    "byte = at - byte_bounds(storage.buffer)[0]",
     "byte = at - address(array)",
     "foreign_writes::test_the_bytes_are_those_of_the_storage_whatever_the_tensor_shows_of_it",
 )  # fmt: skip

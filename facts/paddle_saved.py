@@ -1,0 +1,379 @@
+"""Records in minitensor/stage/engines/of_paddle/saved.json what each operation of Paddle saves for backward.
+
+python facts/paddle_saved.py      in an environment that has paddle; it adds the installed version to the file
+
+Paddle hands each tensor that it is about to save to a hook (``register_saved_tensors_hooks``). Here every function of
+``paddle`` and of its tensors is called on tensors made for that, in as many ways as come to mind (``WAYS``), each in a
+process of its own, for some of them crash; and for each function of ``paddle._C_ops`` that such a call reaches, it is
+noted which of its arguments and results came to the hook. How to read the rows is said in ``learned.py`` beside them.
+Calls with the same kinds of arguments that did not save the same are left out, and listed under ``varies``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import itertools
+import json
+import os
+import signal
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))  # where the package is
+
+from minitensor.stage.engines.of_paddle import learned, reading  # noqa: E402  # found by the line above
+from minitensor.stage.engines.of_paddle.entries import LEAF  # noqa: E402
+from minitensor.stage.engines.of_paddle.wrapping import Wrapping  # noqa: E402
+
+FILE = ROOT / "minitensor/stage/engines/of_paddle/saved.json"
+SECONDS = 20  # for one function
+
+#: How a function is called: expressions of its arguments. ``x``, ``y``, ``z`` are matrices of 3 by 3 between 0 and 1.
+WAYS = (
+    "x",
+    "x, y",
+    "x, y, z",
+    "x, 2.0",
+    "x, 2",
+    "x, 0",
+    "x, 1",
+    "2.0, x",
+    "x, [0]",
+    "x, [1]",
+    "x, [9]",
+    "x, [1, 0]",
+    "x, [3, 3]",
+    "x, [1, 9]",
+    "x, 'float64'",
+    "x, None, 0.2, 0.8",
+    "x, 0.2, 0.8",
+    "x, 3, 0",
+    "x, 3, 1",
+    "x, 0, 1",
+    "x, 1, 2",
+    "x, [0], [0], [2]",
+    "x, [0], [0], [3], [2]",
+    "x, [3], y, z",
+    "x, [3]",
+    "x, y, 0.3",
+    "x, y, 1",
+    "x, y, y",
+    "x, labels",
+    "x, labels, y",
+    "x, columns",
+    "x, columns, 1",
+    "x, columns, 2.0, 1",
+    "x, columns, y, 1",
+    "x, labels, 0",
+    "x, labels, 0, y",
+    "x, labels, 1",
+    "x, mask",
+    "x, mask, 2.0",
+    "x, mask, y",
+    "mask, x, y",
+    "[x, y]",
+    "[x, y], 1",
+    "[x, y, z], 0",
+    "x, (labels,), y[0]",
+    "x, labels, 1, 1.0, y[0]",
+    "labels, x",
+    "x, 0.5",
+    "x, 0.5, training=False",
+    "image",
+    "image, 2",
+    "image, 2, 2",
+    "image, kernel",
+    "image, kernel, y[0]",
+    "image, kernel, None, 2, 1",
+    "image, [4, 4]",
+    "image, None, 2",
+    "image, [1, 1, 1, 1]",
+    "image, y[0], z[0]",
+    "x, y[0], z[0], y[1], z[1]",
+    "x, a, b, y[0], z[0], True",
+    "x, a, b, y[0], z[0], False",
+    "x, a, b",
+    "'ij,jk->ik', x, y",
+    "x, y, 1.0, 2.0, z",
+    "x, x, y",
+    "x, 0, False",
+    "x, 'replace'",
+    "x, -1, 2.0",
+)
+
+#: Calls that no list of arguments makes.
+OTHERS = (
+    "x[0]",
+    "x[0:2]",
+    "x[:, 1]",
+    "x[::2]",
+    "x[None]",
+    "x[labels]",
+    "x[mask]",
+    "x[[0, 2]]",
+    "x[0, labels]",
+    "x[..., 0]",
+    "x.__setitem__(0, 1.0)",
+    "x.__setitem__(0, y[0])",
+    "x.__setitem__(slice(0, 2), y[0:2])",
+    "x.__setitem__(slice(0, 2), 5.0)",
+    "x.__setitem__((slice(None), 1), y[0])",
+    "x.__setitem__(labels, y)",
+    "x.__setitem__(labels, 3.0)",
+    "x.__setitem__(mask, 0.0)",
+    "x.__setitem__(mask, y[0, 0])",
+    "x.__setitem__((0, 1), y[0, 0])",
+    "x.__setitem__((0, 1), 2.0)",
+    *(f"x {op} {other}" for op in ("+", "-", "*", "/", "**", "@", "//", "%") for other in ("y", "2.0", "2", "y[0]")),
+    *(f"2.0 {op} x" for op in ("+", "-", "*", "/", "**")),
+    "-x",
+    "x.T",
+    "x * x",
+    "paddle.nn.LayerNorm(3)(x)",
+    "paddle.nn.Linear(3, 2)(x)",
+    "paddle.nn.LSTM(3, 2)(x[None])",
+    "paddle.nn.GRU(3, 2)(x[None])",
+    "paddle.nn.SimpleRNN(3, 2)(x[None])",
+    "paddle.nn.MultiHeadAttention(3, 1)(x[None])",
+    "paddle.nn.BatchNorm1D(3)(x)",
+    "paddle.nn.BatchNorm2D(2)(image)",
+    "paddle.nn.GroupNorm(1, 2)(image)",
+    "paddle.nn.InstanceNorm2D(2)(image)",
+    "paddle.nn.Conv2D(2, 3, 3)(image)",
+    "paddle.nn.Conv2DTranspose(2, 3, 3)(image)",
+    "paddle.nn.Embedding(5, 3)(labels)",
+    "paddle.nn.functional.embedding(labels, x)",
+    "paddle.nn.functional.cross_entropy(x, labels, reduction='sum')",
+    "paddle.nn.functional.cross_entropy(x, y, soft_label=True)",
+    "paddle.nn.functional.scaled_dot_product_attention(*(paddle.rand([1, 2, 2, 4]),) * 3)",
+    "paddle.var(x, unbiased=False)",
+    "paddle.assign(x, y)",
+    "x.cast('float64')",
+    "x.astype('float16')",
+    "paddle.pow(x, y)",
+    "paddle.nn.utils.clip_grad_norm_([x], 1.0)",
+)
+
+#: Not called: they read files, wait, start processes, or change how Paddle itself goes on.
+NOT_CALLED = frozenset(
+    ("load", "save", "set_device", "seed", "summary", "flops", "run_check", "enable_static", "disable_static", "batch")
+    + ("DataParallel", "backward", "set_default_dtype", "set_grad_enabled", "register_hook", "register_grad_hook")
+    + ("cuda", "pin_memory", "to_dense")
+)
+
+
+def arguments(paddle: Any, wanting: str) -> dict[str, Any]:
+    """Names for the calls; those in ``wanting`` want a gradient and are no leaves."""
+
+    def matrix(name: str, low: float, shape: tuple[int, ...] = (3, 3)) -> Any:
+        count = 1
+        for n in shape:
+            count *= n
+        values = [low + 0.8 * ((7 * i) % count) / count for i in range(count)]
+        leaf = paddle.to_tensor(values, dtype="float32").reshape(list(shape))
+        if name not in wanting:
+            return leaf.detach()
+        leaf.stop_gradient = False
+        return leaf * 1.0
+
+    return {
+        "paddle": paddle,
+        "x": matrix("x", 0.11),
+        "y": matrix("y", 0.13),
+        "z": matrix("z", 0.17),
+        "a": matrix("-", 0.1, (3,)),
+        "b": matrix("-", 0.2, (3,)),
+        "image": matrix("x", 0.1, (1, 2, 4, 4)),
+        "kernel": matrix("y", 0.1, (3, 2, 3, 3)),
+        "labels": paddle.to_tensor([0, 2, 1]),
+        "columns": paddle.to_tensor([[0], [2], [1]]),
+        "mask": paddle.to_tensor([[True, False, True], [False, True, True], [True, True, False]]),
+    }
+
+
+class Learner:
+    """Notes what comes to the hook while a function runs."""
+
+    def __init__(self, paddle: Any) -> None:
+        self.paddle, self.busy, self.reached = paddle, False, False
+        self.rows: list[tuple[str, str, list[str]]] = []
+
+    def is_tensor(self, value: Any) -> bool:
+        return isinstance(value, self.paddle.Tensor) and reading.is_drawable(value)
+
+    def single(self, name: str, function: Callable[..., Any], given: Any, keywords: Any) -> Any:
+        self.reached = True
+        if self.busy:
+            return function(*given, **keywords)
+        eager = self.paddle.base.core.eager
+        kinds = learned.signature(given, keywords, self.is_tensor)
+        before = {
+            path: (x, x.data_ptr(), list(x.shape), x._inplace_version(), reading.copied(x), self.node(x))
+            for path, x in learned.inputs(given, keywords, self.is_tensor).items()
+        }
+        came: list[tuple[Any, int]] = []
+
+        def pack(x: Any) -> Any:
+            came.append((x, x._inplace_version()))
+            return x
+
+        self.busy = True
+        try:
+            eager.register_saved_tensors_hooks(pack, lambda x: x)
+            try:
+                result = function(*given, **keywords)
+            finally:
+                eager.reset_saved_tensors_hooks()
+            outputs = dict(learned.paths(result, self.is_tensor))
+            there = [*outputs.values(), *(x for x, *_ in before.values())]
+            known = {entry[-1] for entry in before.values()}
+            nodes = {
+                self.node(x): x.grad_fn.name()
+                for x in there
+                if self.node(x) not in known | {0} and x.grad_fn.name() != LEAF
+            }
+            told_apart = len({entry[1] for entry in before.values()}) == len(before)  # not so in ``x * x``
+            if len(nodes) == 1 and told_apart:
+                roles = [self.role(x, version, before, outputs) for x, version in came]
+                self.rows.append((f"{name} {next(iter(nodes.values()))}", kinds, roles))
+            return result
+        finally:
+            self.busy = False
+
+    @staticmethod
+    def node(x: Any) -> int:
+        return 0 if x.stop_gradient or x.grad_fn is None else int(x.grad_fn.node_ptr())
+
+    def role(self, x: Any, version: int, before: dict[str, Any], outputs: dict[str, Any]) -> str:
+        """Which argument or result came to the hook."""
+        written = {path for path, (t, _, _, was, _, _) in before.items() if t._inplace_version() != was}
+        at, shape = x.data_ptr(), list(x.shape)
+        for path, (_, address, was_shape, was, _, _) in before.items():
+            if address == at and was_shape == shape and not (path in written and version != was):
+                return f"in {path}"
+        for path, out in outputs.items():
+            if out.data_ptr() == at and list(out.shape) == shape:
+                return f"out {path}"
+        for path in written:
+            if before[path][0].data_ptr() == at:
+                return "out 0"
+        for path in written:
+            cells = before[path][4]
+            if list(cells.shape) == shape and reading.copied(x).tobytes() == cells.tobytes():
+                return f"copy {path}"
+        return "hidden"
+
+
+def texts(paddle: Any) -> Iterator[list[str]]:
+    """The calls to make, those of one function together."""
+    for text in OTHERS:
+        yield [text]
+    functional = paddle.nn.functional
+    for owner, text in ((paddle, "paddle."), (functional, "paddle.nn.functional."), (paddle.linalg, "paddle.linalg.")):
+        for name in sorted(vars(owner)):
+            value = getattr(owner, name, None)
+            if callable(value) and not isinstance(value, type) and name[0] != "_" and name not in NOT_CALLED:
+                yield [f"{text}{name}({way})" for way in WAYS]
+    for name in sorted(dir(paddle.Tensor)):
+        method = getattr(paddle.Tensor, name, None)
+        if name[0] != "_" and name not in NOT_CALLED and callable(method) and method is not getattr(paddle, name, None):
+            rest = (way.partition(", ") for way in WAYS if way.startswith(("x", "image")))
+            yield [f"{first}.{name}({others})" for first, _, others in rest]
+
+
+def learn(paddle: Any, calls: list[str]) -> list[tuple[str, str, list[str]]]:
+    """The rows of some calls, each made with every choice of who wants a gradient."""
+    learner = Learner(paddle)
+    wrapping = Wrapping(learner.single, lambda name, function, a, k: function(*a, **k), passing)
+    wrapping.on(paddle)
+    fresh: dict[str, dict[str, Any]] = {}  # names that no call has had yet, or only ones that failed at once
+    for text in calls:
+        code = compile(text, "call", "eval")
+        operands = {"image": "x", "kernel": "y"} | dict(zip("xyz", "xyz", strict=True))
+        named = sorted({operands[name] for name in code.co_names if name in operands})
+        for size in range(1, len(named) + 1):
+            for wanting in map("".join, itertools.combinations(named, size)):
+                names = fresh.pop(wanting, None) or arguments(paddle, wanting)
+                learner.reached = False
+                with contextlib.suppress(Exception):
+                    eval(code, names)
+                if not learner.reached:
+                    fresh[wanting] = names
+                    break  # refused before it came to an operation: whoever wants a gradient
+            else:
+                continue
+            break
+    return learner.rows
+
+
+def passing(name: str, function: Callable[..., Any], given: Any, keywords: Any) -> Any:
+    return function(*given, **keywords)
+
+
+def in_a_process(paddle: Any, calls: list[str]) -> list[Any] | None:
+    """The same in a child, which may crash: then None."""
+    reading_end, writing_end = os.pipe()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(SECONDS)
+        os.close(reading_end)
+        with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(io.StringIO()):
+            os.dup2(nowhere.fileno(), 2)
+            rows = learn(paddle, calls)
+        with os.fdopen(writing_end, "w") as pipe:
+            json.dump(rows, pipe)
+        os._exit(0)
+    os.close(writing_end)
+    with os.fdopen(reading_end) as pipe:
+        text = pipe.read()
+    os.waitpid(child, 0)
+    return json.loads(text) if text else None
+
+
+def main() -> None:
+    warnings.simplefilter("ignore")
+    import paddle
+
+    found: dict[str, dict[str, list[list[str]]]] = {}
+    for number, calls in enumerate(texts(paddle), 1):
+        rows = in_a_process(paddle, calls)
+        if rows is None and len(calls) > 1:
+            rows = [row for call in calls for row in in_a_process(paddle, [call]) or ()]  # all but what crashes
+        for key, kinds, roles in rows or ():
+            there = found.setdefault(key, {}).setdefault(kinds, [])
+            if roles not in there:
+                there.append(roles)
+        if number % 100 == 0:
+            write(paddle.__version__, found)
+    write(paddle.__version__, found)
+    print(f"{paddle.__version__}: {len(found)} operations")
+
+
+def write(version: str, found: dict[str, dict[str, list[list[str]]]]) -> None:
+    """Put the rows of a version into the file, beside those of the others."""
+    whole = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
+    versions, varies = whole.get("versions", {}), whole.get("varies", {})
+    versions[version] = {
+        key: {kinds: roles[0] for kinds, roles in sorted(rows.items()) if len(roles) == 1}
+        for key, rows in sorted(found.items())
+    }
+    varies[version] = sorted(
+        f"{key} {kinds}" for key, rows in found.items() for kinds, roles in rows.items() if len(roles) > 1
+    )
+    answer = {
+        "README": "What each operation of Paddle saves for backward, learned from Paddle by facts/paddle_saved.py.",
+        "command": "python facts/paddle_saved.py",
+        "device": "CPU",
+        "varies": dict(sorted(varies.items())),
+        "versions": dict(sorted(versions.items())),
+    }
+    FILE.write_text(json.dumps(answer, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,196 @@
+"""The wrappers that stand for Paddle's functions, and what becomes of a call: it is looked at before and after.
+
+A call of the program's is one operation, however many functions of Paddle it takes.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from minitensor.stage.engines.engine import Layout
+from minitensor.stage.engines.of_paddle import learned
+from minitensor.stage.engines.of_paddle.backward import Backward
+from minitensor.stage.engines.of_paddle.books import Books
+from minitensor.stage.engines.of_paddle.entries import Kept, Memory, Note
+
+
+@dataclass
+class Before:
+    """A tensor, before a call."""
+
+    x: Any
+    note: Note
+    memory: Memory
+    layout: Layout
+    version: int
+    node: int  # address; 0 for none
+    known: bool  # whether it was met before this call
+    cells: np.ndarray | None = None  # a copy
+
+
+@dataclass
+class Call:
+    """A call of the program's that goes on."""
+
+    name: str
+    inputs: list[Before]
+    fresh: dict[int, list[Kept]] = field(default_factory=dict)  # what new nodes saved, by their addresses
+    joined: set[int] = field(default_factory=set)  # of those, the ones that have been told
+    unknown: list[str] = field(default_factory=list)  # functions that are not in the table
+    unseen: list[tuple[Before, str]] = field(default_factory=list)  # overwritten without a version
+    where: Any = None  # the index of an assignment
+
+
+class Calls:
+    """Told of by ``tell`` of the books, while they are listened to."""
+
+    def __init__(self, books: Books, paddle: Any, is_tensor: Callable[[Any], bool]) -> None:
+        self.books, self.paddle, self.is_tensor = books, paddle, is_tensor
+        self.thread = threading.get_ident()
+        self.call: Call | None = None
+        self.failed = False  # a mistake made here ends the telling, never the program
+        self._elsewhere = False  # whether another thread has called Paddle
+        self._said: set[str] = set()
+
+    # ---------- the wrappers ----------
+
+    def whole(self, name: str, function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
+        """A function of Paddle's that is called by the program, or by another one."""
+        if self.call is not None or not self._hears():
+            return function(*arguments, **keywords)
+        try:
+            self.call = self._begun(name, arguments, keywords)
+        except Exception as failure:
+            self._fail(failure)
+            return function(*arguments, **keywords)
+        try:
+            result = function(*arguments, **keywords)
+        except BaseException as error:
+            call, self.call = self.call, None
+            self._guarded(self._refused, call, error)
+            del call, arguments, keywords  # the traceback leads here
+            raise
+        call, self.call = self.call, None
+        self._guarded(self._tell, call, result)
+        return result
+
+    def single(self, name: str, function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
+        """A function of Paddle's that is made of no others."""
+        if not self._hears():
+            return function(*arguments, **keywords)
+        if self.call is None:
+            return self.whole(name, lambda *a, **k: self.single(name, function, a, k), arguments, keywords)
+        try:
+            kinds = learned.signature(arguments, keywords, self.is_tensor)
+            before = self._before(arguments, keywords)
+            counted = self.books.meter()
+        except Exception as failure:
+            self._fail(failure)
+            return function(*arguments, **keywords)
+        try:
+            result = function(*arguments, **keywords)
+        except BaseException:
+            self._guarded(self._changed, name, before)
+            del before, arguments, keywords  # the traceback leads here
+            raise
+        self._guarded(self._after, name, kinds, before, result, counted)
+        return result
+
+    def backward(self, name: str, function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
+        """``run_backward``, and ``run_partial_grad`` of ``paddle.grad``."""
+        if self.call is not None or not self._hears():
+            return function(*arguments, **keywords)
+        run: Backward | None = None
+        try:
+            roots = self.tensors(arguments[0])
+            given = self.tensors(arguments[2 if name == "run_partial_grad" else 1])
+            retains = bool(arguments[3] or arguments[4] if name == "run_partial_grad" else arguments[2])
+            run = Backward(self.books, self.paddle.__version__, roots, given, retains)
+            del roots, given
+        except Exception as failure:
+            self._fail(failure)
+        try:
+            result = function(*arguments, **keywords)
+        except BaseException as error:
+            if run is not None:
+                self._guarded(run.done, error)
+            del arguments, keywords, run
+            raise
+        if run is not None:
+            self._guarded(run.done, None)
+        return result
+
+    def _hears(self) -> bool:
+        if threading.get_ident() != self.thread:
+            self._elsewhere = True
+            return False
+        return not self.failed
+
+    def _say(self, text: str) -> None:
+        """Name what is not recorded, once."""
+        if text not in self._said:
+            self._said.add(text)
+            self.books.tell("unseen", text)
+
+    def _guarded(self, function: Callable[..., None], *arguments: Any) -> None:
+        try:
+            if not self.failed:
+                function(*arguments)
+        except Exception as failure:
+            self._fail(failure)
+
+    def _fail(self, failure: Exception) -> None:
+        self.failed, self.call = True, None
+        self.books.tell("failed", failure)
+
+    def tensors(self, value: Any) -> list[Any]:
+        """The tensors among arguments or results, each once."""
+        return list({id(x): x for _, x in learned.paths(value, self.is_tensor)}.values())
+
+    # ---------- what is not recorded ----------
+
+    def _name_unrecorded(self, name: str) -> None:
+        if self._elsewhere:
+            self._say("Another thread calls Paddle, too: a stage follows the thread that begins.")
+        if not self.paddle.in_dynamic_mode():
+            self._say("Paddle builds a static graph: its variables hold no numbers yet, and are not shown.")
+        if name == "run_program":
+            self._say("A function made static runs as one program: nothing inside it is shown.")
+
+    def _name_undrawn(self, result: Any) -> None:
+        for _, x in learned.paths(result, lambda value: isinstance(value, self.paddle.Tensor)):
+            if not x.is_dense():
+                self._say("A sparse tensor has no cells to draw: it is not shown.")
+            elif x._is_initialized() and not x.place.is_cpu_place():
+                self._say("Tensors of Paddle are shown where they lie in the computer's own memory, not on a GPU.")
+
+    # ---------- what is looked at ----------
+
+    def _begun(self, name: str, arguments: Any, keywords: Any) -> Call:
+        """A call, before it."""
+        raise NotImplementedError
+
+    def _before(self, arguments: Any, keywords: Any) -> dict[str, Before]:
+        """Its tensors, before one function."""
+        raise NotImplementedError
+
+    def _after(self, name: str, kinds: str, before: dict[str, Before], result: Any, counted: int) -> None:
+        """One function is done."""
+        raise NotImplementedError
+
+    def _changed(self, name: str, before: dict[str, Before]) -> None:
+        """It may have written without a version."""
+        raise NotImplementedError
+
+    def _tell(self, call: Call, result: Any) -> None:
+        """The call is done."""
+        raise NotImplementedError
+
+    def _refused(self, call: Call, error: BaseException) -> None:
+        """It has raised."""
+        raise NotImplementedError

@@ -1,0 +1,125 @@
+"""Watching a program of Paddle's changes nothing, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from minitensor import stage
+from tests.peers.paddle_programs import NAMES, program
+
+paddle = pytest.importorskip("paddle", reason="paddle is not installed here")
+
+PROGRAMS = 40  # of the 200 that were compared once; more would take minutes
+
+
+def attributes() -> dict[tuple[str, str], object]:
+    """Every attribute of Paddle's modules and of its tensors and layers."""
+    owners = {name: module for name, module in sys.modules.items() if name.partition(".")[0] == "paddle"}
+    classes = [paddle.Tensor, paddle.nn.Layer, *(c for c in vars(paddle.optimizer).values() if isinstance(c, type))]
+    owners |= {each.__name__: each for each in classes}
+    owners["eager"] = paddle.base.core.eager
+    found = {(name, key): value for name, owner in owners.items() for key, value in list(vars(owner).items())}
+    return {place: value for place, value in found.items() if place[1] != "__warningregistry__"}
+
+
+def same(before: dict, after: dict) -> list:
+    return [place for place in before.keys() | after.keys() if before.get(place) is not after.get(place)]
+
+
+def test_nothing_imports_paddle():
+    code = (
+        "import sys, minitensor as mt; from minitensor import stage\n"
+        "stage.record('x = mt.ones([2])', {'mt': mt}); sys.exit('paddle' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+@pytest.mark.parametrize("source", ["x = paddle.ones([2])\ny = x * x", "x = paddle.ones([2])\nx.reshape([3])"])
+def test_every_function_is_what_it_was(source):
+    stage.record("x = paddle.ones([1])", {"paddle": paddle})  # what is loaded late is loaded
+    before = attributes()
+    stage.record(source, {"paddle": paddle})
+    assert same(before, attributes()) == []
+
+
+def test_every_function_is_what_it_was_after_an_interrupt():
+    before = attributes()
+    with pytest.raises(KeyboardInterrupt):
+        stage.record("x = paddle.ones([2])\nraise KeyboardInterrupt", {"paddle": paddle})
+    assert same(before, attributes()) == []
+
+
+def test_every_function_is_what_it_was_after_an_interrupt_while_they_are_wrapped(monkeypatch):
+    from minitensor.stage.engines.of_paddle import wrapping
+
+    before, made = attributes(), []
+    plain = wrapping._wrapper
+
+    def interrupted(*arguments):
+        made.append(arguments)
+        if len(made) == 300:
+            raise KeyboardInterrupt
+        return plain(*arguments)
+
+    monkeypatch.setattr(wrapping, "_wrapper", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        stage.record("x = paddle.ones([2])", {"paddle": paddle})
+    assert same(before, attributes()) == []
+
+
+def test_functions_are_wrapped_while_it_runs():
+    """The tests above would hold of a recorder that wraps nothing."""
+    names = {"paddle": paddle, "attributes": attributes, "ignored": [], "before": attributes()}
+    stage.record("ignored.append(attributes())", names)
+    wrapped = {place[1] for place in same(names["before"], names["ignored"][0])}
+    assert {"add", "multiply_", "__add__", "run_backward", "matmul", "to_tensor", "step"} <= wrapped
+
+
+# ---------- random programs ----------
+
+
+def plain(text: str) -> str:
+    """An error's text without what is numbered through the process."""
+    return re.sub(r"generated_tensor_\d+|0x[0-9a-f]+", "", text)
+
+
+def state(names: dict) -> list:
+    """All that a program can see of its tensors."""
+    found: list = [[plain(text) for text in names["errors"]]]
+    for name in (*NAMES, "x", "y"):
+        t = names[name]
+        gradient = t.grad
+        found.append([
+            name, list(t.shape), list(t.strides), str(t.dtype), t.inplace_version, t.stop_gradient, t.is_leaf,
+            np.nan_to_num(t.numpy()).tolist(), None if gradient is None else np.nan_to_num(gradient.numpy()).tolist(),
+            None if gradient is None else gradient.inplace_version, t.offset,
+        ])  # fmt: skip
+    return found
+
+
+@pytest.mark.parametrize("seed", range(PROGRAMS))
+def test_a_random_program_does_the_same_when_it_is_watched(seed):
+    source = program(seed)
+    alone: dict = {"paddle": paddle, "errors": []}
+    exec(source, alone)
+    watched: dict = {"paddle": paddle, "errors": []}
+    shown = stage.record(source, watched)
+    assert shown.data["variants"][0]["truncated"] is None
+    assert state(watched) == state(alone)
+
+
+def test_bytes_come_back_when_the_program_is_over():
+    def allocated() -> int:
+        return paddle.base.core.host_memory_stat_current_value("Allocated", 0)
+
+    names = {"paddle": paddle, "errors": []}
+    before = allocated()
+    shown = stage.record(program(3), names)
+    del shown
+    names.clear()
+    assert allocated() == before
