@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import sys
 from typing import Any
 
 from IPython.core.interactiveshell import InteractiveShell
@@ -22,9 +23,25 @@ from minitensor.explaining.sharing import names_in, tensors_in
 from minitensor.modes import POLICIES, set_inplace_policy
 from minitensor.notebook.expect import numbered_as_seen
 from minitensor.notebook.magic_options import Options
+from minitensor.stage.engines.together import FRAMEWORKS
+from minitensor.stage.explained import Explaining
+from minitensor.stage.stages import run
 
 _options = Options("%%explain")
 _options.add_argument("--policy", choices=list(POLICIES), help="the in-place policy to run the cell under")
+
+MOST_STEPS = 10_000  # of code on tensors of a framework
+
+
+def _uses_a_framework(source: str) -> bool:
+    """Whether code may use tensors of PyTorch or Paddle: they are loaded, or it loads them."""
+    loads = {
+        name.partition(".")[0]
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+        for name in ([each.name for each in node.names] if isinstance(node, ast.Import) else [node.module or ""])
+    }
+    return any(name in sys.modules or name in loads for name in FRAMEWORKS)
 
 
 @magics_class
@@ -48,6 +65,10 @@ class ExplainMagic(Magics):
         names = self.shell.user_ns
         mentioned = dict.fromkeys(name for code in parts for name in names_in(code))
         known = [found for name in mentioned if name in names for found in tensors_in(name, names[name])]
+        if _uses_a_framework(source):
+            del known
+            self._explain_framework(source)
+            return
         listener = Listener(known)
         del known
         try:
@@ -56,6 +77,27 @@ class ExplainMagic(Magics):
                     exec(code, names)
         finally:
             display(listener.report)
+
+    def _explain_framework(self, source: str) -> None:
+        """Run code on tensors of PyTorch or Paddle, step by step, and show what its writes did."""
+        explaining = Explaining()
+        done = run(
+            source,
+            self.shell.user_ns,
+            file=self.shell.compile.cache(source, self.shell.execution_count),
+            flags=self.shell.compile.flags,
+            show_last=not source.rstrip().endswith(";"),
+            limit=MOST_STEPS,
+            echo=True,
+            told=explaining.take,
+        )
+        display(explaining.report(done.variant))
+        raised, done.error = done.error, None
+        if raised is not None:
+            try:
+                raise raised
+            finally:
+                del raised  # the traceback leads to this frame, and the circle would keep tensors
 
     def _compiled(self, source: str) -> list[Any]:
         """The code of a cell; the value of its last expression is shown, as a notebook does."""

@@ -12,6 +12,7 @@ r"""The stage: memory, step by step, as a recording that a page, a notebook or a
 May import: all that stands below ``stage``, and ``minitensor`` itself. Nothing in the engine imports this package.
 """
 
+from minitensor.stage.explained import explain
 from minitensor.stage.stages import Stage, compare, record, save, trace
 
-__all__ = ["Stage", "compare", "record", "save", "trace"]
+__all__ = ["Stage", "compare", "explain", "record", "save", "trace"]

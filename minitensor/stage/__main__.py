@@ -5,7 +5,7 @@
 
 The program runs as ``python program.py [arguments ...]`` would run it: its arguments, its output, its traceback and its
 exit status are the same. The options stand before its name. What is recorded is what the program does with tensors of
-minitensor, whichever vocabulary it speaks.
+minitensor, whichever vocabulary it speaks, and of PyTorch.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from pathlib import Path
 from minitensor.explaining import Listener
 from minitensor.modes import POLICIES
 from minitensor.stage import stages
+from minitensor.stage.explained import Explaining
 from minitensor.stage.recording.record import LIMIT, Recording
 
 #: The exit statuses of a program that ended with an error, of one that was interrupted, and of this command when it
@@ -48,11 +49,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _say(f"{options.program} is no program: {error}", REFUSED)
     output = Path(options.output or f"{program.stem}.stage.html")
     listener = Listener() if options.explain else None
+    explaining = Explaining() if options.explain else None
     with _as_main(program, [options.program, *options.arguments]) as names:
-        done = _run(source, names, program, listener, policy=options.policy, limit=options.steps)
+        done = _run(source, names, program, listener, explaining, policy=options.policy, limit=options.steps)
         status = _status(done.error)
-    if listener is not None:
-        print(listener.report, file=sys.stderr)
+    if listener is not None and explaining is not None:
+        of_framework = done.frameworks and not listener.report.totals.operations
+        print(explaining.report(done.variant) if of_framework else listener.report, file=sys.stderr)
     shown = stages.Stage([done], options.title or program.name)
     steps = len(done.variant["steps"])
     try:
@@ -61,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _say(f"{output} cannot be written: {error}", REFUSED)
     made = {event["do"] for step in done.variant["steps"] for event in step["events"]}
     if "storage" not in made:
-        _say("the program made no tensor of minitensor; tensors of other libraries are not recorded", status)
+        _say("the program made no tensor of minitensor or PyTorch; tensors of others are not recorded", status)
     return _say(f"{output}: {steps} step{'' if steps == 1 else 's'}", status)
 
 
@@ -107,11 +110,18 @@ def _as_main(program: Path, argv: list[str]) -> Iterator[dict[str, object]]:
 
 
 def _run(
-    source: str, names: dict[str, object], program: Path, listener: Listener | None, policy: str | None, limit: int
+    source: str,
+    names: dict[str, object],
+    program: Path,
+    listener: Listener | None,
+    explaining: Explaining | None,
+    policy: str | None,
+    limit: int,
 ) -> Recording:
     """Record the program; what it prints is shown, too, and an error in it is told to the listener."""
     with listener or contextlib.nullcontext():
-        done = stages.run(source, names, file=str(program), policy=policy, limit=limit, echo=True)
+        told = None if explaining is None else explaining.take
+        done = stages.run(source, names, file=str(program), policy=policy, limit=limit, echo=True, told=told)
         if listener is not None and done.error is not None:
             listener.ended(done.error)
     return done

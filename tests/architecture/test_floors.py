@@ -147,6 +147,7 @@ def test_the_protocol_tells_of_every_event_that_the_engine_has_but_those_of_an_a
     assert len(told) > 10 and engine - told == {"block"}
     assert told - engine == {
         "met",
+        "asked",
         "changed",
         "ended",
         "failed",

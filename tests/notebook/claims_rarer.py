@@ -236,7 +236,7 @@ def _borrows(s, m):
     return memory.counted == 0 and memory.length == int(m[3].replace(",", ""))
 
 
-@rule(r"Storage (\d+) is borrowed memory: <B> that minitensor has not allocated")
+@rule(r"Storage (\d+) is borrowed memory: <B> that its owner has allocated")
 def _borrowed(s, m):
     memory = s.after.storages[m[1]]
     return is_amount(m[2], memory.nbytes) and s.after.allocated == s.before.allocated

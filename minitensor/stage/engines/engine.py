@@ -41,6 +41,7 @@ kind          arguments
 ``flight``    bytes: how many more (or fewer) are held by gradients on their way; 0 or never where that is not known
 ``met``       tensor: it is there, and no event told how it came to be; before what is about to be done with it
 ``changed``   tensor, operation, where: its memory was overwritten through it, and no version has risen
+``asked``     tensor: the program asked for its gradient, and it keeps none, for it is no leaf
 ``failed``    error: the engine's own ear has made a mistake; the recording ends, and the program runs on
 ``ended``     text: the recording cannot go on from here, and why, in a sentence or two
 ``unseen``    text: what the program does here is not recorded, and why, as a sentence
@@ -226,6 +227,10 @@ class Engine(Protocol):
 
     def listen(self, tell: Callable[..., None]) -> Listening:
         """An ear for ``tell``, closed as yet. An error in ``tell`` ends its hearing, and never the program."""
+
+    @property
+    def has_framework(self) -> bool:
+        """Whether tensors of another library than this package are recorded."""
 
     def arrive(self) -> None:
         """Asked before each statement: what the program has imported since may take part from now on."""

@@ -78,6 +78,11 @@ class MinitensorEngine:
         """An ear, closed as yet."""
         return _Ear(tell)
 
+    @property
+    def has_framework(self) -> bool:
+        """It is this package."""
+        return False
+
     def arrive(self) -> None:
         """It is there from the beginning."""
 

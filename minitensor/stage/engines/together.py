@@ -94,6 +94,11 @@ class Together:
         self._ends_of_sharing: list[tuple[Callable[[Storage], None], list[Callable[[], None]]]] = []
         self.arrive()
 
+    @property
+    def has_framework(self) -> bool:
+        """Beside this package's own."""
+        return len(self.engines) > 1
+
     def arrive(self) -> None:
         """Take in the frameworks that have been imported since."""
         for name in [name for name in self._awaited if name in sys.modules]:

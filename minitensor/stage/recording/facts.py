@@ -128,6 +128,13 @@ class Unversioned(Operated):
 
 
 @dataclass(eq=False)
+class Asked:
+    """The program has asked for the gradient of a tensor that keeps none: it is no leaf."""
+
+    tensor: TensorEntry
+
+
+@dataclass(eq=False)
 class Unseen:
     """The program does something that is not recorded."""
 

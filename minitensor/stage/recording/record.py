@@ -14,14 +14,15 @@ import inspect
 import linecache
 import sys
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, TracebackType
 from typing import Any
 
 from minitensor.stage.engines.engine import Engine
 from minitensor.stage.engines.together import Together
 from minitensor.stage.recording import hooks
+from minitensor.stage.recording.done import Done
 from minitensor.stage.recording.recorder import Recorder
 
 LIMIT = 500  # steps
@@ -32,11 +33,12 @@ STRICT = False
 
 @dataclass
 class Recording:
-    """What a run gave: a variant of a trace, the error that ended it, and the device whose memory it shows."""
+    """What a run gave: a variant of a trace, the error that ended it, the device whose memory it shows, and more."""
 
     variant: dict[str, Any]
     error: BaseException | None
     device: str
+    frameworks: bool = False  # whether the program used a framework whose tensors are recorded
 
 
 def run(
@@ -54,6 +56,7 @@ def run(
     functions: Sequence[Any] = (),
     engine: Engine | None = None,
     echo: bool = False,
+    told: Callable[[Done], None] | None = None,
 ) -> Recording:
     """Run ``source`` in ``namespace``, statement by statement, as IPython runs a cell.
 
@@ -66,6 +69,7 @@ def run(
         show_last: hand the value of a last expression to ``sys.displayhook``, as a notebook does.
         engine: whose tensors are recorded; by default this package's, and those of the frameworks that the program
             imports.
+        told: called with each step that is over.
         echo: what the program prints goes to its step and, at once, to the reader, too.
 
     Raises:
@@ -75,6 +79,7 @@ def run(
     tree = compile(source, file, "exec", ast.PyCF_ONLY_AST | flags, dont_inherit=True)
     engine = engine or Together()
     recorder = Recorder(engine, source, file, namespace, ignore, limit)
+    recorder.told = told
     recorder.names.read_program(tree)
     without_hooks = compile(tree, file, "exec", flags, dont_inherit=True)
     recorder.asked = {each.__code__.co_filename for value in functions for each in hooks.functions_of(value)}
@@ -94,7 +99,8 @@ def run(
     recorder.failure = None  # its traceback holds the program's frames
     # No name of this function may hold the error: its traceback leads back here, and the circle would keep tensors.
     variant = recorder.variant(id_, label, recorder.names.verdict(bool(done)))
-    return Recording(variant, done.pop() if done else None, recorder.ledger.meters.device)
+    used = engine.has_framework
+    return Recording(variant, done.pop() if done else None, recorder.ledger.meters.device, used)
 
 
 def _run_all(
@@ -115,10 +121,28 @@ def _run_all(
             exec(code, namespace)
         except BaseException as error:  # KeyboardInterrupt and SystemExit, too, belong to the program
             recorder.end_statement(error)
-            # The frames of this module are no part of the program's traceback.
-            return [error.with_traceback(error.__traceback__.tb_next if error.__traceback__ else None)]
+            # The frames of the recorder are no part of the program's traceback.
+            return [error.with_traceback(_of_program(error.__traceback__))]
         recorder.end_statement()
     return []
+
+
+def _of_program(traceback: TracebackType | None) -> TracebackType | None:
+    """A traceback without the frames of the recorder: that of ``_run_all``, and of those who hear a framework."""
+    while traceback is not None and _is_recorders(traceback):
+        traceback = traceback.tb_next
+    last = traceback
+    while last is not None:
+        after = last.tb_next
+        while after is not None and _is_recorders(after):
+            after = after.tb_next
+        last.tb_next = after
+        last = after
+    return traceback
+
+
+def _is_recorders(traceback: TracebackType) -> bool:
+    return str(traceback.tb_frame.f_globals.get("__name__")).startswith("minitensor.stage.")
 
 
 def _register(file: str, source: str) -> None:

@@ -170,6 +170,8 @@ class Recorder(Following):
             note(*arguments)
         elif kind in ("refused", "stale"):
             ledger.facts.append(facts.Refused(arguments[1]))
+        elif kind == "asked":
+            ledger.facts.append(facts.Asked(ledger.see(*arguments)))
         elif kind == "unseen":
             ledger.facts.append(facts.Unseen(*arguments))
         elif kind == "flight":

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
@@ -58,6 +59,7 @@ class Steps(Running):
         self.runs = 0
         self.active = False
         self.failure: Exception | None = None  # what went wrong in here
+        self.told: Callable[[Done], None] | None = None  # called with each step that is over
 
     # ---------- the open step ----------
 
@@ -163,6 +165,8 @@ class Steps(Running):
             unreserved=max(0, reserved - of_gpu["reserved"]),
             reserved=of_gpu["reserved"],
         )
+        if self.told is not None:
+            self.told(done)
         entry = {
             "line": line,
             "end": line + step.statement.end - step.statement.line,

@@ -54,8 +54,9 @@ def say_error(done: Done, before: Sequence[Any]) -> str:
             f'{subject} is refused under the policy "2.5": its backward needs the input that it would overwrite.',
             unchanged,
         )
-    if reason in ("overlapping_target", "overlapping_group"):
-        return fitting(f"{subject} asks to write {_overlapping(done, target)}, and is refused.", unchanged)
+    if reason in ("overlapping_target", "overlapping_group", "view_of_several"):
+        what = _of_several(target) if reason == "view_of_several" else _overlapping(done, target)
+        return fitting(f"{subject} asks to write {what}, and is refused.", unchanged)
     if reason == "read_only_target":
         return fitting(
             f"{subject} asks to write {_name(target)}, whose memory is read-only, and is refused.", unchanged
@@ -105,6 +106,11 @@ def _target(done: Done) -> str:
 
 def _name(target: str) -> str:
     return code(target) if target else "its target"
+
+
+def _of_several(target: str) -> str:
+    """A view that PyTorch never writes."""
+    return f"{_name(target)}, one of several views that one call gave"
 
 
 def _overlapping(done: Done, target: str) -> str:

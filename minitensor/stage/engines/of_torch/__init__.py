@@ -75,6 +75,11 @@ class TorchEngine:
         """An ear, closed as yet."""
         return Ear(self._registry, self._nodes, tell)
 
+    @property
+    def has_framework(self) -> bool:
+        """It is one."""
+        return True
+
     def arrive(self) -> None:
         """It has."""
 

@@ -54,10 +54,11 @@ class Call:
         exports: whether another library gets to know the memory of its first argument.
         is_uncounted: whether it may write without raising a version.
         writes_nothing: whether it raises the version, and overwrites nothing.
+        is_gradient: whether it asks for ``x.grad``.
         is_data: whether it is ``x.data``, which counts versions of its own.
     """
 
-    __slots__ = ("name", "is_silent", "exports", "is_uncounted", "writes_nothing", "is_data")
+    __slots__ = ("name", "is_silent", "exports", "is_uncounted", "writes_nothing", "is_gradient", "is_data")
 
     def __init__(self, function: Any) -> None:
         name = getattr(function, "__name__", "")
@@ -69,6 +70,7 @@ class Call:
             # What torch itself calls inside, such as the marks of a profile.
             inner = type(function).__name__ in ("OpOverload", "OpOverloadPacket", "TorchBindOpOverload")
             self.is_silent = inner or name in _SILENT or not name
+        self.is_gradient = name == "grad" and getattr(function, "__name__", "") == "__get__"
         self.exports = name in _EXPORTS
         self.is_uncounted = name in _UNCOUNTED or name.startswith("_fused_")
         self.writes_nothing = name in _OF_LOOKS

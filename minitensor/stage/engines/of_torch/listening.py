@@ -58,6 +58,8 @@ class Mode(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         call = call_of(func)
+        if call.is_gradient and self.is_open:
+            self._gradient_asked(args[0])
         if not self.is_open or call.is_silent or os.getpid() != self._process:
             was, self.is_inside = self.is_inside, True
             self.calls += 1
@@ -125,6 +127,16 @@ class Mode(TorchFunctionMode):
                     self.registry.meet(x, told=True)
                     self.registry.record(x).stamp = stamp_of(x)
                     self.tell("make", x, name, ())
+        except Exception as failure:
+            self._fail(failure)
+
+    def _gradient_asked(self, x: torch.Tensor) -> None:
+        """The program asks for ``x.grad``."""
+        try:
+            with unheard():
+                known = self.registry.is_tensor(x) and self.registry.knows(x) and self.nodes.fn_of(x) is not None
+                if known and not x.retains_grad and not is_inside(sys._getframe(2)):
+                    self.tell("asked", x)
         except Exception as failure:
             self._fail(failure)
 

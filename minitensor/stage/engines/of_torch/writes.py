@@ -13,6 +13,7 @@ MOST_COMPARED = 1 << 20  # bytes of a tensor that a call may write without a ver
 
 _NO_LEAF = ("a leaf Variable that requires grad", "a view of a leaf Variable", "leaf variable has been moved")
 _OVERLAPS = "more than one element of the written-to tensor refers to a single memory location"
+_SEVERAL = "This view is the output of a function that returns multiple views"
 _DTYPE = "can't be cast to the desired output type"
 
 #: Of a write that raises the version and overwrites nothing.
@@ -66,4 +67,6 @@ def reason_of(error: BaseException) -> str:
         return "leaf_written"
     if _OVERLAPS in text:
         return "overlapping_target"
+    if _SEVERAL in text:
+        return "view_of_several"
     return "result_does_not_fit" if _DTYPE in text else ""

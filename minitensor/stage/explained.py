@@ -1,0 +1,202 @@
+"""What the in-place operations of a program of PyTorch or Paddle did: a report made of what the stage's recorder saw.
+
+    >>> import torch
+    >>> print(stage.explain(program, x))
+
+It has the rows, words and looks of ``minitensor.explain``, which hears this package's own operations. A row names the
+line that wrote, what was saved of those bytes by which line, and what to write instead.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from minitensor.explaining.report import Report
+from minitensor.explaining.rows import Look, Row, SavedTensor, Spot
+from minitensor.explaining.verdicts import Verdict, in_order
+from minitensor.stage import advice
+from minitensor.stage.recording.done import Done
+from minitensor.stage.recording.entries import SaveEntry, TensorEntry
+from minitensor.stage.recording.facts import Asked, Refused, Reshaped, Unversioned, Wrote
+from minitensor.stage.stages import run_and_let_go
+
+MOST_ROWS = 1000  # the totals count what happens after them
+
+
+class Explaining:
+    """Takes the steps of a recording as they end. ``report`` makes rows of them when it is over."""
+
+    def __init__(self) -> None:
+        self._rows: list[Row] = []
+        self._causes: dict[SaveEntry, Row] = {}  # by what it made stale
+        self._report = Report()
+
+    def take(self, done: Done) -> None:
+        """A step is over."""
+        for fact in done.facts:
+            if isinstance(fact, Wrote):
+                self._add(self._wrote(done, fact))
+            elif isinstance(fact, Unversioned):
+                self._add(self._unversioned(done, fact))
+            elif isinstance(fact, Asked):
+                self._add(self._asked(done, fact))
+            elif isinstance(fact, Reshaped):
+                self._add(self._new(done, fact.called, fact.tensor, Verdict.METADATA))
+        if done.error is not None:
+            self._add(self._failed(done))
+
+    def report(self, variant: dict[str, Any]) -> Report:
+        """All of it; ``variant``: the trace."""
+        code = variant["code"]
+        self._report.cut_short = variant["truncated"] or ""
+        for row in self._rows:
+            row.where.text = code[row.where.line - 1].strip() if row.where.line <= len(code) else ""
+            for saved in row.stale:
+                saved.where.text = code[saved.where.line - 1].strip() if saved.where.line <= len(code) else ""
+            row.instead = advice.instead(row, code)
+        self._report.rows = self._rows[:MOST_ROWS]
+        self._report.left_out = len(self._rows) - len(self._report.rows)
+        return self._report
+
+    # ---------- rows ----------
+
+    def _add(self, row: Row) -> None:
+        last = self._rows[-1] if self._rows else None
+        if last is not None and last.verdicts == row.verdicts == (Verdict.METADATA,) and last.where == row.where:
+            return
+        row.number = len(self._rows) + 1
+        self._rows.append(row)
+        self._report.totals.add(row)
+
+    def _new(self, done: Done, op: str, tensor: TensorEntry | None, *verdicts: Verdict) -> Row:
+        look = None
+        if tensor is not None:
+            shape = tensor.look["shape"]
+            size = math.prod(shape) * tensor.storage.event["itemsize"]
+            look = Look(tensor.name.split(" in ")[0], shape, tensor.look["dtype"], size, _view_of(tensor))
+        return Row(0, op, Spot(None, done.line, ""), "by versions", look, verdicts=in_order(verdicts))
+
+    def _wrote(self, done: Done, fact: Wrote) -> Row:
+        verdicts = []
+        if fact.victims:
+            verdicts.append(Verdict.STALE)
+        aliases = [each for each in fact.storage.lookers.values() if each is not fact.tensor and not each.is_array]
+        unknown = fact.tensor.look["stop_gradient"] and any(not each.look["stop_gradient"] for each in aliases)
+        by_hand = fact.node is None and not fact.tensor.look["stop_gradient"] and not fact.tensor.look["leaf"]
+        if unknown or by_hand:
+            verdicts.append(Verdict.UNRECORDED)
+        row = self._new(done, fact.called, fact.tensor, *verdicts)
+        row.before, row.after, row.recorded = fact.before, fact.storage.version, fact.node is not None
+        row.stale = [_saved(save) for save in fact.victims]
+        for save in fact.victims:
+            self._causes[save] = row
+        row.happened = _what_became_stale(fact.victims) or ("The history does not know of it." if verdicts else "")
+        return row
+
+    def _unversioned(self, done: Done, fact: Unversioned) -> Row:
+        verdicts = [Verdict.UNNOTICED] if fact.used and not fact.checked else []
+        tensor = fact.tensor or next(iter(fact.storage.lookers.values()), None)
+        row = self._new(done, fact.called or "numpy", tensor, *verdicts)
+        row.before = row.after = fact.storage.version
+        row.stale = [_saved(save) for save in fact.used]
+        for saved in row.stale:
+            saved.lost = True
+        if fact.used:
+            row.happened = (
+                f"It overwrites {_the_saved(fact.used)}, and no version tells: backward will use the new numbers, and "
+                f"its gradients will be wrong."
+            )
+        return row
+
+    def _asked(self, done: Done, fact: Asked) -> Row:
+        row = self._new(done, ".grad", fact.tensor, Verdict.UNRECORDED)
+        row.happened = (
+            f"`{fact.tensor.name.split(' in ')[0] or fact.tensor.op}` is no leaf: `{fact.tensor.op or 'an operation'}` "
+            f"made it. Its `.grad` is None, for backward leaves gradients at leaves only."
+        )
+        return row
+
+    def _failed(self, done: Done) -> Row:
+        refused = done.all(Refused)
+        of_write = bool(refused) and refused[-1].reason != "stale"
+        row = self._new(done, "", None, Verdict.REFUSED if of_write else Verdict.RAISES)
+        row.error = f"{type(done.error).__name__}: {done.error}"
+        row.op = refused[-1].reason if of_write else "backward" if done.phase == "backward" else "raises"
+        stale = [save for save in done.node.saves if save.stale] if done.node is not None else []
+        if refused and stale:
+            save = stale[0]
+            by = self._causes.get(save)
+            row.cause = by.number if by is not None else None
+            taken = f" Row {by.number}, in line {by.where.line}, wrote it since." if by is not None else ""
+            row.happened = (
+                f"`{save.node.called}` in line {save.node.line} asks for `{save.name}` as it was at version "
+                f"{save.version}, and its storage is at version {save.storage.version}.{taken}"
+            )
+        return row
+
+
+def _saved(save: SaveEntry) -> SavedTensor:
+    shape = save.event["shape"]
+    size = math.prod(shape) * save.storage.root.event["itemsize"]
+    return SavedTensor(
+        save.node.called, Spot(None, save.node.line, ""), f"`{save.name}`", shape, size, save.stale == "lost"
+    )
+
+
+def _the_saved(saves: list[SaveEntry]) -> str:
+    """```h`, which `mul` in line 4 saved at version 0``; of several, the first two."""
+    told = dict.fromkeys(
+        f"`{save.name}`, which `{save.node.called}` in line {save.node.line} saved at version {save.version}"
+        for save in saves
+    )
+    more = f", and {len(told) - 2} more" if len(told) > 2 else ""
+    return " and ".join(list(told)[:2]) + more
+
+
+def _what_became_stale(victims: list[SaveEntry]) -> str:
+    lost = [save for save in victims if save.stale == "lost"]
+    moved = [save for save in victims if save.stale == "moved"]
+    told = []
+    if lost:
+        told.append(f"It overwrites {_the_saved(lost)}: a backward through it raises.")
+    if moved:
+        told.append(
+            f"It writes other cells of the memory of {_the_saved(moved)}. No byte of that is lost; but only the "
+            f"version of the whole memory is compared, so a backward through it raises all the same."
+        )
+    return " ".join(told)
+
+
+def _view_of(tensor: TensorEntry) -> str:
+    others = [each for each in tensor.group.members.values() if each is not tensor and each.name]
+    whole = next((each for each in others if math.prod(each.look["shape"]) == tensor.storage.length), None)
+    if whole is None or math.prod(tensor.look["shape"]) == tensor.storage.length:
+        return ""
+    return f"a view of {whole.name.split(' in ')[0]}"
+
+
+def explain(function: Callable[..., Any], /, *args: Any, catch: bool = False, **kwargs: Any) -> Report:
+    """Call ``function(*args, **kwargs)``, record it, and report what its in-place operations did.
+
+    For programs of PyTorch or Paddle; ``minitensor.explain`` reports those of this package, and costs less.
+
+    Args:
+        catch: return the report when the program raises an error, which is in ``report.error``.
+
+    Raises:
+        whatever the program raises, unless ``catch`` is True. The report is then in the error's attribute
+        ``explained``.
+    """
+    explaining = Explaining()
+    names = {"__name__": "__main__", "function": function, "args": args, "kwargs": kwargs}
+    done = run_and_let_go("function(*args, **kwargs)", names, functions=(function,), limit=10_000, told=explaining.take)
+    report = explaining.report(done.variant)
+    if done.error is None:
+        return report
+    if not (catch and isinstance(done.error, Exception)):
+        done.error.explained = report  # type: ignore[attr-defined]  # a tool finds the report there
+        raise done.error
+    report.error = done.error
+    return report
