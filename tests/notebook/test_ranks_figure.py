@@ -33,6 +33,14 @@ def test_bars_are_as_long_as_what_the_slowest_and_fullest_rank_measured():
     assert [label.get_text() for label in left.get_yticklabels()] == ["1 rank", "2 ranks"]
 
 
+def test_the_legends_keep_apart_and_stay_on_the_paper():
+    figure = ranks_figure.cost({1: [rank(4 * 2**20, 0.08, 0.0)]})
+    figure.canvas.draw()
+    left, right = (axes.get_legend().get_window_extent() for axes in figure.axes)
+    assert left.x1 < right.x0 and right.x1 <= figure.bbox.x1
+    assert min(left.y0, right.y0) >= 0
+
+
 @pytest.mark.parametrize("measured", [{}, {2: [rank(1.0, 1.0, 1.0)]}])
 def test_what_was_not_measured_on_every_rank_is_not_drawn(measured):
     with pytest.raises(ValueError, match="what every rank measured"):

@@ -60,4 +60,4 @@ def _stacked(
         )
     axes.set_xlim(0, max(ends) * 1.2 or 1)
     axes.set_title(title, loc="left", fontsize=9)
-    axes.legend(loc="upper left", bbox_to_anchor=(0, -0.1), ncols=len(names), frameon=False, fontsize=8)
+    axes.legend(loc="upper left", bbox_to_anchor=(0, -0.1), ncols=2, frameon=False, fontsize=8)
