@@ -8,6 +8,11 @@ A program with lines `# --- label` is several variants of one stage.
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -90,9 +95,21 @@ QUESTIONS: Questions = {
 }
 
 
+def explained(program: str) -> str:
+    """What ``python -m minitensor.stage --explain`` says of a program, of several variants of the first."""
+    first = program.split("# --- ")[1].partition("\n")[2] if "# --- " in program else program
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "program.py").write_text(first.strip() + "\n", encoding="utf-8")
+        command = [sys.executable, "-m", "minitensor.stage", "--explain", "program.py"]
+        environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+        ran = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    found = re.search(r"^\d+ in-place operation.*(?=^program\.stage\.html:)", ran.stderr, re.DOTALL | re.MULTILINE)
+    return found[0].strip() if found else ""
+
+
 def ask(library: str, program: str, expressions: list[str]) -> dict[str, Any]:
-    """The data of the stage of a program."""
-    return {"program": program, "stage": stage_of(program).data}
+    """The data of the stage of a program, and what is said of it in a terminal."""
+    return {"program": program, "stage": stage_of(program).data, "explained": explained(program)}
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Programs of PyTorch and Paddle on the stage: run here where the framework is installed, else as they were recorded.
 
-own_program.show("../facts/own-programs.json", "a recurrent state", "torch")
+``show("../facts/own-programs.json", "a recurrent state", "torch")`` gives the stage, and ``explained`` what the command
+line says of the program.
 """
 
 from __future__ import annotations
@@ -39,6 +40,16 @@ class Shown:
         }
 
 
+def explained(file: str | Path, name: str, library: str) -> str:
+    """What ``python -m minitensor.stage --explain`` has said of a program that stands in a record.
+
+    Raises:
+        FileNotFoundError, LookupError: as :func:`show` does.
+    """
+    _, kept = _kept(Path(file), name, library)
+    return str(kept["explained"])
+
+
 def show(file: str | Path, name: str, library: str) -> Shown:
     """The stage of a program that stands in a record.
 
@@ -51,18 +62,22 @@ def show(file: str | Path, name: str, library: str) -> Shown:
         FileNotFoundError: when there is no such record.
         LookupError: when it holds no such program of that library.
     """
-    records = json.loads(Path(file).read_text(encoding="utf-8"))
-    found = [record for record in records.values() if record["library"] == library and name in record["answers"]]
-    if not found:
-        known = [f"{each!r} of {record['library']}" for record in records.values() for each in record["answers"]]
-        raise LookupError(f"{Path(file).name} has no program {name!r} of {library}; it has {', '.join(known)}")
-    record = found[-1]
-    kept = record["answers"][name]
+    record, kept = _kept(Path(file), name, library)
     recorded = f"{NAMES[library]} {record['version']}"
     if importlib.util.find_spec(library) is None:
         return Shown(Stage.of(kept["stage"]), f"Recorded with {recorded}, on its {record['device']}.")
     installed = importlib.import_module(library).__version__.partition("+")[0]
     return Shown(stage_of(kept["program"]), f"Run just now with {NAMES[library]} {installed}.")
+
+
+def _kept(file: Path, name: str, library: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The record that has the program, of several the newest version's, and what it holds of it."""
+    records = json.loads(file.read_text(encoding="utf-8"))
+    found = [record for record in records.values() if record["library"] == library and name in record["answers"]]
+    if not found:
+        known = [f"{each!r} of {record['library']}" for record in records.values() for each in record["answers"]]
+        raise LookupError(f"{file.name} has no program {name!r} of {library}; it has {', '.join(known)}")
+    return found[-1], found[-1]["answers"][name]
 
 
 def stage_of(program: str) -> Stage:

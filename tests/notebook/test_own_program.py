@@ -62,7 +62,7 @@ def test_one_program_or_several_variants(capsys):
 
 
 def test_what_is_not_in_the_record_is_refused_with_what_is():
-    with pytest.raises(LookupError, match=r"no program 'nothing' of torch; it has 'a recurrent state' of torch"):
+    with pytest.raises(LookupError, match=r"no program 'nothing' of torch; it has .*'a recurrent state' of torch"):
         own_program.show(RECORD, "nothing", "torch")
     with pytest.raises(FileNotFoundError):
         own_program.show("nowhere.json", "nothing", "torch")
@@ -110,3 +110,18 @@ def test_what_numpy_writes_is_seen_though_no_version_tells():
     said = " ".join(step["say"] for step in program["steps"])
     assert "from outside, and no version tells: it stays 0" in said and not raised(program)
     assert program["steps"][-1]["out"] == "tensor([20., 40., 60.])\n"
+
+
+def test_paddle_goes_on_with_the_new_weights():
+    (program,) = of("a step between two backwards", "paddle")
+    assert not raised(program) and program["steps"][-1]["out"].rstrip().endswith("[-2., -4., -6.])")
+    (step,) = [step for step in program["steps"] if step["line"] == 7]
+    assert "no version tells" in step["say"] and "`multiply` (line 5) saved them" in step["say"]
+
+
+@pytest.mark.parametrize(("library", "name", "answer"), KEPT, ids=[f"{library}-{name}" for library, name, _ in KEPT])
+def test_the_terminal_names_the_line_that_the_stage_opens_at(library, name, answer):
+    shown = answer["stage"]["variants"][0]
+    line = shown["steps"][shown["key"]]["line"]
+    assert f"line {line}: " in answer["explained"]
+    assert own_program.explained(RECORD, name, library)
