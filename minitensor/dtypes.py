@@ -62,12 +62,20 @@ def dtype_of(given: Any) -> DType:
     """
     if isinstance(given, DType):
         return given
+    if type(given) is str and given in DTYPES:
+        return DTYPES[given]
+    if type(given) is str and len(given) == 1 and given not in "?fdilqp":  # of some letters numpy warns
+        raise _no_dtype(given)
     try:
         # numpy takes None for float64, and looks for a `dtype` attribute on whatever it is given.
         found = BY_NUMPY[np.dtype(_as_everywhere(given) if isinstance(given, (str, type, np.dtype)) else "none")]
     except (KeyError, TypeError):
-        raise TypeError(f"dtype {given!r} is not supported; a tensor holds one of {', '.join(DTYPES)}") from None
+        raise _no_dtype(given) from None
     return found
+
+
+def _no_dtype(given: Any) -> TypeError:
+    return TypeError(f"dtype {given!r} is not supported; a tensor holds one of {', '.join(DTYPES)}")
 
 
 def _as_everywhere(given: Any) -> Any:

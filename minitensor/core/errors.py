@@ -214,6 +214,13 @@ def explain(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> Except
         return TypeError(f"{op}: {detail}; the operands are of dtype {_names(arrays)}")
     if isinstance(error, np.exceptions.AxisError):
         return IndexError(f"{op}: {_plain(error)}; the shape is {shape_text(arrays[0].shape)}")
+    return _of_an_argument(op, error)
+
+
+def _of_an_argument(op: str, error: Exception) -> Exception:
+    """The error in the operation's name; one about an integer of too many bits in plain words."""
+    if isinstance(error, OverflowError) and "too large to convert" in str(error):
+        return OverflowError(f"{op}: an integer among the arguments has more than 64 bits")
     return type(error)(f"{op}: {_plain(error)}")
 
 
@@ -252,7 +259,7 @@ def explain_other(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> 
         return devices_differ(op, arrays)
     if isinstance(error, TypeError) and "ufunc" in _plain(error):
         return TypeError(f"{op}: there is no such operation for operands of dtype {_names(arrays)}")
-    return type(error)(f"{op}: {_plain(error)}")
+    return _of_an_argument(op, error)
 
 
 @telling("refused")

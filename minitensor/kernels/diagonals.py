@@ -25,6 +25,7 @@ def above(a: Array, diagonal: int) -> Array:
     if a.ndim < 2:
         raise ValueError(f"a matrix has at least two dimensions; the shape is {list(a.shape)}")
     rows, columns = (np.arange(n, like=a) for n in a.shape[-2:])
+    diagonal = max(-a.shape[-2], min(diagonal, a.shape[-1]))  # beyond the corners all diagonals are alike
     return columns > rows[:, None] + diagonal
 
 

@@ -7,6 +7,7 @@ Where one place is named more than once, the last value stays if values are assi
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -29,8 +30,8 @@ def whole(what: str, given: Any) -> int:
         TypeError: for anything else.
     """
     try:
-        return given.__index__()
-    except (AttributeError, TypeError):
+        return operator.index(given)
+    except TypeError:
         raise TypeError(f"{what} is an integer, not {given!r}") from None
 
 

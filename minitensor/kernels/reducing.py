@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -20,7 +21,11 @@ def axes(shape: tuple[int, ...], axis: Any) -> tuple[int, ...]:
         return tuple(range(len(shape)))
     if type(axis) is int and -len(shape) <= axis < len(shape):
         return (axis % len(shape),)
-    return normalize_axis_tuple(tuple(axis) if isinstance(axis, (list, tuple)) else axis, len(shape))
+    given = tuple(axis) if isinstance(axis, (list, tuple)) else (axis,)
+    for i in given:
+        if not -len(shape) <= i < len(shape):  # an integer of any size: numpy takes 32 bits
+            raise np.exceptions.AxisError(i, len(shape))
+    return normalize_axis_tuple(given, len(shape))
 
 
 def reduce_arguments(axis: Any, keepdim: Any) -> tuple[Any, ...]:
@@ -29,8 +34,8 @@ def reduce_arguments(axis: Any, keepdim: Any) -> tuple[Any, ...]:
         axis = axis.tolist()
     if axis is not None:
         try:
-            axis = tuple(i.__index__() for i in axis) if isinstance(axis, (list, tuple)) else axis.__index__()
-        except AttributeError:
+            axis = tuple(map(operator.index, axis)) if isinstance(axis, (list, tuple)) else operator.index(axis)
+        except TypeError:
             raise TypeError(f"axis is an integer, a list of integers or None, not {axis!r}") from None
     return axis, bool(keepdim)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -53,8 +54,8 @@ def round_arguments(decimals: Any) -> tuple[Any, ...]:
     if decimals is None:
         return (0,)
     try:
-        return (decimals.__index__(),)
-    except AttributeError:
+        return (operator.index(decimals),)
+    except TypeError:
         raise TypeError(f"round: decimals is an integer, not {decimals!r}") from None
 
 

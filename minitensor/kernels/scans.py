@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -21,9 +22,10 @@ def axis_argument(op: str, axis: Any, name: str = "axis") -> int:
     """
     if getattr(axis, "ndim", 0) == 0 and hasattr(axis, "item"):
         axis = axis.item()
-    if not hasattr(axis, "__index__"):
-        raise TypeError(f"{op}: {name} is an integer, not {axis!r}")
-    return axis.__index__()
+    try:
+        return operator.index(axis)
+    except TypeError:
+        raise TypeError(f"{op}: {name} is an integer, not {axis!r}") from None
 
 
 def cumsum_arguments(axis: Any) -> tuple[Any, ...]:

@@ -116,9 +116,16 @@ def _reflected(a: Array, n: int, mirrored: Array) -> Array:
         return ((-1) ** n * mirrored - derivative).astype(mirrored.dtype)
 
 
+#: Of the gamma function of several dimensions.
+MOST_DIMENSIONS = 10_000
+
+
 def multigammaln_arguments(p: Any) -> tuple[Any, ...]:
     """A positive integer."""
-    return (_order("multigammaln", "p", p, 1),)
+    order = _order("multigammaln", "p", p, 1)
+    if order > MOST_DIMENSIONS:
+        raise ValueError(f"multigammaln: p is {MOST_DIMENSIONS:,} at most, not {order}: it adds up that many terms")
+    return (order,)
 
 
 def multigammaln(a: Array, p: int, out: Array | None = None) -> Array:

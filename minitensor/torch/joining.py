@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from minitensor.core.tensor import Tensor as BaseTensor
+from minitensor.torch.arguments import need_ints
 from minitensor.torch.compiling import FUNCTIONS as TABLE
 from minitensor.torch.naming import called
 from minitensor.torch.tensor import Tensor, as_dim, as_kind
@@ -62,7 +63,10 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
 
 def repeat(input: Tensor, *sizes: Any) -> Tensor:
     """A copy with the elements repeated so many times along each dimension."""
-    times = list(sizes[0]) if len(sizes) == 1 and isinstance(sizes[0], (list, tuple)) else list(sizes)
+    given = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], (list, tuple)) else sizes
+    times = need_ints("repeat", "repeats", given)
+    if any(n < 0 for n in times):
+        raise RuntimeError(f"repeat(): a number of repeats is 0 or more, not {min(times)}")
     shape = (1,) * (len(times) - input._array.ndim) + input._array.shape
     x: Any = input.reshape(shape)
     for d, n in enumerate(times):

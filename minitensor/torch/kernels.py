@@ -11,6 +11,7 @@ from minitensor.device.arrays import host_array, like
 from minitensor.dtypes import FLOATS
 from minitensor.kernels import elementwise, rounding
 from minitensor.kernels.numbers import number
+from minitensor.torch.arguments import need_int
 from minitensor.torch.generator import Generator, default_generator
 
 Array = np.ndarray
@@ -151,7 +152,8 @@ def exponential(a: Array, lambd: Any, generator: Any, out: Array) -> Array:
 
 def random_arguments(from_: Any, to: Any, generator: Any) -> tuple[Any, ...]:
     """Two integers, the second perhaps None."""
-    return from_, to, generator
+    least = need_int("random_", "from", from_)
+    return least, None if to is None else need_int("random_", "to", to, 2), generator
 
 
 def random(a: Array, from_: int, to: int | None, generator: Any, out: Array) -> Array:

@@ -34,10 +34,10 @@ def called(out: Tensor, name: str) -> Tensor:
     return out
 
 
-def need_tensor(op: str, x: Any, position: int = 1) -> None:
+def need_tensor(op: str, x: Any, position: int = 1, name: str = "input") -> None:
     """Raise TypeError unless ``x`` is a tensor."""
     if not isinstance(x, BaseTensor):
-        raise TypeError(f"{op}(): argument 'input' (position {position}) must be Tensor, not {type(x).__name__}")
+        raise TypeError(f"{op}(): argument '{name}' (position {position}) must be Tensor, not {type(x).__name__}")
 
 
 def plain(x: Tensor, array: Any, name: str) -> Tensor:

@@ -10,7 +10,9 @@ import numpy as np
 from minitensor.core.regions import Pick, overlaps_itself
 from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.device.arrays import restrided
+from minitensor.torch.arguments import need_int, need_ints
 from minitensor.torch.dtypes import SCALAR_NAMES
+from minitensor.torch.naming import need_tensor
 from minitensor.torch.tensor import Tensor, as_dim, as_kind
 from minitensor.torch.views import EXPAND, SELECT, SLICE, SPLIT, SPLIT_SIZES, UNBIND, View, shown, sizes_of
 from minitensor.views import parts as engine
@@ -70,6 +72,7 @@ def broadcast_to(input: Tensor, size: Any) -> Tensor:
 
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
     """A view repeated to the shape of ``other``."""
+    need_tensor("expand_as", other, name="other")
     return expand(input, other._array.shape)
 
 
@@ -88,6 +91,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     dim = as_dim(dim, input._array.ndim)
     length = input._array.shape[dim]
+    index = need_int("select", "index", index, 2)
     if not -length <= index < length:
         raise IndexError(
             f"select(): index {index} out of range for tensor of size {list(input._array.shape)} at dimension {dim}"
@@ -113,14 +117,14 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
     length = tensor._array.shape[dim]
     op = SPLIT
     if isinstance(split_size_or_sections, (list, tuple)):
-        sizes, op = [int(n) for n in split_size_or_sections], SPLIT_SIZES
+        sizes, op = need_ints("split", "split_size_or_sections", split_size_or_sections), SPLIT_SIZES
         if sum(sizes) != length or min(sizes, default=0) < 0:
             raise RuntimeError(
                 f"split_with_sizes expects split_sizes to sum exactly to {length} (input tensor's size at dimension "
                 f"{dim}), but got split_sizes={sizes}"
             )
     else:
-        size = split_size_or_sections
+        size = need_int("split", "split_size_or_sections", split_size_or_sections)
         if size < 0 or (size == 0 and length):
             raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
         sizes = [min(size, length - i) for i in range(0, length, size)] if length else [0]
@@ -134,6 +138,7 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of at most ``chunks`` pieces of equal size along ``dim``; the last may be smaller."""
     need_dimension("chunk expects at least a 1-dimensional tensor", input)
+    chunks = need_int("chunk", "chunks", chunks)
     if chunks < 1:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     length = input._array.shape[as_dim(dim, input._array.ndim)]
@@ -165,7 +170,8 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
     """
     try:
         offset = input.offset if storage_offset is None else storage_offset
-        return as_kind(engine.as_strided(input, list(size), list(stride), offset))
+        shape, steps = need_ints("as_strided", "size", size), need_ints("as_strided", "stride", stride, 2)
+        return as_kind(engine.as_strided(input, shape, steps, offset))
     except ValueError as error:
         raise RuntimeError(str(error)) from None
 

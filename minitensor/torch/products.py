@@ -13,8 +13,8 @@ _mul, _matmul = TABLE["mul"], TABLE["matmul"]
 
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """The product of two matrices."""
-    for x in (input, mat2):
-        need_tensor("mm", x)
+    need_tensor("mm", input)
+    need_tensor("mm", mat2, 2, "mat2")
     if input._array.ndim != 2 or mat2._array.ndim != 2:
         raise RuntimeError(f"{'mat2' if input._array.ndim == 2 else 'self'} must be a matrix")
     return matmul(input, mat2)
@@ -48,11 +48,17 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     return _matmul(input, other)
 
 
-mv = matmul
+def mv(input: Tensor, vec: Tensor) -> Tensor:
+    """The product of a matrix and a vector."""
+    need_tensor("mv", input)
+    need_tensor("mv", vec, 2, "vec")
+    return matmul(input, vec)
 
 
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     """The products of two stacks of matrices."""
+    need_tensor("bmm", input)
+    need_tensor("bmm", mat2, 2, "mat2")
     if input._array.ndim != 3 or mat2._array.ndim != 3:
         raise RuntimeError("batch1 must be a 3D tensor" if input._array.ndim != 3 else "batch2 must be a 3D tensor")
     return called(matmul(input, mat2), "BmmBackward0")
@@ -60,6 +66,8 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
 
 def dot(input: Tensor, other: Tensor) -> Tensor:
     """The product of two vectors."""
+    need_tensor("dot", input)
+    need_tensor("dot", other, 2, "tensor")
     if input._array.ndim != 1 or other._array.ndim != 1:
         raise RuntimeError(f"1D tensors expected, but got {input._array.ndim}D and {other._array.ndim}D tensors")
     return matmul(input, other)
@@ -67,4 +75,6 @@ def dot(input: Tensor, other: Tensor) -> Tensor:
 
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """Every product of an element of one vector with one of the other."""
+    need_tensor("outer", input)
+    need_tensor("outer", vec2, 2, "vec2")
     return _mul(input.reshape(-1, 1), vec2)

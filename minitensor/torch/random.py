@@ -9,6 +9,7 @@ import numpy as np
 from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.device.arrays import host_array
 from minitensor.dtypes import FLOATS
+from minitensor.torch.arguments import need_int
 from minitensor.torch.creation import like, placed, size_of
 from minitensor.torch.dtypes import SCALAR_NAMES, dtype_of, float32, int64
 from minitensor.torch.generator import Generator, default_generator
@@ -136,6 +137,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
         )
     if array.ndim not in (1, 2):
         raise RuntimeError("prob_dist must be 1 or 2 dim")
+    num_samples = need_int("multinomial", "num_samples", num_samples, 2)
     if num_samples <= 0:
         raise RuntimeError("cannot sample n_sample <= 0 samples")
     if not replacement and num_samples > array.shape[-1]:

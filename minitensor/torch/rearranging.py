@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from minitensor.device.arrays import host_array, like
+from minitensor.torch.arguments import need_int, need_ints
 from minitensor.torch.compiling import FUNCTIONS as TABLE
 from minitensor.torch.joining import repeat
 from minitensor.torch.naming import called, need_tensor, plain
@@ -34,10 +35,12 @@ def flip(input: Tensor, *dims: Any) -> Tensor:
 
 def roll(input: Tensor, shifts: int, dims: int | None = None) -> Tensor:
     """The elements moved along a dimension (of all elements in a row without one); what falls off enters again."""
+    shifts = need_int("roll", "shifts", shifts)
     if dims is None:
         return roll(input.reshape(-1), shifts, 0).reshape(input._array.shape)
     dim = as_dim(dims, input._array.ndim)
-    return _picked(input, dim, np.roll(np.arange(input._array.shape[dim]), shifts), "roll")
+    length = input._array.shape[dim]
+    return _picked(input, dim, np.roll(np.arange(length), shifts % (length or 1)), "roll")
 
 
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
@@ -92,6 +95,7 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
         RuntimeError: when there are not so many.
     """
     length = input._array.shape[as_dim(dim, input._array.ndim)] if input._array.ndim else 1
+    k = need_int("topk", "k", k)
     if not 0 <= k <= length:
         raise RuntimeError("selected index k out of range")
     order = argsort(input, dim, largest).narrow(dim, 0, k).contiguous()
@@ -100,7 +104,7 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
 
 def tile(input: Tensor, *dims: Any) -> Tensor:
     """The tensor repeated, with dimensions added in front where fewer are told than there are."""
-    times = list(dims[0]) if len(dims) == 1 and isinstance(dims[0], (list, tuple)) else list(dims)
+    times = need_ints("tile", "dims", dims[0] if len(dims) == 1 and isinstance(dims[0], (list, tuple)) else dims)
     return repeat(input, [1] * (input._array.ndim - len(times)) + times)
 
 

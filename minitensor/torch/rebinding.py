@@ -8,6 +8,7 @@ from typing import Any
 from minitensor.core.history import Leaf
 from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.torch.creation import size_of
+from minitensor.torch.naming import need_tensor
 from minitensor.torch.tensor import Tensor
 from minitensor.views import replacing as engine
 
@@ -31,6 +32,7 @@ def resize_(input: Tensor, *sizes: Any) -> Tensor:
 
 def resize_as_(input: Tensor, the_template: Tensor) -> Tensor:
     """Give the tensor the size of another."""
+    need_tensor("resize_as_", the_template, name="the_template")
     return resize_(input, *the_template._array.shape)
 
 
@@ -64,6 +66,8 @@ def apply_(input: Tensor, callable: Callable[[Any], Any]) -> Tensor:
     """
     if input._current() is not None:
         raise TypeError("can't use apply_ on a tensor that requires grad: what a function does is not recorded")
+    if not hasattr(callable, "__call__"):  # noqa: B004  # the name is that of PyTorch's argument
+        raise TypeError(f"apply_(): argument 'callable' (position 1) must be a function, not {callable!r}")
     numbers = [callable(number) for number in input._array.ravel().tolist()]
     made = input.new_tensor(numbers).reshape(input._array.shape)
     return input.copy_(made)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from minitensor.kernels.numbers import number
 from minitensor.torch.compiling import FUNCTIONS as TABLE
 from minitensor.torch.converting import to
 from minitensor.torch.naming import called
@@ -19,7 +20,7 @@ def var(
     """The mean square distance from the mean, over one less than the count (``correction`` less)."""
     if isinstance(dim, bool):
         dim, unbiased = None, dim
-    correction = int(unbiased) if correction is None else correction
+    correction = int(bool(unbiased)) if correction is None else number("var", "correction", correction)
     mean = TABLE["mean"](input, dim, True)
     distance = _sub(input, mean)
     total = TABLE["sum"](_mul(distance, distance), dim, keepdim)

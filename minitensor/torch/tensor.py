@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import operator
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -431,8 +432,8 @@ def as_dim(dim: Any, ndim: int) -> int:
         IndexError, TypeError: when there is no such dimension, or it is no integer.
     """
     try:
-        number = dim.__index__()
-    except (AttributeError, TypeError):
+        number = operator.index(dim)
+    except TypeError:
         raise TypeError(f"argument 'dim' must be int, not {type(dim).__name__}") from None
     reach = max(ndim, 1)
     if not -reach <= number < reach:

@@ -18,6 +18,9 @@ from minitensor.torch.words import sizes_differ
 def _truth(name: str) -> Callable[..., Tensor]:
     def truth(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
         need_tensor(name, input)
+        if not isinstance(keepdim, bool):
+            kind = type(keepdim).__name__
+            raise TypeError(f"{name}(): argument 'keepdim' (position 2) must be bool, not {kind}")
         axis = dim if dim is None else as_dim(dim, input._array.ndim)
         found = getattr(np, name)(input._array, axis=axis if input._array.ndim else None, keepdims=keepdim)
         return plain(input, found, name)

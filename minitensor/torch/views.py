@@ -15,6 +15,8 @@ import numpy as np
 from minitensor.core.history import Node, is_protected, new_node, repeated
 from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.modes import modes, paused
+from minitensor.torch.arguments import need_ints
+from minitensor.torch.naming import need_tensor
 from minitensor.torch.tensor import Tensor, as_dim, as_kind
 from minitensor.torch.warning import warn
 from minitensor.torch.words import leaf_written
@@ -135,11 +137,13 @@ def reshape(input: Tensor, *shape: Any) -> Tensor:
 
 def view_as(input: Tensor, other: Tensor) -> Tensor:
     """The elements in the shape of ``other``, on the same storage."""
+    need_tensor("view_as", other, name="other")
     return view(input, other._array.shape)
 
 
 def reshape_as(input: Tensor, other: Tensor) -> Tensor:
     """The elements in the shape of ``other``."""
+    need_tensor("reshape_as", other, name="other")
     return reshape(input, other._array.shape)
 
 
@@ -165,7 +169,7 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     """One dimension as several."""
     dim = as_dim(dim, input._array.ndim)
     shape = input._array.shape
-    rest = list(sizes)
+    rest = need_ints("unflatten", "sizes", sizes, 2)
     if -1 in rest:
         rest[rest.index(-1)] = shape[dim] // max(1, -math.prod(rest))
     return view(input, (*shape[:dim], *rest, *shape[dim + 1 :]))

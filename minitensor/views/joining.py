@@ -107,20 +107,25 @@ SPLIT = Operation("split", part_backward, jvp=part_jvp)
 
 def split(x: Tensor, num_or_sections: Any, axis: int = 0, name: str | None = None) -> list[Tensor]:
     """Copies of equal parts (a number) or of parts of given lengths (a list with at most one -1) along ``axis``."""
-    need_tensor("split", x)
-    axis = as_axis("split", axis, x._array.ndim)
+    return _split("split", x, num_or_sections, axis)
+
+
+def _split(op: str, x: Tensor, num_or_sections: Any, axis: int) -> list[Tensor]:
+    """For ``op``, as errors call it."""
+    need_tensor(op, x)
+    axis = as_axis(op, axis, x._array.ndim)
     length = x._array.shape[axis]
     if not isinstance(num_or_sections, (list, tuple)):
-        num_or_sections = whole("split", num_or_sections)
+        num_or_sections = whole(op, num_or_sections)
         if num_or_sections < 1 or length % num_or_sections:
-            raise ValueError(f"split: a dimension of length {length} has no {num_or_sections} equal parts")
+            raise ValueError(f"{op}: a dimension of length {length} has no {num_or_sections} equal parts")
         lengths = [length // int(num_or_sections)] * int(num_or_sections)
     else:
-        lengths = [whole("split", n) for n in num_or_sections]
+        lengths = [whole(op, n) for n in num_or_sections]
         if lengths.count(-1) == 1:
             lengths[lengths.index(-1)] = length - (sum(lengths) + 1)
         if sum(lengths) != length or min(lengths, default=-1) < 0:
-            raise ValueError(f"split: parts of {num_or_sections} do not make up a dimension of length {length}")
+            raise ValueError(f"{op}: parts of {num_or_sections} do not make up a dimension of length {length}")
     parts, start = [], 0
     for n in lengths:
         pick = Pick((slice(None),) * axis + (slice(start, start + n),))
@@ -132,7 +137,7 @@ def split(x: Tensor, num_or_sections: Any, axis: int = 0, name: str | None = Non
 
 def chunk(x: Tensor, chunks: int, axis: int = 0, name: str | None = None) -> list[Tensor]:
     """Copies of ``chunks`` equal parts along ``axis``."""
-    return split(x, chunks, axis)
+    return _split("chunk", x, chunks, axis)
 
 
 # ---------- wider ----------
@@ -151,21 +156,26 @@ EXPAND = Operation("expand", _pass_backward, jvp=_expand_jvp)
 
 def expand(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
     """A copy of ``x`` repeated to ``shape``; -1 keeps a dimension."""
-    need_tensor("expand", x)
+    return _expand("expand", x, shape)
+
+
+def _expand(op: str, x: Tensor, shape: Any) -> Tensor:
+    """For ``op``, as errors call it."""
+    need_tensor(op, x)
     have = x._array.shape
     if isinstance(shape, Tensor):
         shape = shape.tolist()
     if not isinstance(shape, (list, tuple)):
-        raise TypeError(f"expand: a shape is a list of integers, not {shape!r}")
+        raise TypeError(f"{op}: a shape is a list of integers, not {shape!r}")
     wanted = list(shape)
     missing = len(wanted) - len(have)
     wanted = [have[i - missing] if n == -1 and i >= missing else n for i, n in enumerate(wanted)]
-    lengths = as_shape("expand", wanted)
+    lengths = as_shape(op, wanted)
     try:
         made = np.broadcast_to(x._array, lengths).copy()
     except ValueError:
         raise ValueError(
-            f"expand: a tensor of shape {x.shape} cannot be repeated to {list(lengths)}; counted from the last, "
+            f"{op}: a tensor of shape {x.shape} cannot be repeated to {list(lengths)}; counted from the last, "
             f"a dimension must be equal or 1"
         ) from None
     return _recorded(Tensor._made(made, "expand", (x,)), EXPAND, (x,), ())
@@ -173,7 +183,7 @@ def expand(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
 
 def broadcast_to(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
     """A copy of ``x`` repeated to ``shape``."""
-    return expand(x, shape)
+    return _expand("broadcast_to", x, shape)
 
 
 # ---------- otherwise ----------

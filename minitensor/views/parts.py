@@ -76,7 +76,8 @@ def diagonal(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, name: s
     first, second = as_axis("diagonal", axis1, x._array.ndim), as_axis("diagonal", axis2, x._array.ndim)
     if first == second:
         raise ValueError(f"diagonal: axis1 and axis2 must differ; both are {first}")
-    return part(x, _Diagonal(whole("diagonal", offset), first, second), DIAGONAL)
+    offset = max(-x._array.shape[first], min(whole("diagonal", offset), x._array.shape[second]))  # empty beyond
+    return part(x, _Diagonal(offset, first, second), DIAGONAL)
 
 
 def unbind(x: Tensor, axis: int = 0) -> list[Tensor]:

@@ -7,6 +7,7 @@ detached. In this vocabulary (Paddle's) ``split``, ``chunk``, ``expand`` and ``b
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -24,11 +25,13 @@ from minitensor.core.history import (
     new_node,
     reshape_leaf,
 )
-from minitensor.core.regions import same_layout
+from minitensor.core.regions import overlaps_itself, same_layout
 from minitensor.core.storage import calling_frame
 from minitensor.core.tensor import Tensor
 from minitensor.events import watch
 from minitensor.modes import modes, paused
+
+LARGEST = 2**63  # of an integer that numpy takes
 
 _new: Any = object.__new__
 
@@ -90,7 +93,7 @@ def reshaped(x: Tensor, array: np.ndarray, op: Reshaping, saved: tuple[Any, ...]
     node = x._current()
     refuse_leaf(x, op)
     if type(node) is Leaf:
-        if not (same_layout(array, x._array) and (array.flags.c_contiguous or array.flags.f_contiguous)):
+        if overlaps_itself(array) or not same_layout(array, x._array):
             reshape_leaf(x, array, lambda g: op.forward(g, *saved))
     else:
         x._array = array
@@ -117,11 +120,15 @@ def whole(op: str, number: Any) -> int:
 
     Raises:
         TypeError: when it is not; a fraction is never cut off.
+        ValueError: when it has more than 64 bits.
     """
     try:
-        return int(number.__index__())
-    except (AttributeError, TypeError):
+        found = operator.index(number)
+    except TypeError:
         raise TypeError(f"{op}: an integer is needed, not {number!r}") from None
+    if not -LARGEST <= found < LARGEST:
+        raise ValueError(f"{op}: {found} is too large an integer for a shape, an axis or a position")
+    return found
 
 
 def as_axis(op: str, axis: Any, ndim: int) -> int:

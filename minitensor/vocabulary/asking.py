@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.core.errors import explain
 from minitensor.core.storage import log_write
 from minitensor.core.tensor import AfterHook, Tensor
 from minitensor.device.arrays import as_array
+from minitensor.kernels.numbers import number
 from minitensor.kernels.reducing import axes, reduce_arguments
 from minitensor.operations.operands import as_operands
 from minitensor.views.viewing import as_axis, need_tensor
@@ -35,18 +37,27 @@ def _answer(op: str, x: Tensor, array: Any) -> Tensor:
     return Tensor._made(as_array(array), op, (x,))
 
 
+def _over(op: str, x: Tensor, axis: Any, keepdim: Any) -> tuple[tuple[int, ...], bool]:
+    """The axes and whether they stay, with length 1; errors name ``op``."""
+    try:
+        axis, keepdim = reduce_arguments(axis, keepdim)
+        return axes(x._array.shape, axis), keepdim
+    except (TypeError, ValueError, IndexError) as error:
+        raise explain(op, error, (x._array,)) from None
+
+
 def all_(x: Tensor, axis: Any = None, keepdim: bool = False) -> Tensor:
     """Whether every element along ``axis`` (all of them by default) is true, or other than 0."""
     need_tensor("all", x)
-    axis, keepdim = reduce_arguments(axis, keepdim)
-    return _answer("all", x, x._array.all(axis=axes(x._array.shape, axis), keepdims=keepdim))
+    over, keepdim = _over("all", x, axis, keepdim)
+    return _answer("all", x, x._array.all(axis=over, keepdims=keepdim))
 
 
 def any_(x: Tensor, axis: Any = None, keepdim: bool = False) -> Tensor:
     """Whether some element along ``axis`` (all of them by default) is true, or other than 0."""
     need_tensor("any", x)
-    axis, keepdim = reduce_arguments(axis, keepdim)
-    return _answer("any", x, x._array.any(axis=axes(x._array.shape, axis), keepdims=keepdim))
+    over, keepdim = _over("any", x, axis, keepdim)
+    return _answer("any", x, x._array.any(axis=over, keepdims=keepdim))
 
 
 def argmax(x: Tensor, axis: int | None = None, keepdim: bool = False) -> Tensor:
@@ -84,6 +95,7 @@ def equal_all(x: Tensor, y: Any) -> Tensor:
 def allclose(x: Tensor, y: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
     """Whether ``abs(x - y) <= atol + rtol * abs(y)`` everywhere: one truth value."""
     x, y = as_operands("allclose", x, y)
+    rtol, atol = (float(number("allclose", name, given)) for name, given in (("rtol", rtol), ("atol", atol)))
     with np.errstate(all="ignore"):
         return _answer("allclose", x, np.isclose(x._array, y._array, rtol, atol, equal_nan).all())
 

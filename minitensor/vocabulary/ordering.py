@@ -12,6 +12,7 @@ from minitensor.core.tensor import Tensor
 from minitensor.device.arrays import host_array, like
 from minitensor.dtypes import FLOATS, int32
 from minitensor.operations import FUNCTIONS as TABLE
+from minitensor.operations.operands import as_operands
 from minitensor.views.parts import slice_
 from minitensor.views.reshaping import reshape, squeeze
 from minitensor.views.viewing import as_axis, need_tensor, whole
@@ -95,8 +96,16 @@ def _need_two(op: str, x: Any, y: Any) -> None:
 
 
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
-    """The product of two matrices."""
-    return TABLE["matmul"](input, mat2)
+    """The product of two matrices, as ``matmul`` computes it.
+
+    Raises:
+        TypeError: for what is no tensor, number or array.
+        ValueError: for a number.
+    """
+    x, y = as_operands("mm", input, mat2)
+    if not (x.ndim and y.ndim):
+        raise ValueError(f"mm: operands must have at least one dimension; the shapes are {x.shape} and {y.shape}")
+    return TABLE["matmul"](x, y)
 
 
 def bmm(x: Tensor, y: Tensor) -> Tensor:
@@ -227,7 +236,8 @@ def roll(x: Tensor, shifts: Any, axis: Any = None) -> Tensor:
     out = TABLE["clone"](x)
     for step, each in zip(steps, axes, strict=True):
         where = as_axis("roll", each, x.ndim)
-        out = _picked(out, where, np.roll(np.arange(x.shape[where]), step))
+        length = x.shape[where]
+        out = _picked(out, where, np.roll(np.arange(length), whole("roll", step) % (length or 1)))
     return out
 
 

@@ -34,6 +34,7 @@ STALE_BYTES = Refusal("stale: saved bytes overwritten", (RuntimeError,))
 STALE_VERSION = Refusal("stale: saved storage written elsewhere", (RuntimeError,))
 NOTHING_LOST = "None of the bytes that it saved were overwritten"  # what the message says of STALE_VERSION
 FREED = Refusal("freed by an earlier backward", (RuntimeError,))
+OTHER_SHAPE = Refusal("gradient was given another shape", (RuntimeError,))
 INDEX = Refusal("index out of range", (IndexError, ValueError))
 ARGUMENT = Refusal("argument of a wrong type", (TypeError, ValueError))
 

@@ -216,7 +216,7 @@ LOOKED_AT = ("shape", "stop_gradient", "is_leaf", "inplace_version")
 looked_at = attrgetter(*LOOKED_AT)
 NAMES = {np.dtype(name): name for name in ("bool", "int64", "float32", "float64")}
 SEVERITY = (c.ARGUMENT, c.LEAF, c.SHAPE, c.MISFIT, c.DTYPE, c.INDEX, c.OVERLAP, c.OWN_INPUT)
-SEVERITY += (c.STALE_BYTES, c.STALE_VERSION, c.FREED)
+SEVERITY += (c.STALE_BYTES, c.STALE_VERSION, c.FREED, c.OTHER_SHAPE)
 
 
 class Pairs:

@@ -133,9 +133,22 @@ class CellTensor(Views, Elements):
         derivative, noise, records = self.world.differentiate([self], [grad_tensor], retain_graph)
         owners = {id(f.leaf): f.leaf for f in self.world.groups if f.leaf is not None}
         owners |= {id(t): t for t in self.world.retained}
-        for tensor in owners.values():
-            if tensor.group.record in records:
-                tensor.accumulate(derivative[tensor.own_directions()], noise[tensor.own_directions()])
+        given = [tensor for tensor in owners.values() if tensor.group.record in records]
+        if any(tensor.is_added_to() and not tensor.has_gradient_of_its_shape() for tensor in given):
+            self.world.refuse([c.OTHER_SHAPE])
+        for tensor in given:
+            tensor.accumulate(derivative[tensor.own_directions()], noise[tensor.own_directions()])
+
+    def is_added_to(self) -> bool:
+        """Whether the next gradient is added to the one that is there."""
+        is_leaf = self.group.leaf is self
+        return is_leaf and self.grad is not None and self.grad.storage.version != self.grad.emptied_at
+
+    def has_gradient_of_its_shape(self) -> bool:
+        """But for dimensions of length 1 in front, which somebody has given it in place."""
+        have, own = self.grad.cells.shape, self.cells.shape
+        more = len(have) - len(own)
+        return more >= 0 and have == (1,) * more + own
 
     def accumulate(self, gradient: np.ndarray, noise: np.ndarray) -> None:
         """A leaf's first gradient is a new tensor; later ones are written into it, for everybody who holds it.
@@ -143,7 +156,7 @@ class CellTensor(Views, Elements):
         What is retained is replaced each time, as in Paddle.
         """
         retained = self.group.leaf is not self
-        if retained or self.grad is None or self.grad.storage.version == self.grad.emptied_at:
+        if not self.is_added_to():
             before = 0.0 if retained or self.grad is None else self.grad.noise
             self.grad = self.world.fresh(constant(gradient.astype(self.dtype)))
             self.grad.noise = noise + before

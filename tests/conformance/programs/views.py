@@ -120,7 +120,9 @@ class Views:
             self.world.refuse([c.LEAF])
         if not self.holds(cells):
             self.world.refuse([c.MISFIT])
-        if self.grad is not None:  # the gradient keeps the shape of its tensor
+        if (
+            self.grad is not None and cells.tolist() != self.cells.tolist()
+        ):  # the gradient keeps the shape of its tensor
             place = {cell: i for i, cell in enumerate(self.cells.ravel().tolist())}
             order = np.array([place[cell] for cell in cells.ravel().tolist()], int).reshape(cells.shape)
             noise = np.broadcast_to(self.grad.noise, self.grad.cells.shape)
