@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from minitensor.autograd import higher_order
+from minitensor.autograd.adding import refuse_other_shape, refuse_what_cannot_be_added_to
 from minitensor.autograd.backward_pass import Awaiting, OnArrays, copied, propagate, waiting
-from minitensor.core.errors import gradient_reshaped, leaf_reshaped_by_hook, not_writeable
+from minitensor.core.errors import leaf_reshaped_by_hook
 from minitensor.core.history import Leaf, Node
-from minitensor.core.regions import writeable
 from minitensor.core.storage import Storage, calling_frame
 from minitensor.core.tensor import AfterHook, Tensor
 from minitensor.device.arrays import as_array, gpu_of
@@ -103,7 +103,7 @@ def commit(arrived: dict[Node, np.ndarray], way: OnArrays) -> None:
                 made.append((node, _taken_over(g, way)))
                 continue
             array, storage = node.saved._array, node.saved._storage
-            _refuse_what_cannot_be_added_to(node.saved, g)
+            refuse_what_cannot_be_added_to(node.saved, g)
             adding.append((node, g))
             if storage not in plans:
                 plans[storage] = None if storage.savers is None else before_write(storage, array)
@@ -127,25 +127,6 @@ def _to_be_called(arrived: dict[Node, np.ndarray]) -> list[Any]:
     return [hook.after for hook in hooks if hook.after is not None]
 
 
-def _refuse_what_cannot_be_added_to(gradient: Tensor, g: np.ndarray) -> None:
-    if not writeable(gradient._array):
-        raise not_writeable("backward", gradient)
-    _refuse_other_shape(gradient, g)
-
-
-def _refuse_other_shape(gradient: Tensor, g: np.ndarray) -> None:
-    """Raise RuntimeError unless ``g`` can be added to a gradient, element by element.
-
-    Dimensions of length 1 that somebody has put in or taken away do no harm.
-    """
-    have = gradient._array.shape
-    if have == g.shape:
-        return
-    size = max(len(have), len(g.shape))
-    if (1,) * (size - len(have)) + have != (1,) * (size - len(g.shape)) + g.shape or len(have) < len(g.shape):
-        raise gradient_reshaped(have, g.shape)
-
-
 def _is_empty(gradient: Tensor) -> bool:
     """Whether ``clear_gradient`` was the last to write it."""
     extra = getattr(gradient, "_extra", None)
@@ -164,7 +145,7 @@ def _taken_over(g: np.ndarray, way: OnArrays) -> Tensor:
 
 def _sum(before: Tensor, g: np.ndarray, way: OnArrays) -> Tensor:
     """A tensor of the sum, with memory of its own: what is retained is replaced, not written."""
-    _refuse_other_shape(before, g)
+    refuse_other_shape(before, g)
     total = Tensor._made(as_array(before._array + g))
     way.let_go(g)
     return total

@@ -94,7 +94,7 @@ class Listener:
         if kind == "make":
             self._pytorchs.made(frame, *arguments)
         elif kind == "write":
-            self._wrote(frame, caller_in_package(frame), *arguments)
+            self._wrote(Site.of(frame), caller_in_package(frame), *arguments)
         elif kind == "taken":
             self._taken = self._taken or Taken()
             self._taken.add(*arguments)
@@ -149,8 +149,7 @@ class Listener:
             )
             row.happened = f"Before this line, numpy or another library wrote. {what_happened(row, '', '', False)}"
 
-    def _wrote(self, frame: FrameType, by: str, x: Tensor, op: str, inputs: tuple[Any, ...], where: Any) -> None:
-        site = Site.of(frame)
+    def _wrote(self, site: Site, by: str, x: Tensor, op: str, inputs: tuple[Any, ...], where: Any) -> None:
         if op == "backward" and self._taken is None:
             return  # a gradient was added to, and nobody needed what it was
         taken, self._taken = self._taken or Taken(), None
@@ -212,9 +211,8 @@ class Listener:
             stale=stale,
             by=by,
         )
-        row.happened = what_happened(row, unrecorded, whose, in_layer)
-        refused = "" if gone else self._pytorchs.refuses(frame, x, op, inputs, where, kept.copied, recorded)
-        row.happened = " ".join(part for part in (row.happened, refused) if part)
+        refused = "" if gone else self._pytorchs.refuses(site, x, op, inputs, where, kept.copied, recorded)
+        row.happened = f"{what_happened(row, unrecorded, whose, in_layer)} {refused}".strip()
         is_update = unrecorded and not (unrecorded == "leaf" and stale)
         row.instead = advice.in_all(facts, unrecorded if is_update else "", whose, refused)
         if row in self.report.rows[-1:]:
@@ -237,7 +235,6 @@ class Listener:
     def _reshaped(self, site: Site, x: Tensor, op: str, inputs: tuple[Any, ...]) -> None:
         version = x._storage.version
         recorded = modes.grad and peek(x) is not None
-        refused = self._pytorchs.refuses_view(x, recorded)
         happened = REBOUND.get(op, "Only shape and strides have changed.")
         self._row(
             site,
@@ -247,7 +244,7 @@ class Listener:
             after=version,
             recorded=recorded,
             verdicts=(Verdict.METADATA,),
-            happened=f"{happened} {refused}".rstrip(),
+            happened=f"{happened} {self._pytorchs.refuses_view(x, recorded)}".rstrip(),
         )
 
     # ---------- errors ----------

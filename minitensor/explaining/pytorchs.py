@@ -15,7 +15,7 @@ from minitensor.core.history import Node
 from minitensor.core.storage import Storage
 from minitensor.core.tensor import Tensor
 from minitensor.explaining.needs import node_of_write
-from minitensor.explaining.pytorchs_overlaps import Extent, reads_a_part
+from minitensor.explaining.pytorchs_overlaps import Extent, extents, reads_a_part
 from minitensor.explaining.pytorchs_views import Origins
 from minitensor.explaining.rows import Spot
 from minitensor.explaining.sharing import memory_of
@@ -123,11 +123,10 @@ class Pytorchs:
         call = site.code, site.instruction
         if call != self._call:
             self._call, self._read = call, []
-        self._read += [Extent.of(each._array) for each in inputs if isinstance(each, Tensor)]
+        self._read += extents(inputs)
 
-    def _read_by(self, frame: FrameType) -> list[Extent]:
+    def _read_by(self, site: Site) -> list[Extent]:
         """What the call that writes has read."""
-        site = Site.of(frame)
         return self._read if (site.code, site.instruction) == self._call else []
 
     def gone(self, storage: Storage) -> None:
@@ -145,12 +144,12 @@ class Pytorchs:
         return f"{REFUSED} {why}" if why else ""
 
     def refuses(
-        self, frame: FrameType, x: Tensor, op: str, inputs: tuple[Any, ...], where: Any, copied: int, recorded: bool
+        self, site: Site, x: Tensor, op: str, inputs: tuple[Any, ...], where: Any, copied: int, recorded: bool
     ) -> str:
         """Why PyTorch would refuse ``op``, which wrote ``x`` here, or the backward after it; else an empty text.
 
         Args:
-            frame: where it was written.
+            site: where it was written.
             where: the cells, as the engine tells them.
             copied: the bytes of what it overwrote that were copied for its own backward.
             recorded: whether it was recorded.
@@ -161,7 +160,7 @@ class Pytorchs:
         made_so = self.refuses_view(x, recorded, _saved_of(x, others) if recorded else [])
         if made_so:
             return made_so
-        if reads_a_part(x, op, inputs, where, self._read_by(frame)):
+        if reads_a_part(x, op, inputs, where, self._read_by(site)):
             return (
                 f"{REFUSED} it does not write a tensor from a part of its own memory; it wants a clone() of that part."
             )

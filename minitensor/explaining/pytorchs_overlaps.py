@@ -7,6 +7,7 @@ held against ``facts/learners.json``, group "a part of itself", by ``tests/vocab
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,6 +50,12 @@ class Extent:
         return (self.begin, self.end, self.strides) == (other.begin, other.end, other.strides)
 
 
+def extents(inputs: Iterable[Any]) -> list[Extent]:
+    """Where the tensors among ``inputs`` lie. A number lies nowhere."""
+    arrays = [each._array for each in inputs if isinstance(each, Tensor)]
+    return [Extent.of(array) for array in arrays if not isinstance(array, np.generic)]
+
+
 def reads_a_part(x: Tensor, op: str, inputs: tuple[Any, ...], where: Any, read: list[Extent]) -> bool:
     """Whether PyTorch refuses ``op``, which wrote the cells ``where`` of ``x``, for what it reads.
 
@@ -64,7 +71,7 @@ def reads_a_part(x: Tensor, op: str, inputs: tuple[Any, ...], where: Any, read: 
         target = Extent.of(_sliced(x._array, where) if by_index else where)
     else:
         values, target = others, Extent.of(x._array)
-    known = [Extent.of(each._array) for each in values]
+    known = extents(values)
     if by_index:
         return any(target.meets(each) for each in known)
     return any(target.meets(each) and not target.is_the_same(each) for each in (*known, *read))

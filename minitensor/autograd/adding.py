@@ -1,0 +1,29 @@
+"""Whether a gradient can be added to one that is there: asked of all of them before any is written."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from minitensor.core.errors import gradient_reshaped, not_writeable
+from minitensor.core.regions import writeable
+from minitensor.core.tensor import Tensor
+
+
+def refuse_what_cannot_be_added_to(gradient: Tensor, g: np.ndarray) -> None:
+    """Raise RuntimeError unless ``g`` can be added in place to a gradient that is there."""
+    if not writeable(gradient._array):
+        raise not_writeable("backward", gradient)
+    refuse_other_shape(gradient, g)
+
+
+def refuse_other_shape(gradient: Tensor, g: np.ndarray) -> None:
+    """Raise RuntimeError unless ``g`` can be added to a gradient, element by element.
+
+    Dimensions of length 1 that somebody has put in or taken away do no harm.
+    """
+    have = gradient._array.shape
+    if have == g.shape:
+        return
+    size = max(len(have), len(g.shape))
+    if (1,) * (size - len(have)) + have != (1,) * (size - len(g.shape)) + g.shape or len(have) < len(g.shape):
+        raise gradient_reshaped(have, g.shape)
