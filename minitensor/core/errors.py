@@ -159,8 +159,7 @@ def gradient_reshaped(have: tuple[int, ...], shape: tuple[int, ...]) -> RuntimeE
     """A gradient of ``shape`` is to be added to one that was given the shape ``have`` in place."""
     return RuntimeError(
         f"backward: a gradient of shape {list(shape)} cannot be added to the one that is there: it has the shape "
-        f"{list(have)} now. No gradient was changed.\n"
-        f"Give it the shape {list(shape)} again, or clear it before backward."
+        f"{list(have)} now. No gradient was changed.\nGive it that shape again, or clear it before backward."
     )
 
 
@@ -219,9 +218,8 @@ def explain(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> Except
 
 def _of_an_argument(op: str, error: Exception) -> Exception:
     """The error in the operation's name; one about an integer of too many bits in plain words."""
-    if isinstance(error, OverflowError) and "too large to convert" in str(error):
-        return OverflowError(f"{op}: an integer among the arguments has more than 64 bits")
-    return type(error)(f"{op}: {_plain(error)}")
+    is_long = isinstance(error, OverflowError) and "too large to convert" in str(error)
+    return type(error)(f"{op}: {'an integer among the arguments has more than 64 bits' if is_long else _plain(error)}")
 
 
 @telling("refused")
