@@ -1,6 +1,7 @@
 # make book       set up, run every chapter, build the book and serve it on this machine
 #                it has Python in its pages with LIVE=1, brought by npm and from the Pyodide distribution
 # make test       everything that has to hold
+# make test-peers the tests with real PyTorch and real Paddle, each in an environment of its own
 # make check      the quick part of it: style, and the tests of what has changed
 # make notebooks  JupyterLab on the chapters
 # make bench      what operations, chains and networks cost, beside numpy and the libraries installed
@@ -19,7 +20,7 @@ REQUIREMENTS := $(strip $(REQUIREMENTS))
 PORT := $(strip $(PORT))
 RUN := .venv/bin/python
 
-.PHONY: book build links slides zip pdf test check bench notebooks environment clean
+.PHONY: book build links slides zip pdf test test-peers check bench notebooks environment clean
 
 book: build
 	@$(RUN) tools/serve.py --port $(PORT)
@@ -29,6 +30,9 @@ build: environment
 
 test: environment
 	@$(RUN) tools/check.py --all
+
+test-peers: environment
+	@$(RUN) tools/peers.py
 
 check: environment
 	@$(RUN) tools/check.py

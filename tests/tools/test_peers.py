@@ -1,0 +1,38 @@
+"""The tests with real frameworks: what is installed for them, and what happens where that cannot be had."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from tools import peers
+
+
+@pytest.mark.parametrize("name", peers.PEERS)
+def test_each_peer_has_tests_and_one_version(name):
+    peer = peers.PEERS[name]
+    assert peer.package.count("==") == 1
+    assert peer.tests or name != "torch"
+
+
+def test_the_packages_beside_it_are_those_of_this_project():
+    names = {line.partition("==")[0].lower() for line in peers.needed()}
+    assert names == {*peers.NEEDED, "numpy"}
+
+
+def test_a_peer_that_cannot_be_had_is_left_out_with_a_line_and_nothing_has_failed(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(peers, "ROOT", tmp_path)
+    monkeypatch.setattr(peers, "FOLDER", tmp_path / "environments")
+    monkeypatch.setattr(peers, "needed", lambda: [])
+    monkeypatch.setattr(peers.Peer, "tests", property(lambda self: ["a test"]))
+    monkeypatch.setattr(peers.venv.EnvBuilder, "create", lambda self, folder: None)
+    failed = subprocess.CompletedProcess([], 1)
+    monkeypatch.setattr(peers.subprocess, "run", lambda *arguments, **named: failed)
+    assert peers.main(["torch"]) == 0
+    assert "torch: left out, for torch==2.13.0+cpu cannot be installed here" in capsys.readouterr().out
+
+
+def test_a_name_that_is_no_peer_is_told(capsys):
+    with pytest.raises(SystemExit, match="there is no peer 'jax'; they are torch, paddle"):
+        peers.main(["jax"])
