@@ -43,7 +43,7 @@ def instead(row: Row, code: list[str]) -> str:
             f"Call every `backward()` before `{text}`; or run the forward of line {saved.line} again after it, with "
             f"the new numbers."
         )
-    rewritten = out_of_place(text)
+    rewritten = out_of_place(text) or (re.sub(r",?\s*inplace=True", "", text) if "inplace=True" in text else "")
     if rewritten:
         return f"`{rewritten}`: new numbers in new memory."
     if _is_item(text):

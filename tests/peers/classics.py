@@ -61,7 +61,6 @@ z.sum().backward()
         4,
         ("overwrites `y`", "line 3"),
         {4: "z = F.relu(y) + gate"},
-        written=False,
     ),
     "two backwards and a step (GAN)": Classic(
         """\
