@@ -1,6 +1,7 @@
 """Records in minitensor/stage/engines/of_paddle/saved.json what each operation of Paddle saves for backward.
 
-python facts/paddle_saved.py      in an environment that has paddle; it adds the installed version to the file
+python facts/paddle_saved.py             in an environment that has paddle: all rows of the version installed there
+python facts/paddle_saved.py tanh_ max   those functions only; the other rows stay
 
 Paddle hands each tensor that it is about to save to a hook (``register_saved_tensors_hooks``). Here every function of
 ``paddle`` and of its tensors is called on tensors made for that, in as many ways as come to mind (``WAYS``), each in a
@@ -340,7 +341,13 @@ def main() -> None:
     import paddle
 
     found: dict[str, dict[str, list[list[str]]]] = {}
+    wanted = sys.argv[1:]
+    if wanted:
+        known = json.loads(FILE.read_text(encoding="utf-8"))["versions"].get(paddle.__version__, {})
+        found = {key: {kinds: [roles] for kinds, roles in rows.items()} for key, rows in known.items()}
     for number, calls in enumerate(texts(paddle), 1):
+        if wanted and calls[0].partition("(")[0].rpartition(".")[2] not in wanted:
+            continue
         rows = in_a_process(paddle, calls)
         if rows is None and len(calls) > 1:
             rows = [row for call in calls for row in in_a_process(paddle, [call]) or ()]  # all but what crashes

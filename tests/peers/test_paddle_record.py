@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from minitensor import stage
 from minitensor.stage import validation
+from minitensor.stage.engines.of_paddle import learned
 
 paddle = pytest.importorskip("paddle", reason="paddle is not installed here")
 
@@ -24,8 +28,12 @@ def recorded(source: str) -> stage.Stage:
     return shown
 
 
+def said_by(shown: stage.Stage) -> list[str]:
+    return [step["say"] for step in shown.data["variants"][0]["steps"]]
+
+
 def says(source: str) -> list[str]:
-    return [step["say"] for step in recorded(source).data["variants"][0]["steps"]]
+    return said_by(recorded(source))
 
 
 def events(shown: stage.Stage, do: str) -> list[dict]:
@@ -124,6 +132,67 @@ def test_a_gradient_that_is_added_to_is_one_storage():
     shown = recorded("x = paddle.ones([2])\nx.stop_gradient = False\n" + again * 2)
     names = [event for event in events(shown, "name") if event["name"] == "x.grad"]
     assert len(names) == 1
+
+
+def test_what_is_not_in_the_table_is_told_as_not_known(monkeypatch):
+    monkeypatch.setattr(learned, "saves", lambda *call: None)
+    shown = recorded(LEAF + "y = b.sin()")
+    assert "What `sin` saves for backward is not known, and not shown." in said_by(shown)[2]
+    assert [event["op"] for event in events(shown, "node") if event.get("unknown")] == ["multiply", "sin"]
+
+
+def test_a_node_whose_tensor_is_gone_is_passed_and_what_is_not_seen_is_told_as_that():
+    said = says(LEAF + "y = (b * b).sum()\ny.backward()")
+    if IN_3:
+        assert any(each.startswith("`multiply` (line 3)") and "sends" in each for each in said)
+    else:
+        assert "`sum` (line 3) takes 1; what it sends is not seen." in said
+
+
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [
+        ("s = paddle.sparse.sparse_coo_tensor([[0, 1], [1, 0]], [1., 2.], [2, 2])", "A sparse tensor has no cells"),
+        (
+            "t = threading.Thread(target=lambda: paddle.ones([2]))\nt.start()\nt.join()\ny = b * 2",
+            "Another thread calls Paddle, too",
+        ),
+    ],
+)
+def test_what_cannot_be_recorded_is_named_and_the_program_runs_on(line, named):
+    shown = recorded("import threading\n" + LEAF + line + "\nz = b * 5")
+    assert any(named in each for each in said_by(shown))
+    assert any("the tensor `z`" in each for each in said_by(shown))
+
+
+def test_a_function_that_is_made_static_ends_the_recording_and_not_the_program():
+    names = {"paddle": paddle}
+    source = "@paddle.jit.to_static\ndef f(a):\n    return a * 2\ny = f(b)\n"
+    shown = stage.record(LEAF + source, names)
+    assert shown.error is None and names["y"].tolist() == [2, 4, 6, 8]
+    assert "a function is made static" in shown.data["variants"][0]["truncated"]
+
+
+def test_a_cell_of_a_notebook_is_recorded():
+    ipython = pytest.importorskip("IPython.core.interactiveshell", reason="IPython is not installed here")
+    ipython.InteractiveShell.clear_instance()
+    shell = ipython.InteractiveShell.instance()
+    shell.run_line_magic("load_ext", "minitensor.notebook")
+    shell.push({"paddle": paddle})
+    from IPython.utils.capture import capture_output
+
+    with capture_output() as shown:
+        shell.run_cell("%%stage\n" + LEAF + "b.scale_(2.)")
+    assert "writes all 4 cells of storage 2" in shown.outputs[0].data["text/html"]
+
+
+def test_a_program_is_run_from_the_command_line(tmp_path: Path):
+    (tmp_path / "program.py").write_text("import paddle\n" + LEAF + "b.scale_(2.)\nprint('done')\n")
+    command = [sys.executable, "-m", "minitensor.stage", "--output", "out.html", "program.py"]
+    paths = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    done = subprocess.run(command, cwd=tmp_path, env=paths, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "done\n")
+    assert "writes all 4 cells of storage 2" in (tmp_path / "out.html").read_text(encoding="utf-8")
 
 
 def test_the_trace_holds_nothing_of_the_program():

@@ -167,12 +167,14 @@ class Steps(Running):
         )
         if self.told is not None:
             self.told(done)
+        allocated = self.engine.allocated() - early + ledger.bytes_of_others_freed + self.leaving
+        ledger.meters.peak = max(ledger.meters.peak, allocated)  # of an engine that tells of no allocation
         entry = {
             "line": line,
             "end": line + step.statement.end - step.statement.line,
             "phase": phase,
             "say": sentences.say(done),
-            "allocated": self.engine.allocated() - early + ledger.bytes_of_others_freed + self.leaving,
+            "allocated": allocated,
             "peak": self.ledger.meters.peak,
             "events": events,
         }

@@ -23,8 +23,10 @@ from minitensor.stage.engines.of_paddle.entries import LEAF, GradNode
 class Backward:
     """One run of it."""
 
-    def __init__(self, books: Books, version: str, roots: list[Any], gradients: list[Any], retains: bool) -> None:
-        self.books, self.retains = books, retains
+    def __init__(
+        self, books: Books, version: str, name: str, roots: list[Any], gradients: list[Any], retains: bool
+    ) -> None:
+        self.books, self.retains = books, retains or name != "run_backward"
         self._single = learned.single_nodes(version)
         self.order: list[int] = []  # addresses of the nodes, in the order in which they will run
         self.entries: dict[int, GradNode] = {}
@@ -42,7 +44,9 @@ class Backward:
             given = next((g for g in gradients if g is not None), None) if len(roots) == 1 else None
             gradient = np.ones([int(n) for n in x.shape], "float32") if given is None else reading.copied(given)
             books.tell("start", self.entries[node.node_ptr()], gradient)
-        self._follow(nodes)
+        # ``paddle.grad`` runs copies of the nodes, and in Paddle 3.3 crashes where these have hooks.
+        if name == "run_backward":
+            self._follow(nodes)
         books.collecting = True
 
     # ---------- the graph ----------

@@ -63,6 +63,9 @@ class Calls:
         """A function of Paddle's that is called by the program, or by another one."""
         if self.call is not None or not self._hears():
             return function(*arguments, **keywords)
+        if name == "to_static":  # which translates what runs, and would find a recorder in it
+            self.books.tell("ended", "The recording stopped here: a function is made static. The program ran on.")
+            return function(*arguments, **keywords)
         try:
             self.call = self._begun(name, arguments, keywords)
         except Exception as failure:
@@ -110,7 +113,7 @@ class Calls:
             roots = self.tensors(arguments[0])
             given = self.tensors(arguments[2 if name == "run_partial_grad" else 1])
             retains = bool(arguments[3] or arguments[4] if name == "run_partial_grad" else arguments[2])
-            run = Backward(self.books, self.paddle.__version__, roots, given, retains)
+            run = Backward(self.books, self.paddle.__version__, name, roots, given, retains)
             del roots, given
         except Exception as failure:
             self._fail(failure)
@@ -159,8 +162,6 @@ class Calls:
             self._say("Another thread calls Paddle, too: a stage follows the thread that begins.")
         if not self.paddle.in_dynamic_mode():
             self._say("Paddle builds a static graph: its variables hold no numbers yet, and are not shown.")
-        if name == "run_program":
-            self._say("A function made static runs as one program: nothing inside it is shown.")
 
     def _name_undrawn(self, result: Any) -> None:
         for _, x in learned.paths(result, lambda value: isinstance(value, self.paddle.Tensor)):

@@ -141,6 +141,9 @@ class Wrapping:
             for name, value in list(vars(owner).items()):
                 if isinstance(value, types.FunctionType) and name not in _NO_OPERATIONS and _is_whole(value):
                     yield Place(owner, name, value), _wrapper(_called(name), value, self._whole)
+        for owner in (paddle, paddle.jit):
+            if "to_static" in vars(owner):
+                yield Place(owner, "to_static", owner.to_static), _wrapper("to_static", owner.to_static, self._whole)
         classes = [each for each in vars(paddle.optimizer).values() if isinstance(each, type)]
         for owner, name in [(paddle.nn.Layer, "create_parameter"), *((each, "step") for each in classes)]:
             if name in vars(owner):
