@@ -133,7 +133,7 @@ def test_a_normal_operation_saves_by_reference(base: int):
 
 def test_an_index_array_is_counted_as_long_as_a_node_keeps_it(base: int):
     w = leaf()
-    index = np.array([0, 1, 2])
+    index = np.array([0, 1, 2], np.int64)
     y = w[index]
     assert allocated() - base == KIB + 3 * 64 + 3 * 8
     y.backward()

@@ -8,11 +8,12 @@ import json
 import platform
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from playwright.sync_api import Browser, Error, sync_playwright
 
-from tests.in_the_browser.driving import python_in
+from tests.in_the_browser.driving import Python, python_in
 from tests.in_the_browser.files import LEFT_OUT, runs
 from tools import chromium, live
 
@@ -33,44 +34,70 @@ CHUNK = 250
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.in_the_browser", description=__doc__.partition(":")[0])
     parser.add_argument("paths", nargs="*", help="files of tests (all that can run there)")
-    parser.add_argument("--programs", type=int, default=20_000, help="random programs (20,000)")
-    parser.add_argument("--record", action="store_true", help=f"write {RECORD.relative_to(live.ROOT)}")
+    parser.add_argument("--no-tests", action="store_true", help="random programs only")
+    parser.add_argument("--programs", type=int, default=20_000, help="how many random programs (20,000), or 0")
+    parser.add_argument("--record", action="store_true", help=f"write what ran into {RECORD.relative_to(live.ROOT)}")
     chosen = parser.parse_args()
     try:
         brought = live.bring()
     except live.MissingError as missing:
         sys.exit(str(missing))
+    bad: dict[str, Any] = {}
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium.find(), args=chromium.FLAGS)
-        told = everything(browser, brought, chosen.paths or runs(), chosen.programs)
-        told["chromium"] = browser.version
+        if not chosen.no_tests:
+            tests = of_tests(browser, brought, chosen.paths or runs())
+            bad |= tests["failed"]
+            if chosen.record:
+                record("tests", tests, chosen.paths)
+        if chosen.programs:
+            programs = of_programs(browser, brought, chosen.programs)
+            bad |= {f"random program {number}": text for number, text in enumerate(programs["wrong"])}
+            if chosen.record:
+                record("programs", programs)
         browser.close()
-    print(f"tests: {told['tests']}; programs: {told['programs']}")
-    for node, text in told["failed"].items():
+    for node, text in bad.items():
         print(f"\n{node}\n{text}")
-    for text in told["wrong"]:
-        print(f"\n{text}")
-    if chosen.record:
-        RECORD.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
-    return 1 if told["failed"] or told["wrong"] else 0
+    return 1 if bad else 0
 
 
-def everything(browser: Browser, brought: live.Brought, paths: list[str], programs: int) -> dict[str, Any]:
-    """What came of all of it. A file that ends Python there is counted as failed, and the next begins anew."""
-    told = {
+def record(part: str, told: dict[str, Any], paths: Sequence[str] = ()) -> None:
+    """Write one part of the record; the other stays as it was recorded, and so do the files of tests not named now."""
+    there = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
+    if paths and part in there:
+        before = there[part]
+        failed = {node: text for node, text in before["failed"].items() if node.partition("::")[0] not in paths}
+        told = before | {
+            "failed": failed | told["failed"],
+            "files": before["files"] | told["files"],
+            "again": [*before.get("again", ()), told["command"]],
+        }
+    there[part] = told
+    RECORD.write_text(json.dumps(there, indent=1) + "\n", encoding="utf-8")
+
+
+def where(browser: Browser, brought: live.Brought, python: Python) -> dict[str, Any]:
+    """What ran, and where."""
+    return {
         "date": datetime.date.today().isoformat(),
         "command": " ".join(["python -m tests.in_the_browser", *sys.argv[1:]]),
         "machine": platform.machine(),
+        "chromium": browser.version,
         "pyodide": next(part["version"] for part in live.packages(brought) if part["name"] == "Pyodide"),
         "numpy_is_distributed": brought.is_distributed,
+        **python.versions(),
     }
-    counts, verdicts = Counter[str](), Counter[str]()
+
+
+def of_tests(browser: Browser, brought: live.Brought, paths: list[str]) -> dict[str, Any]:
+    """What came of files of tests. One that ends Python there is counted as failed, and the next begins anew."""
     files: dict[str, Any] = {}
-    reasons, failed, wrong = Counter[str](), dict[str, str](), list[str]()
+    failed: dict[str, str] = {}
+    told: dict[str, Any] = {}
     left = list(paths)
     while left:
         with python_in(browser, brought) as python:
-            told |= python.versions()
+            told = where(browser, brought, python)
             python.complete()
             while left:
                 path = left.pop(0)
@@ -81,11 +108,26 @@ def everything(browser: Browser, brought: live.Brought, paths: list[str], progra
                     print(f"{path} ended Python: {error}", flush=True)
                     break
                 files[path] = {**found["counts"], "seconds": round(found["seconds"], 1)}
-                counts.update(found["counts"])
-                reasons.update(found["reasons"])
-                failed |= found["failed"]
                 print(f"{path}: {files[path]}", *found["failed"], sep="\n    ", flush=True)
+                if found["reasons"]:
+                    files[path]["not run"] = found["reasons"]
+                failed |= found["failed"]
+    told |= {"failed": failed, "files": files, "files left out": LEFT_OUT}
+    print(f"tests: {counts(told)}", flush=True)
+    return told
+
+
+def counts(told: dict[str, Any]) -> dict[str, int]:
+    """The outcomes of all files of tests together."""
+    kinds = ("passed", "failed", "skipped", "left out")
+    return {kind: sum(file.get(kind, 0) for file in told["files"].values()) for kind in kinds}
+
+
+def of_programs(browser: Browser, brought: live.Brought, programs: int) -> dict[str, Any]:
+    """What came of random programs, about so many: each is right, was refused for a reason, or is wrong."""
+    verdicts, wrong = Counter[str](), list[str]()
     with python_in(browser, brought) as python:
+        told = where(browser, brought, python)
         for policy, lengths, share in PLANS:
             count = round(programs * share)
             for first in range(0, count, CHUNK):
@@ -93,9 +135,8 @@ def everything(browser: Browser, brought: live.Brought, paths: list[str], progra
                 found = python.programs(seed=SEED, first=first, count=number, policy=policy, lengths=lengths)
                 verdicts.update(found["verdicts"])
                 wrong += found["wrong"]
-            print(f"programs under {policy}, {lengths[0]} to {lengths[1]} statements: {dict(verdicts)}", flush=True)
-    told |= {"tests": dict(counts), "programs": dict(verdicts), "failed": failed, "wrong": wrong}
-    return told | {"not run": dict(reasons), "files": files, "files left out": LEFT_OUT}
+            print(f"programs, {policy}, {lengths[0]} to {lengths[1]} statements: {dict(verdicts)}", flush=True)
+    return told | {"seed": SEED, "verdicts": dict(verdicts), "wrong": wrong}
 
 
 if __name__ == "__main__":

@@ -22,8 +22,7 @@ ROOT = live.ROOT
 #: What tests ask of pytest is the same there; these have no compiled part.
 PURE = ("pytest", "pluggy", "iniconfig", "packaging", "pygments")
 #: Of the checkout, beside the engine, which comes as its wheel.
-NEEDED = ("pyproject.toml", "tests/**/*.py", "tests/**/*.json", "tests/**/*.txt", "facts/*", "facts/goldens/*")
-NEEDED += ("book/*.json", "tests/stage/*.js", "tools/*.py")
+NEEDED = ("pyproject.toml", "tests/**/*", "facts/*", "facts/goldens/*", "book/*.json", "tools/*.py")
 
 _OPEN = """async () => {
   globalThis.worker = new Worker('worker.js', { type: 'module' });
@@ -85,8 +84,9 @@ def pack(folder: Path) -> None:
                 if file.parts[0] != ".." and "__pycache__" not in file.parts:
                     packed.write(file.locate(), str(file))
     with zipfile.ZipFile(folder / "checkout.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as packed:
-        for file in sorted({file for pattern in NEEDED for file in ROOT.glob(pattern) if file.is_file()}):
-            packed.write(file, file.relative_to(ROOT))
+        for file in sorted({file for pattern in NEEDED for file in ROOT.glob(pattern)}):
+            if file.is_file() and "__pycache__" not in file.parts:
+                packed.write(file, file.relative_to(ROOT))
         for file in sorted({*(ROOT / "minitensor").rglob("*.*")} - {*live.page_sources()}):
             if "__pycache__" not in file.parts:
                 packed.write(file, Path("rest") / file.relative_to(ROOT))

@@ -1,7 +1,10 @@
-"""The list of what does not run in the browser stays true."""
+"""What runs in the browser, and what does not: the list stays true, and so does the record of all of it."""
 
 from __future__ import annotations
 
+import json
+
+from tests.in_the_browser.__main__ import RECORD, counts
 from tests.in_the_browser.files import LEFT_OUT, runs
 from tools.build import ROOT
 
@@ -10,3 +13,13 @@ def test_what_is_left_out_is_there_and_most_runs():
     assert [path for path in LEFT_OUT if not (ROOT / path).exists()] == []
     assert not set(LEFT_OUT) & set(runs())
     assert len(runs()) > 3 * len(LEFT_OUT)
+
+
+def test_of_all_that_was_recorded_nothing_failed_and_no_program_was_wrong():
+    """`python -m tests.in_the_browser --record` wrote it."""
+    told = json.loads(RECORD.read_text(encoding="utf-8"))
+    tests, programs = told["tests"], told["programs"]
+    assert (tests["failed"], programs["wrong"]) == ({}, [])
+    assert counts(tests)["passed"] > 20_000
+    assert "wrong" not in programs["verdicts"] and programs["verdicts"]["right"] >= 3_000
+    assert {(part["platform"], part["intp"]) for part in told.values()} == {("emscripten", 4)}
