@@ -195,6 +195,17 @@ def test_a_program_is_run_from_the_command_line(tmp_path: Path):
     assert "writes all 4 cells of storage 2" in (tmp_path / "out.html").read_text(encoding="utf-8")
 
 
+def test_explain_names_both_culprits_also_the_one_that_paddle_does_not_notice(tmp_path: Path):
+    source = "import paddle\n" + LEAF + "y = b * b\nb.set_value(paddle.zeros([4]))\nb.scale_(10.)\ny.sum().backward()\n"
+    (tmp_path / "program.py").write_text(source)
+    command = [sys.executable, "-m", "minitensor.stage", "--explain", "program.py"]
+    paths = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    done = subprocess.run(command, cwd=tmp_path, env=paths, capture_output=True, text=True)
+    told = " ".join(done.stderr.split())
+    assert "line 5: b.set_value(paddle.zeros([4]))" in told and "its gradients will be wrong" in told
+    assert "line 6: b.scale_(10.)" in told and "a backward through it raises" in told
+
+
 def test_the_trace_holds_nothing_of_the_program():
     json.dumps(recorded(LEAF + "y = b * b").data)
 
