@@ -24,13 +24,16 @@ import types
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from IPython.core.error import UsageError
-
 from minitensor.stage.engines.engine import Engine
 from minitensor.stage.engines.together import Together
 from minitensor.stage.recording.hooks import awaits
 from minitensor.stage.recording.key_step import Key
 from minitensor.stage.stages import Stage, check_syntax, run_variant
+
+try:
+    from IPython.core.error import UsageError
+except ImportError:  # in a page, where no magic asks
+    UsageError = ValueError  # type: ignore[assignment, misc]  # an error of the program's text there
 
 _BEGINS = re.compile(r"# ---(?:[ \t]+(.*))?")
 

@@ -29,7 +29,6 @@ def test_the_engines_tests_hold_there(python):
     found = python.tests(paths=SHARE)
     assert not found["failed"], "\n\n".join(found["failed"].values())
     assert found["counts"]["passed"] >= 2_000
-    assert found["status"] == 0
 
 
 def test_a_test_that_fails_there_is_told(python):
@@ -53,5 +52,7 @@ def test_a_long_history_is_dropped_on_the_small_stack(python):
 
 
 def test_every_module_of_the_wheel_can_be_imported_there(python):
-    """But the one that runs on a CUDA device, which has its library."""
-    assert python.modules() == {"minitensor.device.cuda_arrays": "ModuleNotFoundError: No module named 'cupy'"}
+    """But those for what a page does not have: CUDA's library, and PyTorch itself."""
+    lacking = {name: error.rpartition(" ")[2] for name, error in python.modules().items()}
+    assert set(lacking.values()) <= {"'cupy'", "'torch'", "'paddle'"}, lacking
+    assert "minitensor.notebook" not in lacking
