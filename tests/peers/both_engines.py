@@ -28,6 +28,7 @@ SAME, UNKNOWN = "the same", "unknown"
 KINDS = {
     "the version of a gradient": "torch adds to `.grad` in its memory and raises the version; here it is another sum",
     "the stride of one element": "where a dimension has one element, any stride reads the same",
+    "the layout of a result": "of operands that are laid out differently, the result follows another one of them",
     "saves more": "`std`, `log_softmax` and the like save in torch what is computed anew here",
 }
 #: Operations that torch makes of others, or whose rule keeps the result.
@@ -58,6 +59,14 @@ def _seen(memory: Memory) -> dict[str, Any]:
         look = {key: tensor[key] for key in ("shape", "strides", "offset", "dtype", "stop_gradient", "leaf")}
         found[name] = {**look, "storage": place, "cells": cells, "version": tensor.get("version", storage["version"])}
     return found
+
+
+def _elements(seen: dict[str, Any]) -> list[Any]:
+    """Shape and numbers in reading order."""
+    cells = [seen["offset"]]
+    for n, stride in zip(seen["shape"], seen["strides"], strict=True):
+        cells = [cell + i * stride for cell in cells for i in range(n)]
+    return [seen["shape"], [seen["cells"].get(str(cell)) for cell in cells]]
 
 
 def _rounded(text: str) -> str:
@@ -96,7 +105,11 @@ def differences(lines: list[Line]) -> list[tuple[int, str, Any, Any]]:
             if a is None or b is None:
                 found.append((line, "name", name if a else None, name if b else None))
             else:
-                found += [(line, key, (name, a[key]), (name, b[key])) for key in a if a[key] != b[key]]
+                laid_out = {"strides", "cells"} if a["cells"] != b["cells"] and _elements(a) == _elements(b) else set()
+                found += [(line, "layout", name, name)] if laid_out else []
+                found += [
+                    (line, key, (name, a[key]), (name, b[key])) for key in a if a[key] != b[key] and key not in laid_out
+                ]
         if stale != stale_here:
             found.append((line, "stale", stale, stale_here))
         if found:
@@ -118,6 +131,8 @@ def kind(lines: list[Line]) -> str:
 def _kind(lines: list[Line], line: int, what: str, theirs: Any, ours: Any) -> str:
     if what == "version" and theirs[0].endswith(".grad"):
         return "the version of a gradient"
+    if what == "layout":
+        return "the layout of a result"
     if what == "strides":
         return "the stride of one element"
     if what == "stale":

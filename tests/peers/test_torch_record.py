@@ -415,6 +415,13 @@ def test_tensors_go_when_the_program_lets_them_go():
     assert names["n"] == 1
 
 
+def test_a_warning_is_that_of_the_programs_line():
+    source = "x = torch.ones(2, requires_grad=True)\ny = x * 1\ng = y.grad"
+    with pytest.warns(UserWarning, match=r"\.grad attribute of a Tensor that is not a leaf") as warned:
+        assert stage.record(source, dict(NN)).error is None
+    assert [(Path(each.filename).name[:6], each.lineno) for each in warned] == [("<stage", 3)]
+
+
 def test_nothing_imports_torch_unless_the_program_does():
     program = (
         "import sys\nimport minitensor as mt\nfrom minitensor import stage\n"

@@ -22,3 +22,12 @@ def test_each_is_a_stage_that_can_be_shown_and_tells_what_went_wrong(each):
     assert variant["steps"][-1]["say"] in as_html(each["stage"]).replace("<code>", "`").replace("</code>", "`")
     words = "not notice" if each["error"] is None else "refused"
     assert any(words in step["say"] for step in variant["steps"])
+
+
+def test_what_was_recorded_of_thousands_of_programs_meets_the_bars():
+    found = json.loads(FILE.with_name("torch-recording.json").read_text(encoding="utf-8"))
+    stale, alone, both = found["stale"], found["undisturbed"], found["both engines"]
+    assert stale["programs"] >= 2_000 and stale["roots right"] == stale["roots"] > 5_000
+    assert stale["at the very node"] >= 0.999 * stale["raised"] > 500
+    assert alone["programs"] >= 300 and alone["other when watched"] == {}
+    assert both["programs"] >= 500 and both["unknown in"] == []

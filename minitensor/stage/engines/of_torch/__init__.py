@@ -26,7 +26,7 @@ import torch
 from minitensor.stage.engines.engine import Block, Copied, Fate, Layout, Look, Meter, NotRecordable, Role, Saved
 from minitensor.stage.engines.of_torch import cuda
 from minitensor.stage.engines.of_torch.ear import Ear
-from minitensor.stage.engines.of_torch.listening import is_inside
+from minitensor.stage.engines.of_torch.frames import is_inside
 from minitensor.stage.engines.of_torch.memory import Counter, Kept, Memory, elements_of, layout_of, name_of, unheard
 from minitensor.stage.engines.of_torch.nodes import Mark, Nodes
 from minitensor.stage.engines.of_torch.registry import Registry

@@ -12,7 +12,6 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from types import CodeType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,13 +20,14 @@ from torch.overrides import TorchFunctionMode
 
 from minitensor.stage.engines.of_torch import probing
 from minitensor.stage.engines.of_torch.calls import Call, call_of, tensors_in, written_name
+from minitensor.stage.engines.of_torch.frames import is_inside, place_of, warned_for
 from minitensor.stage.engines.of_torch.memory import (
     is_in_transform,
     layout_of,
     unheard,
     why_not,
 )
-from minitensor.stage.engines.of_torch.nodes import UNKNOWN_PLACE, Nodes
+from minitensor.stage.engines.of_torch.nodes import Nodes
 from minitensor.stage.engines.of_torch.registry import Registry
 from minitensor.stage.engines.of_torch.saved import Entry
 from minitensor.stage.engines.of_torch.writes import NOWHERE, bits_of, cells_written, reason_of, stamp_of
@@ -58,8 +58,8 @@ class Mode(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         call = call_of(func)
-        if call.is_gradient and self.is_open:
-            self._gradient_asked(args[0])
+        if call.is_gradient and self.is_open and self._gradient_asked(args[0]):
+            return warned_for(sys._getframe(1), func, args)
         if not self.is_open or call.is_silent or os.getpid() != self._process:
             was, self.is_inside = self.is_inside, True
             self.calls += 1
@@ -130,15 +130,17 @@ class Mode(TorchFunctionMode):
         except Exception as failure:
             self._fail(failure)
 
-    def _gradient_asked(self, x: torch.Tensor) -> None:
-        """The program asks for ``x.grad``."""
+    def _gradient_asked(self, x: torch.Tensor) -> bool:
+        """The program asks for ``x.grad``: whether ``x`` keeps none, of which torch warns."""
         try:
             with unheard():
                 known = self.registry.is_tensor(x) and self.registry.knows(x) and self.nodes.fn_of(x) is not None
                 if known and not x.retains_grad and not is_inside(sys._getframe(2)):
                     self.tell("asked", x)
+                    return True
         except Exception as failure:
             self._fail(failure)
+        return False
 
     # ---------- before it ----------
 
@@ -286,15 +288,3 @@ class Mode(TorchFunctionMode):
 
 def _is_plain(result: Any) -> bool:
     return result is None or isinstance(result, (bool, int, float, str))
-
-
-def place_of(frame: Any) -> tuple[CodeType, int]:
-    """The innermost code around ``frame`` that is neither torch's nor this package's, and its line."""
-    while frame is not None and is_inside(frame):
-        frame = frame.f_back
-    return UNKNOWN_PLACE if frame is None else (frame.f_code, frame.f_lineno)
-
-
-def is_inside(frame: Any) -> bool:
-    """Whether a frame is of torch, of numpy or of this package."""
-    return str(frame.f_globals.get("__name__")).partition(".")[0] in ("torch", "minitensor", "numpy")
