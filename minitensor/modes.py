@@ -19,6 +19,7 @@ POLICIES = {
     "2.6": "copy the input first",
     "copy_on_write": "preserve every byte that some backward still needs",
 }
+DEFAULT_POLICY = "2.6"
 
 
 class Paused:
@@ -60,7 +61,7 @@ class Modes(threading.local):
     """
 
     grad: bool = True
-    policy: str = "2.6"
+    policy: str = DEFAULT_POLICY
     layer: str = ""
     inference: bool = False
 

@@ -22,7 +22,8 @@ TRIES = 20
 POLICY = "; ".join(
     (
         "default-src 'self'",
-        "script-src 'self'",
+        "script-src 'self' 'wasm-unsafe-eval'",  # Python in the page is WebAssembly; no text becomes a script
+        "worker-src 'self'",
         "style-src 'self' 'unsafe-inline'",  # pictures and tables are placed by style attributes
         "img-src 'self' data:",
         "font-src 'self' data:",

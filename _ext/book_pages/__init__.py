@@ -63,6 +63,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("html-page-context", live.tell_templates, priority=600)
     app.connect("html-page-context", description.describe_page, priority=610)
     app.connect("html-page-context", assets.choose_page_assets, priority=900)
+    app.connect("html-page-context", live.choose_assets, priority=910)
     app.connect("html-page-context", finding.read_page, priority=900)
     app.connect("build-finished", finding.write_sections, priority=400)
     app.connect("build-finished", teaching.write_class, priority=450)

@@ -38,7 +38,7 @@ STYLE = "page.css"
 SCRIPT = "page.js"
 MARKED = "marks.js"  # what a reader searched for, on the page that was found
 OWN_SCRIPTS = {SCRIPT, "mode.js", "quiz.js", "tables.js", mathematics.SETTINGS}  # the stage's are light already
-OWN_SCRIPTS |= {"finder.js", "error-door.js", "search.js", MARKED, "exercise.js", "names.js"}
+OWN_SCRIPTS |= {"finder.js", "error-door.js", "search.js", MARKED, "exercise.js", "names.js", "live.js"}
 MATHEMATICS = (mathematics.SETTINGS, f"mathjax/{mathematics.SCRIPT}")
 # Named by no page, or only where the book's address is known: read by other files of `_static`, or shown elsewhere.
 NAMED_ELSEWHERE = ("card.png", "stage-legend.js", "fonts/*", "mathjax/**/*")

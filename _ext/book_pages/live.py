@@ -6,8 +6,10 @@ they are there: without them no page has a button that leads to them.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,9 @@ from sphinx.application import Sphinx
 from sphinx.errors import ConfigError
 
 FOLDER = os.environ.get("BOOK_LIVE", "")
+PARTS = Path(__file__).parent / "theme" / "live"  # the scripts that a click loads
+SCHEMA = "trace.schema.json"  # what they hold recordings to
+RUNS = ("<memory-stage", "<exercise-box", "<play-ground")
 
 
 def refuse_without_files(app: Sphinx) -> None:
@@ -34,7 +39,20 @@ def tell_templates(
     context["live"] = app.config.live
 
 
+def choose_assets(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: object | None
+) -> None:
+    """The script of the buttons, on a page with something to run. It says how much a click will load."""
+    if app.config.live and any(mark in context.get("body", "") for mark in RUNS):
+        weight = json.loads((Path(FOLDER) / "live.json").read_text(encoding="utf-8"))["compressed"]
+        app.add_js_file("live.js", loading_method="defer", **{"data-megabytes": f"{weight / 1e6:.0f}"})
+        app.add_css_file("live.css", priority=800)
+
+
 def copy_files(app: Sphinx, exception: Exception | None) -> None:
     """Lay the files beside the pages, when what no page names has been deleted there."""
     if exception is None and app.config.live and app.builder.format == "html":
-        shutil.copytree(FOLDER, Path(app.outdir) / "_static" / "live", dirs_exist_ok=True)
+        folder = Path(app.outdir) / "_static" / "live"
+        shutil.copytree(FOLDER, folder, dirs_exist_ok=True)
+        shutil.copytree(PARTS, folder, dirs_exist_ok=True)
+        (folder / SCHEMA).write_text(files("minitensor.stage").joinpath(SCHEMA).read_text("utf-8"), encoding="utf-8")

@@ -62,6 +62,10 @@ class Report:
             lines.append(f"  {label:<10}" + value.replace("\n", "\n" + " " * 12))
         return "\n".join(lines)
 
+    def as_data(self) -> dict[str, Any]:
+        """The report as plain data: what a page shows of it."""
+        return {"passed": self.passed, "verdict": self._verdict(), "values": self._values()}
+
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
         values = "".join(
             f"<dt>{label}</dt><dd><code>{html.escape(value)}</code></dd>" for label, value in self._values()

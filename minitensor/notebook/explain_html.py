@@ -28,27 +28,35 @@ SIGNS = {
     Verdict.FREE: ("·", "none"),
 }
 
+HEADS = ("Line", "Tensor", "Version", "Verdict", "Why")
 _HEADINGS = {"needs": "Needs", "happened": "Happened", "repeated": "Repeated", "error": "Error", "instead": "Instead"}
+
+
+def as_data(report: Report) -> dict[str, Any]:
+    """The table as plain data: rows, the sums before them and the words after them; every text is a text."""
+    used = [each for each in Verdict if any(row.verdict is each for row in report.rows)]
+    return {
+        "summary": summary(report.totals),
+        "rows": [_row(*entry) for entry in report.folded()],
+        "rest": _rest(report),
+        "words": [[each.word, each.meaning] for each in used],
+    }
 
 
 def as_html(report: Report) -> str:
     """The table, its sums before it and its words after it."""
-    if not report.rows:
-        return (
-            f'<div class="mt-note mt-report mathjax_ignore">{_paragraph(summary(report.totals))}{_rest(report)}</div>'
-        )
-    heads = "".join(
-        f'<th scope="col" role="columnheader">{head}</th>' for head in ("Line", "Tensor", "Version", "Verdict", "Why")
-    )
-    body = "".join(_row(*entry) for entry in report.folded())
+    data = as_data(report)
+    # The class keeps a page's MathJax away from dollar signs.
+    head = f'<div class="mt-note mt-report mathjax_ignore">{_paragraph(data["summary"])}'
+    rest = "".join(map(_paragraph, data["rest"]))
+    if not data["rows"]:
+        return f"{head}{rest}</div>"
+    heads = "".join(f'<th scope="col" role="columnheader">{heading}</th>' for heading in HEADS)
+    body = "".join(map(_row_html, data["rows"]))
     return (
-        # The class keeps a page's MathJax away from dollar signs.
-        '<div class="mt-note mt-report mathjax_ignore">\n'
-        f"{_paragraph(summary(report.totals))}\n"
         # The roles say again what the elements are: a narrow page shows them as blocks, which are no table to a reader.
-        f'<table role="table"><thead role="rowgroup"><tr role="row">{heads}</tr></thead>\n'
-        f'<tbody role="rowgroup">{body}</tbody></table>\n'
-        f"{_rest(report)}{_words(report)}</div>"
+        f'{head}\n<table role="table"><thead role="rowgroup"><tr role="row">{heads}</tr></thead>\n'
+        f'<tbody role="rowgroup">{body}</tbody></table>\n{rest}{_words_html(data["words"])}</div>'
     )
 
 
@@ -56,48 +64,59 @@ def _paragraph(text: str) -> str:
     return f"<p>{html.escape(text)}</p>"
 
 
-def _row(row: Row, last: Row, number: int) -> str:
+def _row(row: Row, last: Row, number: int) -> dict[str, Any]:
     sign, kind = SIGNS[row.verdict]
-    where = f"{row.number}. " + ("" if row.where.file is None else f"{row.where.file}, ") + f"line {row.where.line}"
-    code = f"<code>{html.escape(row.where.text or row.op)}</code>"
-    tensor = ""
-    if row.tensor is not None:
-        name = f"<code>{html.escape(row.tensor.name)}</code> " if row.tensor.name else ""
-        tensor = f"{name}{html.escape(f'{row.tensor.shape} {row.tensor.dtype}')}"
-        if row.tensor.view_of:
-            tensor += f"<br>{html.escape(row.tensor.view_of)}"
-    version = html.escape(versions(row).replace("->", "→"))
-    why = "".join(
-        f"<dt>{_HEADINGS[heading]}</dt><dd>{_detail(heading, text)}</dd>"
-        for heading, text in details(row, last, number)
-    )
+    tensor = row.tensor
+    return {
+        "place": f"{row.number}. "
+        + ("" if row.where.file is None else f"{row.where.file}, ")
+        + f"line {row.where.line}",
+        "code": row.where.text or row.op,
+        "name": tensor.name if tensor is not None else "",
+        "tensor": f"{tensor.shape} {tensor.dtype}" if tensor is not None else "",
+        "view_of": tensor.view_of if tensor is not None else "",
+        "version": versions(row).replace("->", "→"),
+        "sign": sign,
+        "kind": kind,
+        "verdict": verdict(row),
+        "why": [[_HEADINGS[heading], text] for heading, text in details(row, last, number)],
+    }
+
+
+def _row_html(row: dict[str, Any]) -> str:
+    tensor = html.escape(row["tensor"])
+    if row["name"]:
+        tensor = f"<code>{html.escape(row['name'])}</code> {tensor}"
+    if row["view_of"]:
+        tensor += f"<br>{html.escape(row['view_of'])}"
+    why = "".join(f"<dt>{heading}</dt><dd>{_detail(heading, text)}</dd>" for heading, text in row["why"])
     return (
-        f'<tr role="row"><th scope="row" role="rowheader"><span class="mt-place">{html.escape(where)}</span>'
-        f'<br>{code}</th><td role="cell">{tensor}</td><td role="cell" class="mt-version">{version}</td>'
-        f'<td role="cell" class="mt-{kind}"><span class="mt-sign" aria-hidden="true">{sign}</span> '
-        f'{html.escape(verdict(row))}</td><td role="cell"><dl>{why}</dl></td></tr>\n'
+        f'<tr role="row"><th scope="row" role="rowheader"><span class="mt-place">{html.escape(row["place"])}</span>'
+        f'<br><code>{html.escape(row["code"])}</code></th><td role="cell">{tensor}</td>'
+        f'<td role="cell" class="mt-version">{html.escape(row["version"])}</td>'
+        f'<td role="cell" class="mt-{row["kind"]}"><span class="mt-sign" aria-hidden="true">{row["sign"]}</span> '
+        f'{html.escape(row["verdict"])}</td><td role="cell"><dl>{why}</dl></td></tr>\n'
     )
 
 
 def _detail(heading: str, text: str) -> str:
-    if heading == "error":
+    if heading == _HEADINGS["error"]:
         return f"<pre>{html.escape(text)}</pre>"
     return prose(text)
 
 
-def _rest(report: Report) -> str:
+def _rest(report: Report) -> list[str]:
     told = []
     if report.left_out:
         told.append(f"{report.left_out:,} operations more are in the sums and not shown.")
     if report.cut_short:
         told.append(report.cut_short)
-    return "".join(_paragraph(text) for text in told)
+    return told
 
 
-def _words(report: Report) -> str:
-    used = [each for each in Verdict if any(row.verdict is each for row in report.rows)]
-    words = "".join(f"<dt>{each.word}</dt><dd>{html.escape(each.meaning)}</dd>" for each in used)
-    return f"<details><summary data-lm-suppress-shortcuts>What the verdicts mean</summary><dl>{words}</dl></details>\n"
+def _words_html(words: list[list[str]]) -> str:
+    told = "".join(f"<dt>{word}</dt><dd>{html.escape(meaning)}</dd>" for word, meaning in words)
+    return f"<details><summary data-lm-suppress-shortcuts>What the verdicts mean</summary><dl>{told}</dl></details>\n"
 
 
 def _mimebundle(report: Report, include: Any = None, exclude: Any = None) -> dict[str, str]:

@@ -22,7 +22,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from minitensor.modes import POLICIES, get_inplace_policy
+from minitensor.modes import DEFAULT_POLICY, POLICIES, get_inplace_policy
 from minitensor.stage import picture
 from minitensor.stage.embed import page_script, whole_page
 from minitensor.stage.ending import Ending
@@ -142,6 +142,9 @@ def run(source: str, namespace: dict[str, Any], *, file: str | None = None, **se
             ending.ended(done.error)
     failed = done.error is not None
     done.variant["verdict"] = ending.words(failed, None if failed else done.variant["verdict"])
+    policy = settings.get("policy") or get_inplace_policy()
+    if policy != DEFAULT_POLICY:
+        done.variant["policy"] = policy
     return done
 
 

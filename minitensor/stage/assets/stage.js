@@ -38,9 +38,9 @@ function define() {
       const root = this.shadowRoot;
       root.adoptedStyleSheets = [sheet];
       root.innerHTML = `<div class="frame"><section class="stage" tabindex="-1" aria-label="${esc(`Memory, step by step: ${trace.title}`)}">
-        <div class="top"><p class="title">${esc(trace.title)}</p>${trace.ask ? `<p class="ask">${marked(trace.ask)}</p>` : ''}<p class="share"><span role="status"></span> <button class="link">Copy link</button></p></div>
+        <div class="top"><p class="title">${esc(trace.title)}</p>${trace.ask ? `<p class="ask">${marked(trace.ask)}</p>` : ''}<p class="share"><span role="status"></span> <slot name="edit"></slot> <button class="link">Copy link</button></p></div>
         <div class="grid"><div class="when">
-          <div class="prog"><ol class="code" aria-label="Program"></ol></div>
+          <div class="prog"><ol class="code" aria-label="Program"></ol><slot name="program"></slot></div>
           <div class="say"><div class="live" aria-live="polite" aria-atomic="true"></div><div class="after"></div></div>
           <div class="fault" aria-live="polite"></div>
           <div class="time"><button class="back">Back</button><button class="next">Next</button><button class="play" aria-pressed="false">Play</button><button class="begin"></button><output></output>
@@ -91,7 +91,7 @@ function define() {
       root.addEventListener('keydown', e => {
         const el = e.target, { key } = e;
         if (key === 'Escape' && this.at.asked) { this.ask(undefined); return e.preventDefault(); }
-        if (e.ctrlKey || e.metaKey || e.altKey || e.shiftKey || el.type === 'search') return;
+        if (e.ctrlKey || e.metaKey || e.altKey || e.shiftKey || el.type === 'search' || el.closest('[slot]')) return;
         const plays = key === ' ' && !el.matches('button, summary, [type=radio]');
         if (plays || key !== ' ') this.play(plays && !this.playing);
         const to = el.type === 'range' ? undefined : { ArrowLeft: this.at.step - 1, ArrowRight: this.at.step + 1, Home: 0, End: Infinity }[key];

@@ -79,6 +79,12 @@ class _Ears:
             self._tell(kind, *arguments)
 
 
+def _is_there(name: str) -> bool:
+    """Whether a framework has been imported: itself, and not a stand-in under its name."""
+    found = sys.modules.get(name)
+    return found is not None and getattr(found, "__name__", None) == name
+
+
 def _to_nobody(kind: str, *arguments: Any) -> None:
     """In place of a recorder that has stopped."""
 
@@ -101,7 +107,7 @@ class Together:
 
     def arrive(self) -> None:
         """Take in the frameworks that have been imported since."""
-        for name in [name for name in self._awaited if name in sys.modules]:
+        for name in [name for name in self._awaited if _is_there(name)]:
             module = importlib.import_module(self._awaited.pop(name))
             try:
                 engine: Engine = module.engine()

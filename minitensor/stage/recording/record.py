@@ -75,7 +75,7 @@ def run(
     Raises:
         SyntaxError: when the source is not a program. Errors of the program are in the result.
     """
-    _register(file, source)
+    register(file, source)
     tree = compile(source, file, "exec", ast.PyCF_ONLY_AST | flags, dont_inherit=True)
     engine = engine or Together()
     recorder = Recorder(engine, source, file, namespace, ignore, limit)
@@ -145,7 +145,8 @@ def _is_recorders(traceback: TracebackType) -> bool:
     return str(traceback.tb_frame.f_globals.get("__name__")).startswith("minitensor.stage.")
 
 
-def _register(file: str, source: str) -> None:
+def register(file: str, source: str) -> None:
+    """Let tracebacks, and all that quotes lines, find the source of ``file``."""
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)
 
 

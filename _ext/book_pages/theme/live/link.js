@@ -1,0 +1,43 @@
+// Programs in the fragment of an address: nothing of it is sent to a server. "#id/edit/" and the compressed text.
+
+const MOST = 100_000; // characters of what a link may hold
+
+/** Puts a link to the programs into the clipboard, or into the address bar; says which. */
+export async function linkTo(id, what) {
+  const hash = `#${encodeURIComponent(id)}/edit/${await packed(JSON.stringify(what))}`;
+  try {
+    await navigator.clipboard.writeText(location.href.split("#")[0] + hash);
+    return "Link copied: it holds the program.";
+  } catch {
+    history.replaceState(null, "", hash);
+    return "The link is in the address bar: it holds the program.";
+  }
+}
+
+/** What a link holds: {programs, device}; undefined where it holds nothing of the kind. */
+export async function programsIn(text) {
+  try {
+    const what = JSON.parse(await unpacked(text));
+    return what && typeof what.programs === "object" && what.programs ? what : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+async function packed(text) {
+  const stream = new Blob([text]).stream().pipeThrough(new CompressionStream("deflate-raw"));
+  const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
+  return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
+
+async function unpacked(text) {
+  if (text.length > MOST) throw new Error("too long");
+  const bytes = Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (char) => char.charCodeAt(0));
+  const reader = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw")).pipeThrough(new TextDecoderStream()).getReader();
+  let whole = "";
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    whole += part.value;
+    if (whole.length > MOST) throw new Error("too long");
+  }
+  return whole;
+}

@@ -1,0 +1,141 @@
+// The editor of a stage's program: write, run in the page, see the new recording on the same stage.
+
+import { problemOf } from "./check.js";
+import { makeEditor } from "./editor.js";
+import { button, choice, isDark, loading, make, worded } from "./kit.js";
+import { ask, stop } from "./python.js";
+import { linkTo } from "./link.js";
+
+const POLICIES = { "2.6": "2.6: copy the input first", "2.5": "2.5: refuse", copy_on_write: "copy on write" };
+const DEVICES = { cpu: "CPU", "gpu:sim": "GPU, simulated, as PyTorch", "gpu:sim paddle": "GPU, simulated, as Paddle" };
+
+/** Opens the editor of a stage, with the programs of a link where there are some. `size` says what Python weighs. */
+export function edit(stage, size, given) {
+  stage.wake?.();
+  stage.editing ??= new Editing(stage, size);
+  stage.editing.open(given);
+}
+
+class Editing {
+  constructor(stage, size) {
+    Object.assign(this, { stage, size, book: stage.data, shown: 0 });
+    this.restore();
+    this.place = make("div", { className: "live-editor" });
+    this.run = button("Run", () => this.record());
+    this.stop = button("Stop", () => stop());
+    this.stop.hidden = true;
+    this.told = make("span", { className: "live-told" });
+    this.told.setAttribute("role", "status");
+    this.bar = make("progress", { max: 1, hidden: true });
+    this.bar.setAttribute("aria-label", "Loading Python");
+    this.variant = choice("Variant", this.programs.map(({ label }) => label ?? ""), (index) => this.show(index));
+    this.policy = choice("Policy", Object.values(POLICIES), (index) => { this.programs[this.shown].policy = Object.keys(POLICIES)[index]; });
+    this.device = choice("Device", Object.values(DEVICES), (index) => { this.on = Object.keys(DEVICES)[index]; });
+    this.variant.hidden = this.programs.length < 2;
+    const actions = make("div", { className: "live-actions" }, this.run, this.stop, button("Copy link", () => this.copyLink()), button("Reset", () => this.reset()), button("Close", () => this.close()));
+    this.panel = make("div", { className: "live-program", slot: "program" }, this.variant, this.place, actions, make("div", { className: "live-settings" }, this.policy, this.device), this.bar, this.told);
+    stage.append(this.panel);
+  }
+
+  /** What the book has: its programs, each with its policy, and its device. */
+  restore() {
+    this.programs = this.book.variants.map(({ id, label, code, policy }) => ({ id, label, code: code.join("\n"), policy: policy ?? "2.6" }));
+    this.on = this.book.device === "cpu" ? "cpu" : "gpu:sim";
+  }
+
+  open(given) {
+    if (given) this.take(given);
+    this.stage.setAttribute("editing", "");
+    this.panel.hidden = false;
+    this.editor ??= makeEditor(this.place, { label: "Program", dark: isDark(), onRun: () => this.record() });
+    this.show(this.stage.at?.variant ?? 0);
+    this.say(given ? "This program came with the link. It has not run." : this.size);
+    this.editor.focus();
+  }
+
+  /** The programs of a link: texts, of variants that there are. */
+  take({ programs, device }) {
+    for (const program of this.programs) {
+      const { code, policy } = programs[program.id] ?? {};
+      if (typeof code === "string") program.code = code;
+      if (Object.hasOwn(POLICIES, policy)) program.policy = policy;
+    }
+    if (Object.hasOwn(DEVICES, device)) this.on = device;
+  }
+
+  show(index) {
+    this.keep();
+    this.shown = index;
+    const { code, policy } = this.programs[index];
+    if (this.editor.text() !== code) this.editor.setText(code);
+    this.variant.select.selectedIndex = index;
+    this.policy.select.selectedIndex = Object.keys(POLICIES).indexOf(policy);
+    this.device.select.selectedIndex = Object.keys(DEVICES).indexOf(this.on);
+    this.fresh = true;
+  }
+
+  /** The text in the editor belongs to the variant that is shown. */
+  keep() {
+    if (this.fresh) this.programs[this.shown].code = this.editor.text();
+  }
+
+  close(toStage = true) {
+    this.keep();
+    this.stage.removeAttribute("editing");
+    this.panel.hidden = true;
+    if (toStage) this.stage.shadowRoot.querySelector(".next").focus({ preventScroll: true });
+  }
+
+  reset() {
+    this.fresh = false;
+    this.restore();
+    this.stage.trace = this.book;
+    this.show(Math.min(this.shown, this.programs.length - 1));
+    this.mark(false);
+    this.say("This is the book's program again.");
+    this.editor.focus();
+  }
+
+  async record() {
+    this.keep();
+    const { title, ask: question, compare } = this.book, began = this.programs[this.shown].id;
+    this.running(true);
+    try {
+      const answer = await ask({ do: "record", variants: this.programs, device: this.on, title, ask: question, heading: compare }, loading(this));
+      if (answer.failed) throw new Error(answer.failed);
+      const { trace } = answer, wrong = await problemOf(trace);
+      if (wrong) throw new Error(`The recording cannot be shown: ${wrong}.`);
+      if (this.shown) trace.opens = began;
+      this.stage.trace = trace;
+      this.mark(true);
+      this.close();
+      this.stage.shadowRoot.querySelector(".live").setAttribute("aria-live", "polite");
+    } catch (error) {
+      this.say(worded(error));
+    } finally {
+      this.running(false);
+    }
+  }
+
+  running(on) {
+    this.run.disabled = on;
+    this.stop.hidden = !on;
+    if (on) this.say("Running.");
+    else this.bar.hidden = true;
+  }
+
+  /** Whether what the stage shows is the reader's own. */
+  mark(own) {
+    this.stage.toggleAttribute("edited", own);
+  }
+
+  say(text) {
+    this.told.textContent = text;
+  }
+
+  async copyLink() {
+    this.keep();
+    const programs = Object.fromEntries(this.programs.map(({ id, code, policy }) => [id, { code, policy }]));
+    this.say(await linkTo(this.stage.id, { programs, device: this.on }));
+  }
+}
