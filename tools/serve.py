@@ -19,17 +19,18 @@ ROOT = Path(__file__).resolve().parent.parent
 HOST = "127.0.0.1"
 TRIES = 20
 # A page of the book runs no script but the book's own files, and asks no other host for anything.
-POLICY = "; ".join(
-    (
-        "default-src 'self'",
-        "script-src 'self' 'wasm-unsafe-eval'",  # Python in the page is WebAssembly; no text becomes a script
-        "worker-src 'self'",
-        "style-src 'self' 'unsafe-inline'",  # pictures and tables are placed by style attributes
-        "img-src 'self' data:",
-        "font-src 'self' data:",
-        "connect-src 'self'",
-    )
-)
+POLICY = {
+    "default-src": "'self'",
+    "script-src": "'self'",
+    "style-src": "'self' 'unsafe-inline'",  # pictures and tables are placed by style attributes
+    "img-src": "'self' data:",
+    "font-src": "'self' data:",
+    "connect-src": "'self'",
+    "form-action": "'self'",
+}
+# Where Python stands beside the pages: it is WebAssembly in a worker. Still no text becomes a script.
+LIVE_POLICY = {**POLICY, "script-src": "'self' 'wasm-unsafe-eval'", "worker-src": "'self'"}
+LIVE = Path("_static", "live", "live.json")
 NOT_FOUND = "404.html"
 COMPRESSIBLE = ("text/", "application/json", "application/javascript", "application/wasm", "image/svg+xml")
 
@@ -62,7 +63,8 @@ class Handler(SimpleHTTPRequestHandler):
 
     def end_headers(self) -> None:
         self.send_header("Cache-Control", "no-cache")  # the reader may have just built it anew
-        self.send_header("Content-Security-Policy", POLICY)
+        policy = LIVE_POLICY if (Path(self.directory) / LIVE).is_file() else POLICY
+        self.send_header("Content-Security-Policy", "; ".join(map(" ".join, policy.items())))
         super().end_headers()
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
