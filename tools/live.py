@@ -42,6 +42,7 @@ PATIENCE = 60  # seconds until a silent host counts as one that does not answer
 INTERPRETER = ("pyodide.mjs", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
 # Of minitensor: drawing (the page has the scripts), schemas, and what only a notebook or a build of the book calls.
 NOT_IN_A_PAGE = ("*/assets/*", "*.schema.json", "stage/__main__.py", "stage/validation.py", "notebook/*_magic.py")
+NOT_IN_A_PAGE += ("stage/engines/of_torch/*", "stage/engines/of_paddle/*", "notebook/own_program.py")
 NOT_IN_A_PAGE += ("notebook/magic_options.py", "stage/figures/inked.py")
 NOT_IN_A_PAGE += ("notebook/expect.py", "notebook/one_call.py", "notebook/claim_tables.py", "notebook/names_tables.py")
 NOT_IN_A_PAGE += ("notebook/reference_tables.py", "notebook/refusals_table.py", "notebook/glossary_table.py")

@@ -3,7 +3,6 @@
     %load_ext minitensor.notebook
     from minitensor.notebook import check, predict, require, stage
     from minitensor.notebook import allocator_map, controls, installed, meter, stride_explorer, timeline, what_fits
-    from minitensor.notebook import own_program
 
 It needs IPython only when the extension is loaded.
 May import: all that stands below ``notebook``, and ``minitensor`` itself. Nothing else imports this package.
@@ -14,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from minitensor import stage
-from minitensor.notebook import controls, explain_html, installed, own_program, ranks
+from minitensor.notebook import controls, explain_html, installed, ranks
 from minitensor.notebook.exercise import check, require
 from minitensor.notebook.quiz import predict
 from minitensor.stage.figures import allocator_map, meter, stride_explorer, timeline, what_fits
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     *("check", "predict", "ranks", "require", "stage"),
-    *("allocator_map", "controls", "installed", "meter", "own_program", "stride_explorer", "timeline", "what_fits"),
+    *("allocator_map", "controls", "installed", "meter", "stride_explorer", "timeline", "what_fits"),
 ]
 
 

@@ -190,7 +190,7 @@ def test_memory_is_bounded_and_the_program_is_told(on_page):
 def test_policy_and_device_can_be_chosen(on_page):
     _, stages = on_page(ALIASES)
     stage = stages[0]
-    program = "x = mt.ones([3], stop_gradient=False)\nh = x * 1.0\nh.sin_()"
+    program = "x = mt.to_tensor([1.0], stop_gradient=False)\nh = x * 1.0\nh.sin_()"
     stage.run(program)
     assert stage.errors == [] and stage.data["device"] == "cpu"
     stage.edit()

@@ -1,0 +1,72 @@
+"""What a page is answered where Python runs in it: text for text, each request as in a new process."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import minitensor as mt
+from minitensor.notebook import in_page
+from minitensor.stage.validation import validate
+
+
+def recorded(*codes: str, device: str = "cpu", policy: str = "2.6") -> dict:
+    variants = [
+        {"id": f"v{n}", "label": f"program {n}", "code": code, "policy": policy} for n, code in enumerate(codes, 1)
+    ]
+    request = {"do": "record", "variants": variants, "device": device, "title": "t", "ask": None, "heading": "program"}
+    return json.loads(in_page.answer(json.dumps(request)))
+
+
+def errors(trace: dict) -> list[str]:
+    steps = [step for variant in trace["variants"] for step in variant["steps"]]
+    return [event["text"] for step in steps for event in step["events"] if event["do"] == "raise"]
+
+
+@pytest.mark.parametrize("device", in_page.DEVICES)
+@pytest.mark.parametrize(
+    "code", ["x = mt.ones([2])\nx.add_(1.0)", "1/0", "y = (x", "", "\0", "x = torch.ones(2)", "raise SystemExit(3)"]
+)
+def test_whatever_is_asked_is_answered_with_a_recording(code, device):
+    trace = recorded(code, device=device)["trace"]
+    validate(trace)
+    assert trace["variants"][0]["steps"] or not code
+
+
+def test_every_request_begins_alike():
+    first = recorded("x = mt.rand([3])\nmt.set_device('gpu')\nmt.set_grad_enabled(False)")
+    assert recorded("x = mt.rand([3])\nmt.set_device('gpu')\nmt.set_grad_enabled(False)") == first
+    assert mt.is_grad_enabled() and mt.get_device() == "cpu"
+    assert not errors(recorded("x = mt.to_tensor([1.0], stop_gradient=False)\n(x * 1.0).sin_()")["trace"])
+    assert (
+        len(errors(recorded("x = mt.to_tensor([1.0], stop_gradient=False)\n(x * 1.0).sin_()", policy="2.5")["trace"]))
+        == 1
+    )
+
+
+def test_a_recording_that_is_too_large_is_refused_in_words(monkeypatch):
+    monkeypatch.setattr(in_page, "MOST_SHOWN", 100)
+    assert "too large to show" in recorded("x = mt.ones([2])")["failed"]
+
+
+def test_a_request_that_no_page_sends_is_refused():
+    with pytest.raises(ValueError, match="a page asks to record, explain, check; not to 'delete'"):
+        in_page.answer('{"do": "delete"}')
+    with pytest.raises(ValueError, match=r"a page offers the devices cpu, .*, not 'tpu'"):
+        recorded("x = 1", device="tpu")
+
+
+def test_what_stands_in_for_a_framework_is_not_taken_for_it():
+    program = (
+        "from minitensor.notebook import in_page; in_page.stand_in()\n"
+        "import json, torch, paddle, torch.nn.functional as F\n"
+        "assert torch.__name__ == 'minitensor.torch' and paddle.__name__ == 'minitensor' and F.relu_\n"
+        "one = {'id': 'a', 'label': '', 'code': 'import torch\\nx = torch.ones(2)\\nx.add_(1)', 'policy': '2.6'}\n"
+        "asked = {'do': 'record', 'variants': [one], 'device': 'cpu', 'title': 't', 'ask': None, 'heading': 'h'}\n"
+        "(variant,) = json.loads(in_page.answer(json.dumps(asked)))['trace']['variants']\n"
+        "assert 'add_` writes all 2 cells' in variant['steps'][-1]['say'], variant\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
