@@ -17,6 +17,7 @@ export function button(text, onClick) {
 /** A select with its name; `.select` is the select itself. */
 export function choice(name, options, onChoice) {
   const select = make("select", {}, ...options.map((text) => make("option", {}, text))), made = make("label", {}, `${name} `, select);
+  select.setAttribute("aria-label", name);
   select.addEventListener("change", () => onChoice(select.selectedIndex));
   made.select = select;
   return made;

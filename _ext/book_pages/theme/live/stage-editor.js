@@ -32,7 +32,7 @@ class Editing {
     this.policy = choice("Policy", Object.values(POLICIES), (index) => { this.programs[this.shown].policy = Object.keys(POLICIES)[index]; });
     this.device = choice("Device", Object.values(DEVICES), (index) => { this.on = Object.keys(DEVICES)[index]; });
     this.variant.hidden = this.programs.length < 2;
-    const actions = make("div", { className: "live-actions" }, this.run, this.stop, button("Copy link", () => this.copyLink()), button("Reset", () => this.reset()), button("Close", () => this.close()));
+    const actions = make("div", { className: "live-actions" }, this.run, this.stop, button("Copy link to this", () => this.copyLink()), button("Reset", () => this.reset()), button("Close", () => this.close()));
     this.panel = make("div", { className: "live-program", slot: "program" }, this.variant, this.place, actions, make("div", { className: "live-settings" }, this.policy, this.device), this.bar, this.told);
     stage.append(this.panel);
   }
@@ -79,11 +79,11 @@ class Editing {
     if (this.fresh) this.programs[this.shown].code = this.editor.text();
   }
 
-  close(toStage = true) {
+  close() {
     this.keep();
+    this.stage.shadowRoot.querySelector(".next").focus({ preventScroll: true }); // before the editor goes
     this.stage.removeAttribute("editing");
     this.panel.hidden = true;
-    if (toStage) this.stage.shadowRoot.querySelector(".next").focus({ preventScroll: true });
   }
 
   reset() {
@@ -105,7 +105,7 @@ class Editing {
       if (answer.failed) throw new Error(answer.failed);
       const { trace } = answer, wrong = await problemOf(trace);
       if (wrong) throw new Error(`The recording cannot be shown: ${wrong}.`);
-      if (this.shown) trace.opens = began;
+      trace.opens = began; // where the reader wrote
       this.stage.trace = trace;
       this.mark(true);
       this.close();

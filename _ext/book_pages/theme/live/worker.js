@@ -17,6 +17,7 @@ const REACHES_OUT = [
 ];
 
 const say = self.postMessage.bind(self);
+let isShut = false;
 let answer; // of Python: takes the text of a request
 
 self.onmessage = ({ data }) => {
@@ -44,6 +45,7 @@ async function load() {
   page.stand_in();
   answer = page.answer;
   for (const name of ["js", "pyodide_js"]) python.unregisterJsModule(name);
+  python.runPython("import sys\nfor name in [each for each in sys.modules if each.split('.')[0] in ('js', 'pyodide_js')]:\n    del sys.modules[name]\ndel name, sys");
   shut();
   say(1);
 }
@@ -56,6 +58,7 @@ async function keepFiles(about, total) {
   const ask = self.fetch.bind(self);
   let come = 0;
   self.fetch = async (asked, options) => {
+    if (isShut) throw new TypeError("nothing can be fetched from here"); // whoever kept this function
     const address = String(asked.url ?? asked), size = whole[address.split("/").at(-1)]?.bytes;
     if (!size) return ask(asked, options);
     const kept = await store?.match(address), answered = kept ?? (await ask(asked, options));
@@ -88,6 +91,7 @@ function boundMemory() {
 
 /** Takes away what reaches out of the worker, wherever it is defined. */
 function shut() {
+  isShut = true;
   for (const name of REACHES_OUT) {
     for (let holder = self; holder; holder = Object.getPrototypeOf(holder)) {
       if (Object.hasOwn(holder, name)) Object.defineProperty(holder, name, { value: undefined, writable: false, configurable: false });

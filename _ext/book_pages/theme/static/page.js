@@ -93,6 +93,7 @@
     for (const element of asleep) {
       for (const [mark, text] of [['tabindex', '0'], ['role', 'group'], ['aria-label', named(element)]]) element.setAttribute(mark, text);
       element.addEventListener('focus', () => {
+        if (!asleep.has(element)) return;              // what is in it has the focus already
         wake(element);
         element.shadowRoot?.querySelector('button, input')?.focus();
       }, { once: true });
