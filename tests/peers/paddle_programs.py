@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
 import random
+from collections.abc import Callable
+from typing import Any
 
 NAMES = "abcde"
 MAKES = ("x * 1", "x * y", "y * 2", "(x + y).reshape([6])", "(x * 3).reshape([6])", "y.exp()")
@@ -57,3 +61,22 @@ def program(seed: int, gradient: bool = True) -> str:
             line = f"with paddle.no_grad(): {line}"
         lines += [f"try:\n    {line}", "except Exception as error:\n    errors.append(str(error))"]
     return START.format(frozen=draw.random() < 0.5) + "\n".join(lines) + "\n"
+
+
+def in_a_child(function: Callable[[], Any]) -> Any:
+    """What ``function`` returns, as JSON; ``crashed`` where the process ends: some programs crash Paddle 2.6 itself."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            answer = json.dumps(function(), default=str)
+        except BaseException as error:
+            answer = json.dumps(f"{type(error).__name__}: {error}")
+        with os.fdopen(writing, "w") as pipe:
+            pipe.write(answer)
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as pipe:
+        text = pipe.read()
+    os.waitpid(child, 0)
+    return json.loads(text) if text else "crashed"

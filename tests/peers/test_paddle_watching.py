@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from minitensor import stage
-from tests.peers.paddle_programs import NAMES, program
+from tests.peers.paddle_programs import NAMES, in_a_child, program
 
 paddle = pytest.importorskip("paddle", reason="paddle is not installed here")
 
@@ -104,13 +104,18 @@ def state(names: dict) -> list:
 
 @pytest.mark.parametrize("seed", range(PROGRAMS))
 def test_a_random_program_does_the_same_when_it_is_watched(seed):
-    source = program(seed)
-    alone: dict = {"paddle": paddle, "errors": []}
-    exec(source, alone)
-    watched: dict = {"paddle": paddle, "errors": []}
-    shown = stage.record(source, watched)
-    assert shown.data["variants"][0]["truncated"] is None
-    assert state(watched) == state(alone)
+    def alone() -> list:
+        names: dict = {"paddle": paddle, "errors": []}
+        exec(program(seed), names)
+        return state(names)
+
+    def watched() -> list:
+        names: dict = {"paddle": paddle, "errors": []}
+        shown = stage.record(program(seed), names)
+        assert shown.data["variants"][0]["truncated"] is None
+        return state(names)
+
+    assert in_a_child(watched) == in_a_child(alone)
 
 
 def test_bytes_come_back_when_the_program_is_over():
