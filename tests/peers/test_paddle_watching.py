@@ -14,7 +14,7 @@ from tests.peers.paddle_programs import NAMES, in_a_child, program
 
 paddle = pytest.importorskip("paddle", reason="paddle is not installed here")
 
-PROGRAMS = 40  # of the 200 that were compared once; more would take minutes
+PROGRAMS = 40  # more would take minutes
 
 
 def attributes() -> dict[tuple[str, str], object]:
