@@ -13,7 +13,7 @@ const REACHES_OUT = [
   "indexedDB", "caches", "CacheStorage", "BroadcastChannel", "MessageChannel", "MessagePort", "SharedWorker", "Worker", "ServiceWorkerContainer",
   "FontFace", "fonts", "Notification", "navigator", "cookieStore", "postMessage", "close", "addEventListener", "removeEventListener",
   "dispatchEvent", "onmessage", "onerror", "onmessageerror", "FileReaderSync", "webkitRequestFileSystem", "webkitRequestFileSystemSync",
-  "webkitResolveLocalFileSystemURL", "webkitResolveLocalFileSystemSyncURL", "showOpenFilePicker", "eval",
+  "webkitResolveLocalFileSystemURL", "webkitResolveLocalFileSystemSyncURL", "showOpenFilePicker", "eval", "Function",
 ];
 
 const say = self.postMessage.bind(self);
@@ -89,9 +89,17 @@ function boundMemory() {
   };
 }
 
-/** Takes away what reaches out of the worker, wherever it is defined. */
+/** Takes away what reaches out of the worker, wherever it is defined, and what makes code of text: `import("https://...")` is
+    no function that could be taken away, and not every host of the book sends a policy that forbids it. */
 function shut() {
   isShut = true;
+  for (const kind of [function () {}, async function () {}, function* () {}, async function* () {}]) {
+    Object.defineProperty(Object.getPrototypeOf(kind), "constructor", { value: undefined, writable: false, configurable: false });
+  }
+  for (const name of ["setTimeout", "setInterval"]) {
+    const wait = self[name].bind(self), value = (call, ...more) => (typeof call === "function" ? wait(call, ...more) : undefined); // a text would be run
+    for (let holder = self; holder; holder = Object.getPrototypeOf(holder)) if (Object.hasOwn(holder, name)) Object.defineProperty(holder, name, { value });
+  }
   for (const name of REACHES_OUT) {
     for (let holder = self; holder; holder = Object.getPrototypeOf(holder)) {
       if (Object.hasOwn(holder, name)) Object.defineProperty(holder, name, { value: undefined, writable: false, configurable: false });
