@@ -18,29 +18,28 @@ from typing import Any
 
 from recording import Questions, write
 
-from minitensor.notebook.own_program import stage_of
+from minitensor.notebook.own_program import stage_of, titled
 
 STATE = """
 import torch
-from torch import nn
 
-torch.manual_seed(0)
-cell = nn.Linear(2, 2)
-state = torch.tensor([1.0, -1.0])
+weight = torch.tensor([0.5], requires_grad=True)
+state = torch.ones(1)
 for step in range(2):
     {0}
-loss = state.sum()
-loss.backward()
+state.backward()
 """
 TURNS = """
 import torch
 from torch import nn
 
 torch.manual_seed(0)
-net = nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 1))
+net = nn.Sequential(nn.Linear(1, 1, bias=False), nn.Linear(1, 1, bias=False))
 optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-loss = net(torch.ones(4, 2)).square().mean()
-{0}
+loss = net(torch.ones(1))
+loss.backward(retain_graph=True)
+optimizer.step()
+loss.backward()
 """
 OUTSIDE = """
 import torch
@@ -75,18 +74,15 @@ QUESTIONS: Questions = {
     "a recurrent state": (
         {
             "torch": variants(
-                In_place=STATE.format("state += torch.tanh(cell(state))"),
-                A_new_tensor=STATE.format("state = state + torch.tanh(cell(state))"),
+                In_place=STATE.format("state += torch.tanh(weight * state)"),
+                A_new_tensor=STATE.format("state = state + torch.tanh(weight * state)"),
             )
         },
         [],
     ),
     "a step between two backwards": (
         {
-            "torch": variants(
-                Step_between=TURNS.format("loss.backward(retain_graph=True)\noptimizer.step()\nloss.backward()"),
-                Step_afterwards=TURNS.format("loss.backward(retain_graph=True)\nloss.backward()\noptimizer.step()"),
-            ),
+            "torch": TURNS.strip(),
             "paddle": PADDLE_TURNS.strip(),
         },
         [],
@@ -109,7 +105,9 @@ def explained(program: str) -> str:
 
 def ask(library: str, program: str, expressions: list[str]) -> dict[str, Any]:
     """The data of the stage of a program, and what is said of it in a terminal."""
-    return {"program": program, "stage": stage_of(program).data, "explained": explained(program)}
+    (name,) = (name for name, (programs, _) in QUESTIONS.items() if programs.get(library) == program)
+    title = titled(name, library)
+    return {"program": program, "stage": stage_of(program, title).data, "explained": explained(program)}
 
 
 if __name__ == "__main__":

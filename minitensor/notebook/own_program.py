@@ -67,7 +67,7 @@ def show(file: str | Path, name: str, library: str) -> Shown:
     if importlib.util.find_spec(library) is None:
         return Shown(Stage.of(kept["stage"]), f"Recorded with {recorded}, on its {record['device']}.")
     installed = importlib.import_module(library).__version__.partition("+")[0]
-    return Shown(stage_of(kept["program"]), f"Run just now with {NAMES[library]} {installed}.")
+    return Shown(stage_of(kept["program"], titled(name, library)), f"Run just now with {NAMES[library]} {installed}.")
 
 
 def _kept(file: Path, name: str, library: str) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -80,9 +80,14 @@ def _kept(file: Path, name: str, library: str) -> tuple[dict[str, Any], dict[str
     return found[-1], found[-1]["answers"][name]
 
 
-def stage_of(program: str) -> Stage:
+def titled(name: str, library: str) -> str:
+    """The title of a program's stage: a page may have the same program of several libraries."""
+    return f"{name[0].upper()}{name[1:]}, in {NAMES[library]}"
+
+
+def stage_of(program: str, title: str | None = None) -> Stage:
     """The stage of a program, which prints nothing; lines ``# --- label`` in it begin variants of one stage."""
     with contextlib.redirect_stdout(io.StringIO()):
         if "# --- " in program:
-            return stages.compare(programs_of(program, []))
-        return stages.record(program)
+            return stages.compare(programs_of(program, []), title=title)
+        return stages.record(program, title=title)

@@ -49,9 +49,12 @@ def test_where_the_framework_is_installed_the_program_runs(monkeypatch, tmp_path
     record = {"torch 2.13.0": {"library": "torch", "version": "2.13.0", "device": "CPU", "answers": {}}}
     record["torch 2.13.0"]["answers"]["one"] = {"program": "x = mt.ones([2])\nprint(x)", "stage": {}}
     (tmp_path / "kept.json").write_text(json.dumps(record))
-    monkeypatch.setattr(own_program, "stage_of", lambda program: program)
+    monkeypatch.setattr(own_program, "stage_of", lambda program, title: (program, title))
     shown = own_program.show(tmp_path / "kept.json", "one", "torch")
-    assert shown.where == "Run just now with PyTorch 9.9.1." and shown.stage == "x = mt.ones([2])\nprint(x)"
+    assert shown.where == "Run just now with PyTorch 9.9.1." and shown.stage == (
+        "x = mt.ones([2])\nprint(x)",
+        "One, in PyTorch",
+    )
 
 
 def test_one_program_or_several_variants(capsys):
@@ -90,19 +93,19 @@ def raised(variant: dict) -> list[str]:
 def test_the_first_program_is_stopped_and_the_other_form_is_not():
     in_place, new = of("a recurrent state")
     (error,) = raised(in_place)
-    assert "[torch.FloatTensor [1, 2]]" in error and not raised(new)
+    assert "[torch.FloatTensor [1]]" in error and not raised(new)
     writes = [step for step in in_place["steps"] if "will be refused" in step["say"]]
-    assert [step["line"] for step in writes] == [8, 8] and in_place["key"] == in_place["steps"].index(writes[0])
+    assert [step["line"] for step in writes] == [6, 6] and in_place["key"] == in_place["steps"].index(writes[0])
     assert in_place["steps"][-1][
         "say"
     ] == "`linear` (line 8) asks for `state` at version 1 and finds version 2, so " + ("`backward` raises.")
 
 
 def test_an_optimizer_between_two_backwards_is_named_by_its_parameter():
-    between, afterwards = of("a step between two backwards")
+    (between,) = of("a step between two backwards")
     (error,) = raised(between)
-    assert "[torch.FloatTensor [3, 1]], which is output 0 of AsStrided" in error and not raised(afterwards)
-    assert "asks for `net[2].weight` at version 1 and finds version 2" in between["steps"][-1]["say"]
+    assert "[torch.FloatTensor [1, 1]], which is output 0 of AsStrided" in error
+    assert "asks for `net[1].weight` at version 1 and finds version 2" in between["steps"][-1]["say"]
 
 
 def test_what_numpy_writes_is_seen_though_no_version_tells():
