@@ -96,9 +96,7 @@ def test_the_first_program_is_stopped_and_the_other_form_is_not():
     assert "[torch.FloatTensor [1]]" in error and not raised(new)
     writes = [step for step in in_place["steps"] if "will be refused" in step["say"]]
     assert [step["line"] for step in writes] == [6, 6] and in_place["key"] == in_place["steps"].index(writes[0])
-    assert in_place["steps"][-1][
-        "say"
-    ] == "`linear` (line 8) asks for `state` at version 1 and finds version 2, so " + ("`backward` raises.")
+    assert "asks for `state` at version 1 and finds version 2" in in_place["steps"][-1]["say"]
 
 
 def test_an_optimizer_between_two_backwards_is_named_by_its_parameter():
