@@ -44,7 +44,7 @@ INTERPRETER = ("pyodide.mjs", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdl
 NOT_IN_A_PAGE = ("*/assets/*", "*.schema.json", "stage/__main__.py", "stage/validation.py", "notebook/*_magic.py")
 NOT_IN_A_PAGE += ("stage/engines/of_torch/*", "stage/engines/of_paddle/*", "notebook/own_program.py")
 NOT_IN_A_PAGE += ("notebook/magic_options.py", "stage/figures/inked.py")
-NOT_IN_A_PAGE += ("notebook/expect.py", "notebook/one_call.py", "notebook/claim_tables.py", "notebook/names_tables.py")
+NOT_IN_A_PAGE += ("notebook/expect.py", "notebook/claim_tables.py", "notebook/names_tables.py")
 NOT_IN_A_PAGE += ("notebook/reference_tables.py", "notebook/refusals_table.py", "notebook/glossary_table.py")
 EARLIEST = (1980, 1, 1, 0, 0, 0)  # the time of every file in the wheel: the same sources give the same bytes
 

@@ -11,7 +11,8 @@ It promises, for every page that Jupyter Book writes:
   the page leads there (``links``); files of recorded facts that it cites are there, too (``recorded``);
 * an error and a question find the section that explains them (``finding``), and an answer to an exercise can be written
   (``exercises``);
-* Python in the page stands beside the pages where the build brought it, and only then a page speaks of it (``live``);
+* Python in the page stands beside the pages where the build brought it, and only then a page speaks of it (``live``),
+  checks answers in the page, and has a playground with programs to begin with (``playground``);
 * slides and a sheet of questions for a class are made of the pages (``teaching``);
 * the first use of a term leads to the glossary (``terms``);
 * search engines and those who share the page get a description (``description``).
@@ -34,6 +35,7 @@ from . import (
     markup,
     mathematics,
     navigation,
+    playground,
     recorded,
     streams,
     teaching,
@@ -52,12 +54,14 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("builder-inited", assets.offer_package_assets)
     app.connect("builder-inited", finding.offer_data)
     app.connect("builder-inited", live.refuse_without_files)
+    app.connect("env-updated", exercises.read_cells)
     app.connect("doctree-resolved", recorded.link_facts)
     app.connect("doctree-resolved", terms.link_terms)
     app.connect("html-collect-pages", navigation.not_found_page)
     # Other extensions fill the page context at priority 500; what is chosen from it is chosen after them.
     app.connect("html-page-context", markup.mend_body, priority=600)
     app.connect("html-page-context", exercises.offer_writing, priority=600)
+    app.connect("html-page-context", playground.offer_playground, priority=600)
     app.connect("html-page-context", navigation.show_chapters, priority=600)
     app.connect("html-page-context", links.lead_to_the_sources, priority=600)
     app.connect("html-page-context", live.tell_templates, priority=600)
@@ -72,4 +76,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("build-finished", mathematics.copy_mathjax)
     app.connect("build-finished", assets.lighten_assets)
     app.connect("build-finished", live.copy_files, priority=900)
+    app.connect("build-finished", playground.write_programs, priority=910)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,33 +1,86 @@
-"""Exercises on a page, where no Python runs: a reader can write there, and is told how to run what was written.
+"""Exercises on a page: a reader can write there, and is told how to run what was written.
 
 The unfinished function of an exercise stays on the page with the report on it. Behind the report comes one line that
-says where to run an answer; ``exercise.js`` puts a box before it, which holds the code of the cell to begin with.
+says where to run an answer; ``exercise.js`` puts a box before it, which holds the code of the cell to begin with. Where
+Python stands beside the pages, the box carries what its exercise needs of the cells before it, so that the page can
+check an answer; or the line says what the page lacks for that.
 """
 
 from __future__ import annotations
 
+import html
 import re
+from pathlib import Path
 from typing import Any
 
+import nbformat
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.errors import ExtensionError
+
+from .downloads import executed
+from .exercise_cells import exercises, lacking
+from .live import FOLDER
 
 # The report on an unfinished exercise, as `check` shows it; that of a solution has the class mt-right as well.
 REPORT = re.compile(r'<div class="mt-note mt-check mathjax_ignore">.*?</div>', re.DOTALL)
-LINE = (
-    '\n<exercise-box><p>This page runs no Python. To run your answer, open <a href="{notebook}" download>this page’s '
-    'notebook</a> in <a href="{running}">a copy of the book</a>; the solution is folded below.</p></exercise-box>'
+BOX = "\n<exercise-box{before}><p>{where}; the solution is folded below.</p></exercise-box>"
+ELSEWHERE = 'open <a href="{notebook}" download>this page’s notebook</a> in <a href="{running}">a copy of the book</a>'
+NO_PYTHON = f"This page runs no Python. To run your answer, {ELSEWHERE}"
+LACKING = (
+    f"The tests of this exercise need <code>{{lacks}}</code>, which Python in a page lacks. To run them, {ELSEWHERE}"
 )
+CHECKED = f"Check runs your answer in this page, where your browser can do that. To run it elsewhere, {ELSEWHERE}"
+
+
+def read_cells(app: Sphinx, env: BuildEnvironment) -> None:
+    """Find what each exercise needs to run in its page, and what the page lacks, when all notebooks have run."""
+    env.exercises_in_pages = {}  # page -> for each exercise the code before it, and what the page lacks
+    if not app.config.live:
+        return
+    found = []
+    for name in sorted(env.all_docs):
+        if (notebook := executed(app) / f"{name}.ipynb").exists():
+            cells = nbformat.read(notebook, as_version=4).cells
+            on_page = exercises([cell.source for cell in cells if cell.cell_type == "code"])
+            found += [(name, exercise) for exercise in on_page]
+    if not found:
+        return
+    (wheel,) = Path(FOLDER).glob("minitensor-*.whl")
+    lacks = lacking([exercise for _, exercise in found], wheel)
+    for (name, exercise), lack in zip(found, lacks, strict=True):
+        env.exercises_in_pages.setdefault(name, []).append((exercise.before, lack))
 
 
 def offer_writing(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Put the line and the box behind each report on an unfinished exercise."""
-    if "body" not in context or not REPORT.search(context["body"]):
+    """Put the line and the box behind each report on an unfinished exercise.
+
+    Raises:
+        ExtensionError: a page has more or fewer reports than its cells have exercises.
+    """
+    count = len(REPORT.findall(context.get("body", "")))
+    if not count:
         return
     pathto = context["pathto"]
-    line = LINE.format(
-        notebook=pathto(f"_sources/{pagename}.ipynb", 1), running=f"{pathto(app.config.root_doc)}#how-to-run-it"
-    )
-    context["body"] = REPORT.sub(lambda report: report.group() + line, context["body"])
+    places = {
+        "notebook": pathto(f"_sources/{pagename}.ipynb", 1),
+        "running": f"{pathto(app.config.root_doc)}#how-to-run-it",
+    }
+    in_page = app.env.exercises_in_pages.get(pagename, []) if app.config.live else [None] * count
+    if len(in_page) != count:
+        raise ExtensionError(f"{pagename} shows {count} reports on exercises, and its cells have {len(in_page)}")
+    each = iter(in_page)
+    context["body"] = REPORT.sub(lambda report: report.group() + _box(next(each), places), context["body"])
+
+
+def _box(in_page: tuple[str, str] | None, places: dict[str, str]) -> str:
+    """The element of an exercise; ``in_page``: the code before it and what a page lacks, where Python stands there."""
+    if in_page is None:
+        return BOX.format(before="", where=NO_PYTHON.format(**places))
+    before, lacks = in_page
+    if lacks:
+        return BOX.format(before="", where=LACKING.format(lacks=html.escape(lacks), **places))
+    return BOX.format(before=f' data-before="{html.escape(before)}"', where=CHECKED.format(**places))

@@ -47,6 +47,9 @@ def choose_assets(
         weight = json.loads((Path(FOLDER) / "live.json").read_text(encoding="utf-8"))["compressed"]
         app.add_js_file("live.js", loading_method="defer", **{"data-megabytes": f"{weight / 1e6:.0f}"})
         app.add_css_file("live.css", priority=800)
+        if "<play-ground" in context["body"]:
+            app.add_css_file("quiz.css", priority=800)
+            app.add_css_file("explain.css", priority=800)
 
 
 def copy_files(app: Sphinx, exception: Exception | None) -> None:

@@ -39,3 +39,10 @@ export const loading = (who) => ({
     who.say("Running.");
   },
 });
+
+/** A text as nodes: what stands between a pair of backticks is code. */
+export const prose = (text) => text.split(/`([^`]+)`/).map((part, index) => (index % 2 ? make("code", { className: part.includes("\n") ? "mt-lines" : "" }, part) : part));
+
+/** How a stage names what a program can run under. */
+export const POLICIES = { "2.6": "2.6: copy the input first", "2.5": "2.5: refuse", copy_on_write: "copy on write" };
+export const DEVICES = { cpu: "CPU", "gpu:sim": "GPU, simulated, as PyTorch", "gpu:sim paddle": "GPU, simulated, as Paddle" };

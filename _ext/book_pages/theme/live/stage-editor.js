@@ -2,12 +2,9 @@
 
 import { problemOf } from "./check.js";
 import { makeEditor } from "./editor.js";
-import { button, choice, isDark, loading, make, worded } from "./kit.js";
+import { DEVICES, POLICIES, button, choice, isDark, loading, make, worded } from "./kit.js";
 import { ask, stop } from "./python.js";
 import { linkTo } from "./link.js";
-
-const POLICIES = { "2.6": "2.6: copy the input first", "2.5": "2.5: refuse", copy_on_write: "copy on write" };
-const DEVICES = { cpu: "CPU", "gpu:sim": "GPU, simulated, as PyTorch", "gpu:sim paddle": "GPU, simulated, as Paddle" };
 
 /** Opens the editor of a stage, with the programs of a link where there are some. `size` says what Python weighs. */
 export function edit(stage, size, given) {

@@ -1,35 +1,49 @@
-// "Edit this program" at every stage of a page beside which Python stands. Nothing is loaded before a click.
+// Where Python stands beside a page: "Edit this program" at its stages, "Check" at its exercises, and the playground.
+// Nothing is loaded before a click.
 (() => {
   const script = document.currentScript, parts = new URL("live/", script.src), megabytes = script.dataset.megabytes;
   const size = `To run it, Python is loaded into this page: ${megabytes} MB, once.`;
 
   const stages = () => [...document.querySelectorAll("memory-stage")];
+  const exercises = () => [...document.querySelectorAll("exercise-box[data-before]")];
+  const playground = () => document.querySelector("play-ground");
+  const make = (tag, properties) => Object.assign(document.createElement(tag), properties);
   if (location.protocol === "file:") {
-    const why = Object.assign(document.createElement("p"), { className: "live-why" });
-    why.textContent = "Opened from the disk, a page cannot load Python. Served by make book LIVE=1, it lets you edit and run this program.";
-    stages()[0]?.after(why);
+    const why = make("p", { className: "live-why", textContent: "Opened from the disk, a page cannot load Python. Served by make book LIVE=1, it lets you edit and run programs." });
+    (playground() ?? stages()[0] ?? exercises()[0])?.after(why);
     return;
   }
   if (!globalThis.Worker || !globalThis.WebAssembly || !globalThis.DecompressionStream) return;
 
   const part = (name) => import(new URL(name, parts));
-  const open = async (stage, given) => (await part("stage-editor.js")).edit(stage, size, given);
+  const edit = async (stage, given) => (await part("stage-editor.js")).edit(stage, size, given);
+  const play = async (place, given) => (await part("playground.js")).play(place, size, given);
   for (const stage of stages()) {
-    const edit = Object.assign(document.createElement("button"), { type: "button", className: "live-edit", slot: "edit", textContent: "Edit this program" });
-    edit.addEventListener("click", () => open(stage));
-    stage.append(edit);
+    const start = make("button", { type: "button", className: "live-edit", slot: "edit", textContent: "Edit this program" });
+    start.addEventListener("click", () => edit(stage));
+    stage.append(start);
+  }
+  for (const box of exercises()) {
+    const check = make("button", { type: "button", className: "live-check", textContent: "Check" });
+    check.addEventListener("click", async () => (await part("exercise-check.js")).check(box));
+    box.querySelector(".mt-actions")?.prepend(check);
+    box.querySelector(".mt-writing")?.append(make("p", { className: "live-told", textContent: size }));
+  }
+  if (playground()) {
+    const start = make("button", { type: "button", className: "live-edit", textContent: "Write a program" });
+    start.addEventListener("click", () => play(playground()));
+    playground().replaceChildren(start, make("p", { className: "live-told", textContent: size }));
   }
 
-  /** A link with a program in it opens the editor of its stage, and runs nothing. */
+  /** A link with a program in it opens the editor of its stage, or the playground, and runs nothing. */
   const follow = async () => {
     const [id, verb, text] = location.hash.slice(1).split("/");
     if (verb !== "edit" || !text) return;
-    const stage = document.getElementById(decodeURIComponent(id));
-    if (stage?.localName !== "memory-stage") return;
-    const given = await (await part("link.js")).programsIn(text);
+    const place = document.getElementById(decodeURIComponent(id)), open = { "memory-stage": edit, "play-ground": play }[place?.localName];
+    const given = open && (await (await part("link.js")).programsIn(text));
     if (!given) return;
-    stage.scrollIntoView();
-    open(stage, given);
+    place.scrollIntoView();
+    open(place, given);
   };
   addEventListener("hashchange", follow);
   follow();

@@ -1,0 +1,192 @@
+"""What an exercise needs to run by itself: of the cells before it, the statements that make the names it uses.
+
+A page shows the cell of an exercise, and Python in the page runs what a reader makes of it. The tests of the exercise,
+and what they use, stand in earlier cells, among stages and questions that need not run again. `exercises` follows the
+names from the exercise, and from its solution, back to the statements that bind them; `lacking` says what of that a
+page does not have.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import json
+import subprocess
+import symtable
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+GIVEN = {"check", "require"} | set(dir(builtins))  # names that the page brings itself, for every exercise
+# Run in a process of its own, in an empty folder: what a page does not have is not found. Answers with one text for
+# each exercise: empty where it can be asked, otherwise the package or the part of minitensor that is missing.
+IN_A_PAGE = """
+import json, sys, zipfile
+
+sys.path.insert(0, sys.argv[1])
+files = zipfile.ZipFile(sys.argv[2]).namelist()
+parts = {name.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for name in files}
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        package = name.partition(".")[0]
+        if name not in parts and package not in {*sys.stdlib_module_names, "numpy"}:
+            missing = name if package == "minitensor" else package
+            raise ModuleNotFoundError(f"{missing} is not there", name=missing)
+
+sys.meta_path.insert(0, Absent())
+from minitensor.notebook import in_page
+
+found = []
+for asked in json.load(sys.stdin):
+    try:
+        in_page.checked(asked)
+        found.append("")
+    except ModuleNotFoundError as error:
+        found.append(error.name)
+print(json.dumps(found))
+"""
+
+
+@dataclass(frozen=True)
+class Exercise:
+    code: str  # the cell that a reader edits
+    before: str  # what it needs of the cells before it
+
+
+def exercises(cells: Sequence[str]) -> list[Exercise]:
+    """The exercises among the code cells of a page, in order."""
+    found, earlier = [], list[Statement]()
+    trees = [_parsed(cell) for cell in cells]
+    for number, (cell, tree) in enumerate(zip(cells, trees, strict=True)):
+        statements = [Statement(node) for node in tree.body]
+        if _calls(tree, "check"):
+            solution = next((later for later in trees[number:] if _calls(later, "require")), ast.Module([], []))
+            wanted = [*statements, *map(Statement, solution.body)]
+            found.append(Exercise(cell, "\n".join(map(ast.unparse, _needed(wanted, earlier)))))
+        earlier += statements
+    return found
+
+
+def lacking(asked: Sequence[Exercise], wheel: Path) -> list[str]:
+    """For each exercise what a page lacks to run it, or nothing. ``wheel`` is the minitensor that a page has.
+
+    Raises:
+        subprocess.CalledProcessError: an exercise fails before its own code runs, and not for a missing part.
+    """
+    requests = json.dumps([{"before": each.before, "code": each.code} for each in asked])
+    with tempfile.TemporaryDirectory() as empty:
+        command = [sys.executable, "-c", IN_A_PAGE, str(ROOT), str(wheel)]
+        ran = subprocess.run(command, input=requests, cwd=empty, stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(ran.stdout.splitlines()[-1])
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One statement of a cell, and the global names that it reads and binds."""
+
+    node: ast.stmt
+
+    @cached_property
+    def _table(self) -> symtable.SymbolTable:
+        return symtable.symtable(ast.unparse(self.node), "<cell>", "exec")
+
+    @cached_property
+    def binds(self) -> set[str]:
+        symbols = self._table.get_symbols()
+        return {each.get_name() for each in symbols if each.is_assigned() or each.is_imported()} | self._parts()
+
+    @cached_property
+    def reads(self) -> set[str]:
+        """What has to be there when the statement runs."""
+        named = {each.get_name() for each in self._table.get_symbols() if each.is_referenced()}
+        return (named | self._inner(False) | self._parts()) - GIVEN
+
+    @cached_property
+    def reads_later(self) -> set[str]:
+        """What functions that the statement makes use when they are called."""
+        return self._inner(True) - GIVEN
+
+    def _inner(self, later: bool) -> set[str]:
+        """The global names that functions use; or those that comprehensions and bodies of classes use at once."""
+        found, tables = set(), [(table, _waits(table)) for table in self._table.get_children()]
+        for table, waits in tables:
+            tables += [(inner, waits or _waits(inner)) for inner in table.get_children()]
+            if waits == later:
+                found |= {each.get_name() for each in table.get_symbols() if each.is_global()}
+        return found
+
+    @cached_property
+    def replaces(self) -> set[str]:
+        """What is bound anew, so that nothing before counts."""
+        plain = isinstance(self.node, ast.Assign | ast.FunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom)
+        return self.binds - self.reads if plain else set()
+
+    def _parts(self) -> set[str]:
+        """Names of which a part is assigned to, as in ``x[0] = 1`` and ``x.name = 1``, or that are counted up."""
+        targets = [node for node in ast.walk(self.node) if isinstance(getattr(node, "ctx", None), ast.Store)]
+        targets = [node for node in targets if not isinstance(node, ast.Name)]
+        targets += [node.target for node in ast.walk(self.node) if isinstance(node, ast.AugAssign)]
+        return {root for target in targets if (root := _root(target))}
+
+    def only(self, names: set[str]) -> ast.stmt:
+        """The statement; of an import no more than these names."""
+        if not isinstance(self.node, ast.Import | ast.ImportFrom):
+            return self.node
+        kept = [each for each in self.node.names if (each.asname or each.name).partition(".")[0] in names]
+        if isinstance(self.node, ast.Import):
+            return ast.Import(kept)
+        return ast.ImportFrom(self.node.module, kept, self.node.level)
+
+
+def _needed(wanted: list[Statement], earlier: list[Statement]) -> list[ast.stmt]:
+    """Those of the earlier statements that make what the wanted ones use, and what they need themselves, in order.
+
+    A statement uses what was bound before it; the body of a function, what is bound when the exercise runs.
+    """
+    made: dict[int, set[str]] = {}
+    own = {name for each in wanted for name in each.binds}
+    asked = [(name, len(earlier)) for each in wanted for name in each.reads | each.reads_later if name not in own]
+    while asked:
+        name, end = asked.pop()
+        for number in reversed(range(end)):
+            statement = earlier[number]
+            if name not in statement.binds:
+                continue
+            if number not in made:
+                asked += [(read, number) for read in statement.reads]
+                asked += [(read, len(earlier)) for read in statement.reads_later]
+            made.setdefault(number, set()).add(name)
+            if name in statement.replaces:
+                break
+    return [earlier[number].only(made[number]) for number in sorted(made)]
+
+
+def _parsed(cell: str) -> ast.Module:
+    """A cell without the commands of IPython; a cell that is such a command has no statement."""
+    if cell.lstrip().startswith("%%"):
+        return ast.Module([], [])
+    return ast.parse("\n".join("" if line.startswith(("%", "!")) else line for line in cell.splitlines()))
+
+
+def _calls(tree: ast.Module, name: str) -> bool:
+    """Whether the last statement calls the function of this name."""
+    match tree.body[-1:]:
+        case [ast.Expr(ast.Call(ast.Name(called)))]:
+            return called == name
+    return False
+
+
+def _waits(table: symtable.SymbolTable) -> bool:
+    """Whether it is the body of a function, which runs when that is called."""
+    return table.get_type() == "function" and table.get_name() not in ("genexpr", "listcomp", "setcomp", "dictcomp")
+
+
+def _root(target: ast.expr) -> str | None:
+    while isinstance(target, ast.Attribute | ast.Subscript):
+        target = target.value
+    return target.id if isinstance(target, ast.Name) else None

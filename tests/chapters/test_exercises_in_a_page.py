@@ -1,0 +1,121 @@
+"""Each exercise of the chapters, as Python in a page runs it: with what it needs of the cells before it."""
+
+from __future__ import annotations
+
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from _ext.book_pages.exercise_cells import Exercise, exercises, lacking
+from minitensor.notebook import in_page
+from tests.chapters.chapter import Chapter, in_order
+from tools import live
+
+# Pages with exercises that a page cannot check, and what it lacks: the photographs are read by a package for pictures,
+# and the engine of an afternoon is a folder beside the chapter.
+ELSEWHERE = {"13_data_in_place": "PIL", "16_an_engine_in_an_afternoon": "small_engine"}
+
+
+@cache
+def of_chapter(name: str) -> list[Exercise]:
+    return exercises([cell.source for cell in Chapter.read(name).code])
+
+
+@cache
+def solutions(name: str) -> list[str]:
+    """The solutions of a chapter, checked as a reader's answer is."""
+    return [cell.source.replace("require(", "check(") for cell in Chapter.read(name).cells_with("require(")]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory) -> Path:
+    return live.make_wheel(tmp_path_factory.mktemp("wheel"))
+
+
+def test_a_page_runs_every_exercise_but_those_that_are_named(wheel):
+    everywhere = [(name, exercise) for name in in_order() for exercise in of_chapter(name)]
+    lacks = lacking([exercise for _, exercise in everywhere], wheel)
+    expected = [ELSEWHERE.get(name, "") for name, _ in everywhere]
+    assert lacks == expected
+    assert sum(not lack for lack in lacks) >= 25
+
+
+@pytest.mark.parametrize("name", [name for name in in_order() if name not in ELSEWHERE])
+def test_a_solution_passes_and_the_given_start_does_not(name):
+    assert len(of_chapter(name)) == len(solutions(name)) == len(Chapter.read(name).cells_with("check("))
+    for exercise, solution in zip(of_chapter(name), solutions(name), strict=True):
+        start = in_page.checked({"before": exercise.before, "code": exercise.code})
+        assert not start["report"]["passed"], exercise.code
+        right = in_page.checked({"before": exercise.before, "code": solution})
+        assert right["report"]["passed"], right
+
+
+@pytest.mark.parametrize("name", in_order())
+def test_stages_and_questions_do_not_run_again(name):
+    for exercise in of_chapter(name):
+        assert "stage." not in exercise.before and "predict(" not in exercise.before
+        whole = "\n".join(cell.source for cell in Chapter.read(name).code)
+        assert len(exercise.before) < len(whole) / 3
+
+
+# ---------- names are followed ----------
+
+
+def before(*cells: str) -> str:
+    (found,) = exercises([*cells, "def f(x):\n    ...\n\n\ncheck(f, **tests)"])
+    return found.before
+
+
+def test_a_name_is_followed_to_what_makes_it_and_nothing_else_is_taken():
+    assert before("a = 1\nb = 2", "stage.record('x')", "tests = dict(cases=[(a,)])") == (
+        "a = 1\ntests = dict(cases=[(a,)])"
+    )
+
+
+def test_the_last_binding_before_a_use_counts():
+    assert before("a = 1", "a = 2", "tests = [a]", "a = 3") == "a = 2\ntests = [a]"
+    assert before("a = 1", "a += 1", "tests = [a]") == "a = 1\na += 1\ntests = [a]"
+    assert before("a = 1", "if a:\n    a = 2", "tests = [a]") == "a = 1\nif a:\n    a = 2\ntests = [a]"
+
+
+def test_a_function_uses_what_is_there_when_it_is_called():
+    assert before("tests = dict(against=lambda x: WANTED[x])", "WANTED = [1]").endswith("\nWANTED = [1]")
+    assert before("tests = dict(against=lambda x: [y for y in WANTED])", "WANTED = [1]").endswith("\nWANTED = [1]")
+    at_once = "W = [1]\ntests = [a for a in W]"
+    assert before(at_once, "W = [2]") == at_once
+
+
+def test_what_is_written_into_a_name_belongs_to_it():
+    assert before("tests = {}", "tests['cases'] = [(1,)]", "tests.more = 2", "other = {}\nother[0] = 1") == (
+        "tests = {}\ntests['cases'] = [(1,)]\ntests.more = 2"
+    )
+
+
+def test_local_names_are_not_followed():
+    assert before("x = 1\ni = 2", "def g(x):\n    return [x for i in range(3)]", "tests = [g]") == (
+        "def g(x):\n    return [x for i in range(3)]\ntests = [g]"
+    )
+
+
+def test_of_an_import_only_the_names_in_use_are_taken():
+    assert before("import numpy as np, os.path\nfrom a import b, c as d, check", "tests = [np, d]") == (
+        "import numpy as np\nfrom a import c as d\ntests = [np, d]"
+    )
+
+
+def test_commands_of_the_notebook_are_left_out():
+    assert before("%load_ext minitensor.notebook\na = 1", "%%stage\na = 2", "tests = [a]") == "a = 1\ntests = [a]"
+
+
+def test_what_a_solution_uses_is_there_too():
+    cells = ["import numpy as np\ntests = []", "def f(x):\n    ...\n\n\ncheck(f, **tests)"]
+    (found,) = exercises([*cells, "def g(x):\n    return np.sin(x)\n\n\nrequire(g, **tests)"])
+    assert found.before == "import numpy as np\ntests = []"
+
+
+def test_an_exercise_that_cannot_be_asked_ends_the_build(wheel, capfd):
+    with pytest.raises(subprocess.CalledProcessError):
+        lacking([Exercise("check(f)", "1 / 0")], wheel)
+    assert "ZeroDivisionError" in capfd.readouterr().err
