@@ -22,7 +22,6 @@ from minitensor.notebook.own_program import stage_of, titled
 
 STATE = """
 import torch
-
 weight = torch.tensor([0.5], requires_grad=True)
 state = torch.ones(1)
 for step in range(2):
@@ -53,7 +52,6 @@ print(weights.grad)
 """
 PADDLE_TURNS = """
 import paddle
-
 w = paddle.to_tensor([1.0, 2.0, 3.0], stop_gradient=False)
 optimizer = paddle.optimizer.SGD(learning_rate=1.0, parameters=[w])
 loss = (w * w).sum()
@@ -61,7 +59,6 @@ loss.backward(retain_graph=True)
 optimizer.step()
 optimizer.clear_grad()
 loss.backward()
-print(w.grad)
 """
 
 
@@ -74,8 +71,8 @@ QUESTIONS: Questions = {
     "a recurrent state": (
         {
             "torch": variants(
-                In_place=STATE.format("state += torch.tanh(weight * state)"),
-                A_new_tensor=STATE.format("state = state + torch.tanh(weight * state)"),
+                In_place=STATE.format("state += weight * state"),
+                A_new_tensor=STATE.format("state = state + weight * state"),
             )
         },
         [],

@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _say(f"{output} cannot be written: {error}", REFUSED)
     made = {event["do"] for step in done.variant["steps"] for event in step["events"]}
     if "storage" not in made:
-        _say("the program made no tensor of minitensor or PyTorch; tensors of others are not recorded", status)
+        _say("the program made no tensor of minitensor, PyTorch or Paddle; tensors of others are not recorded", status)
     return _say(f"{output}: {steps} step{'' if steps == 1 else 's'}", status)
 
 

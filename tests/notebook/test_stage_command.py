@@ -119,7 +119,9 @@ def test_a_policy_and_a_number_of_steps_are_followed(folder, capsys):
 def test_a_program_without_tensors_is_told_so(folder, capsys):
     (folder / "program.py").write_text("print(1)")
     assert main(["program.py"]) == 0
-    assert "made no tensor of minitensor or PyTorch; tensors of others are not recorded" in capsys.readouterr().err
+    assert (
+        "made no tensor of minitensor, PyTorch or Paddle; tensors of others are not recorded" in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize(
