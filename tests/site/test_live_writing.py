@@ -171,7 +171,7 @@ def test_without_python_the_page_says_how_to_get_it(site, visit):
     expect(place).to_contain_text("make book LIVE=1")
     assert place.get_by_role("button").count() == 0
     place.get_by_role("link").click()
-    assert seen.page.locator("#how-to-run-it").is_visible()
+    expect(seen.page.locator("#how-to-run-it")).to_be_visible()
 
 
 @needs_python

@@ -24,7 +24,7 @@ BARE = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 def project(tmp_path):
     """A project of its own with the same tools: files of tests by name; a run gives its process."""
     (tmp_path / "tools").mkdir()
-    for name in ("run_tests", "taking_turns", "build"):
+    for name in ("run_tests", "taking_turns", "build", "live"):
         shutil.copyfile(ROOT / "tools" / f"{name}.py", tmp_path / "tools" / f"{name}.py")
     (tmp_path / "pyproject.toml").write_text('[tool.pytest.ini_options]\naddopts = ["--import-mode=importlib"]\n')
     (tmp_path / "tests").mkdir()
