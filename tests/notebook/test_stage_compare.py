@@ -151,9 +151,9 @@ def test_bytes_and_words_are_those_of_the_report(name):
 
 def test_the_listener_of_the_verdict_stops_with_the_recorder():
     source = "x = mt.zeros([2])\nfor i in range(30):\n    x.add_(1)\nwho = watch.listener"
-    names = {"mt": mt, "watch": watch}
+    names, before = {"mt": mt, "watch": watch}, watch.listener
     stage.record(source, names, steps=5)
-    assert names["who"] is None and names["x"].tolist() == [30.0, 30.0]
+    assert names["who"] == before and names["x"].tolist() == [30.0, 30.0]
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
