@@ -1,9 +1,7 @@
 """Records in own-programs.json the stages of programs of PyTorch and Paddle, for the page on the reader's own program.
 
-    python facts/own_programs.py torch      in an environment that has torch, IPython and minitensor
-    python facts/own_programs.py paddle
-
-A program with lines `# --- label` is several variants of one stage.
+python facts/own_programs.py torch      in an environment that has torch, IPython and minitensor
+python facts/own_programs.py paddle
 """
 
 from __future__ import annotations
@@ -25,17 +23,15 @@ import torch
 weight = torch.tensor([0.5], requires_grad=True)
 state = torch.ones(1)
 for step in range(2):
-    {0}
+    state += weight * state
 state.backward()
 """
 TURNS = """
 import torch
-from torch import nn
-
-torch.manual_seed(0)
-net = nn.Sequential(nn.Linear(1, 1, bias=False), nn.Linear(1, 1, bias=False))
-optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-loss = net(torch.ones(1))
+a = torch.tensor([2.0], requires_grad=True)
+b = torch.tensor([3.0], requires_grad=True)
+optimizer = torch.optim.SGD([a, b], lr=0.1)
+loss = a * b
 loss.backward(retain_graph=True)
 optimizer.step()
 loss.backward()
@@ -62,18 +58,10 @@ loss.backward()
 """
 
 
-def variants(**programs: str) -> str:
-    """One text with a line `# --- label` before each variant."""
-    return "\n".join(f"# --- {label.replace('_', ' ')}\n{text.strip()}" for label, text in programs.items())
-
-
 QUESTIONS: Questions = {
     "a recurrent state": (
         {
-            "torch": variants(
-                In_place=STATE.format("state += weight * state"),
-                A_new_tensor=STATE.format("state = state + weight * state"),
-            )
+            "torch": STATE.strip(),
         },
         [],
     ),
@@ -89,10 +77,9 @@ QUESTIONS: Questions = {
 
 
 def explained(program: str) -> str:
-    """What ``python -m minitensor.stage --explain`` says of a program, of several variants of the first."""
-    first = program.split("# --- ")[1].partition("\n")[2] if "# --- " in program else program
+    """What ``python -m minitensor.stage --explain`` says of a program."""
     with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "program.py").write_text(first.strip() + "\n", encoding="utf-8")
+        (Path(folder) / "program.py").write_text(program + "\n", encoding="utf-8")
         command = [sys.executable, "-m", "minitensor.stage", "--explain", "program.py"]
         environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
         ran = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)

@@ -90,20 +90,20 @@ def raised(variant: dict) -> list[str]:
     return [event["text"] for step in variant["steps"] for event in step["events"] if event["do"] == "raise"]
 
 
-def test_the_first_program_is_stopped_and_the_other_form_is_not():
-    in_place, new = of("a recurrent state")
-    (error,) = raised(in_place)
-    assert "[torch.FloatTensor [1]]" in error and not raised(new)
-    writes = [step for step in in_place["steps"] if "will be refused" in step["say"]]
-    assert [step["line"] for step in writes] == [5, 5] and in_place["key"] == in_place["steps"].index(writes[0])
-    assert "asks for `state` at version 1 and finds version 2" in in_place["steps"][-1]["say"]
+def test_the_first_program_is_stopped_at_the_node_that_the_stage_named():
+    (program,) = of("a recurrent state")
+    (error,) = raised(program)
+    assert "[torch.FloatTensor [1]]" in error
+    writes = [step for step in program["steps"] if "will be refused" in step["say"]]
+    assert [step["line"] for step in writes] == [5, 5] and program["key"] == program["steps"].index(writes[0])
+    assert "asks for `state` at version 1 and finds version 2" in program["steps"][-1]["say"]
 
 
 def test_an_optimizer_between_two_backwards_is_named_by_its_parameter():
-    (between,) = of("a step between two backwards")
-    (error,) = raised(between)
-    assert "[torch.FloatTensor [1, 1]], which is output 0 of AsStrided" in error
-    assert "asks for `net[1].weight` at version 1 and finds version 2" in between["steps"][-1]["say"]
+    (program,) = of("a step between two backwards")
+    (error,) = raised(program)
+    assert "[torch.FloatTensor [1]]" in error
+    assert "asks for `a` at version 0 and finds version 1" in program["steps"][-1]["say"]
 
 
 def test_what_numpy_writes_is_seen_though_no_version_tells():
