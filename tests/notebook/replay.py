@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import minitensor as mt
 from minitensor.stage.recording.cells import SMALL, text_of
 
@@ -110,3 +112,14 @@ def _cells(tensor: mt.Tensor) -> list[int]:
     for n, stride in zip(tensor._array.shape, ask["strides"].__get__(tensor), strict=True):
         cells = [cell + i * stride for cell in cells for i in range(n)]
     return cells
+
+
+def after_each_line(variant: dict) -> Iterator[tuple[int, Memory]]:
+    """What is there after the last step of each line, as often as the line runs: its number, and the memory."""
+    memory = Memory({"before": variant.get("before", []), "steps": []})
+    steps = variant["steps"]
+    for number, step in enumerate(steps):
+        for event in step["events"]:
+            memory.apply(event)
+        if number + 1 == len(steps) or steps[number + 1]["line"] != step["line"]:
+            yield step["line"], memory

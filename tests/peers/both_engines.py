@@ -21,7 +21,7 @@ import torch
 
 import minitensor.torch as own
 from minitensor import stage
-from tests.notebook.replay import Memory
+from tests.notebook.replay import Memory, after_each_line
 from tests.vocabulary.aliases.generator import Line, program
 
 SAME, UNKNOWN = "the same", "unknown"
@@ -37,13 +37,8 @@ _SAVES_MORE = ("std", "log_softmax", "abs", "relu", "clamp")
 
 def states(variant: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any], dict[str, Any]]]:
     """After each line: its number, what is seen, and what is stale."""
-    memory = Memory({"before": variant.get("before", []), "steps": []})
-    steps = variant["steps"]
-    for number, step in enumerate(steps):
-        for event in step["events"]:
-            memory.apply(event)
-        if number + 1 == len(steps) or steps[number + 1]["line"] != step["line"]:
-            yield step["line"], _seen(memory), _stale(memory)
+    for line, memory in after_each_line(variant):
+        yield line, _seen(memory), _stale(memory)
 
 
 def _seen(memory: Memory) -> dict[str, Any]:

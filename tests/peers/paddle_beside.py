@@ -21,7 +21,7 @@ import paddle
 
 import minitensor as own
 from minitensor import stage
-from tests.notebook.replay import Memory
+from tests.notebook.replay import Memory, after_each_line
 from tests.peers.paddle_programs import program
 
 SAME, UNKNOWN = "the same", "unknown"
@@ -39,16 +39,11 @@ KINDS = {
 
 def states(variant: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any], list[str]]]:
     """After each line: its number, what each name stands for, and which operations have saved what is stale."""
-    memory = Memory({"before": variant.get("before", []), "steps": []})
-    steps = variant["steps"]
-    for number, step in enumerate(steps):
-        for event in step["events"]:
-            memory.apply(event)
-        if number + 1 == len(steps) or steps[number + 1]["line"] != step["line"]:
-            nodes = memory.nodes
-            stale = [save["node"] for save in memory.saved.values() if save["stale"]]
-            lines = {nodes[node]["line"] for node in stale if node in nodes}
-            yield step["line"], _seen(memory), sorted(f"line {line}" for line in lines)
+    for here, memory in after_each_line(variant):
+        nodes = memory.nodes
+        stale = [save["node"] for save in memory.saved.values() if save["stale"]]
+        lines = {nodes[node]["line"] for node in stale if node in nodes}
+        yield here, _seen(memory), sorted(f"line {line}" for line in lines)
 
 
 def _seen(memory: Memory) -> dict[str, Any]:
