@@ -74,12 +74,21 @@ def passes_on(function: Passing) -> Passing:
 
 @contextmanager
 def listening(listener: Callable[..., None]) -> Iterator[None]:
-    """Call ``listener(kind, *arguments)`` for every event inside the ``with`` block."""
+    """Call ``listener(kind, *arguments)`` for every event inside the ``with`` block, and whoever listened before it
+    not at all.
+    """
     before, watch.listener = watch.listener, listener
     try:
         yield
     finally:
         watch.listener = before
+        _leave_out_closed()
+
+
+def _leave_out_closed() -> None:
+    """Whoever listens last is open: one that was closed while another listened above it goes now."""
+    while isinstance(last := getattr(watch.listener, "__self__", None), Hearing) and not last._open:
+        watch.listener, last._before = last._before, None
 
 
 class Hearing:
@@ -111,8 +120,7 @@ class Hearing:
     def close(self) -> None:
         """Listen no more. The others go on."""
         self._open = False
-        while isinstance(last := getattr(watch.listener, "__self__", None), Hearing) and not last._open:
-            watch.listener, last._before = last._before, None
+        _leave_out_closed()
         if self.failure:
             told = f"{type(self).__name__} stopped before its end ({self.failure})."
             warnings.warn(told, RuntimeWarning, stacklevel=3)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -118,8 +119,20 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    nobody_listens()
     if nextitem is not None and nextitem.path != item.path:
         settle()
+
+
+# ---- what a test leaves behind ---------------------------------------------------------------------------------------
+
+
+def nobody_listens() -> None:
+    """A listener that is left would hear all tests that come after: the test that left it fails, and none of these."""
+    events = sys.modules.get("minitensor.events")  # not every test needs the engine
+    if events is not None and (left := events.watch.listener) is not None:
+        events.watch.listener = None
+        pytest.fail(f"the test is over, and its listener is left: {left!r}", pytrace=False)
 
 
 # ---- the book and the browser ----------------------------------------------------------------------------------------

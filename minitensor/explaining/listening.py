@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from minitensor.core.history import Leaf, Node, Saved, peek
 from minitensor.core.tensor import Tensor
-from minitensor.events import watch
+from minitensor.events import Hearing
 from minitensor.explaining import advice
 from minitensor.explaining.needs import Kept, Needs, kept_by, needs_of, node_of_write, wanted_by, wanted_of
 from minitensor.explaining.outside import Outside
@@ -35,7 +35,7 @@ Listening = TypeVar("Listening", bound="Listener")
 MOST_ROWS = 1000  # the totals count what happens after them
 
 
-class Listener:
+class Listener(Hearing):
     """A context manager: inside, in-place operations get their rows. ``report`` has them."""
 
     def __init__(self, known: Iterable[tuple[str, Tensor]] = ()) -> None:
@@ -49,41 +49,32 @@ class Listener:
         self._stale: dict[tuple[int, str], tuple[weakref.ref[Node], int, SavedTensor]] = {}
         self._told = 0, ""  # the identity and text of the last error that has a row
         self._number = 0
-        self._active = False
-        self._before: Any = None
         for name, x in known:
             self._sharing.meet(x, name)
 
     # ---------- beginning and end ----------
 
     def __enter__(self: Listening) -> Listening:
-        self._before, watch.listener = watch.listener, self.heard
-        self._active = True
+        self.open()
         self._outside.open()
         return self
 
     def __exit__(self, kind: Any, error: BaseException | None, traceback: TracebackType | None) -> None:
-        if watch.listener == self.heard:
-            watch.listener = self._before
         try:
             if error is not None:
                 self.ended(error)
         finally:
-            self._active = False
+            self.close()
             self._outside.close()
-            self._sources, self._sharing, self._stale, self._before = Sources(), Sharing(), {}, None
+            self._sources, self._sharing, self._stale = Sources(), Sharing(), {}
             self._pytorchs = Pytorchs()
 
-    def heard(self, kind: str, *arguments: Any) -> None:
+    def hear(self, kind: str, *arguments: Any) -> None:
         """The engine tells what has happened."""
-        if self._before is not None:
-            self._before(kind, *arguments)
-        if not self._active:
-            return
         try:
             self._note(kind, sys._getframe(1), *arguments)
         except Exception as failure:
-            self._active = False
+            self._open = False
             self.report.cut_short = (
                 f"The report ends here: it could not be made ({type(failure).__name__}: {failure}). The program ran on."
             )
@@ -283,7 +274,7 @@ class Listener:
 
     def ended(self, error: BaseException) -> None:
         """The program has ended with ``error``."""
-        if not self._active or self._told == (id(error), str(error)):
+        if not self._open or self._told == (id(error), str(error)):
             return
         user, traceback = None, error.__traceback__
         while traceback is not None:

@@ -154,17 +154,17 @@ class Cluster:
         ]
 
     def stop(self) -> None:
-        """End all processes; those that do not end when they are told to are killed."""
+        """End all processes; those that do not end when they are told to are killed. None is left when it returns."""
+        controller = getattr(self._cluster.controller, "pid", None)
+        pids = [*self.pids, *([controller] if controller else [])]
         with suppress(Exception):  # what has ended already cannot be told to end
             self._cluster.stop_cluster_sync()
         if self._client is not None:
             self._client.close()
-        end = time.monotonic() + ENDING
-        while (alive := [pid for pid in self.pids if _alive(pid)]) and time.monotonic() < end:
-            time.sleep(0.05)
-        for pid in alive:
+        for pid in _left_after(ENDING, pids):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+        _left_after(ENDING, pids)  # a process that is killed is there a moment longer
         self.pids = []
         self._folder.cleanup()
 
@@ -182,6 +182,14 @@ def _alive(pid: int) -> bool:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
+
+
+def _left_after(seconds: float, pids: list[int]) -> list[int]:
+    """Those that have not ended within ``seconds``; as soon as all have, none."""
+    end = time.monotonic() + seconds
+    while (alive := [pid for pid in pids if _alive(pid)]) and time.monotonic() < end:
+        time.sleep(0.05)
+    return alive
 
 
 def _named(ranks: list[int]) -> str:

@@ -27,7 +27,8 @@ from __future__ import annotations
 import copy
 import html
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,7 +36,7 @@ import numpy as np
 
 from minitensor.stage.embed import page_assets, prose
 
-Case = tuple | Callable[[], tuple]
+Case = tuple | Callable[[], tuple | AbstractContextManager[tuple]]
 LONGEST = 300  # characters of a value in a report
 
 
@@ -99,7 +100,8 @@ def check(
     """Compare a reader's function with what is expected, case by case; the last line of a cell.
 
     cases: one tuple of arguments per call, copied deeply for each call, so that nothing leaks from one to the
-        next; or a function that makes the tuple, for arguments that no copy keeps (a view with its base).
+        next; or a function that makes the tuple, for arguments that no copy keeps (a view with its base), or a
+        context manager that gives it, inside which the call is made (and measured, say).
     against: the expected results, one per case; or a function that gives them. Against a function more is
         compared: what every argument holds after the call, whether the result is one of the arguments itself,
         and the type of an error it raises.
@@ -148,16 +150,16 @@ def _refuse_empty_exercise(cases, against, that) -> None:
 
 def _first_difference(function, case, index, against, that) -> tuple[str, dict[str, str]]:
     """The arguments as text, and the fields of a report on how the call differs (none when it does not)."""
-    arguments = _arguments(case)
-    names = _parameter_names(function, len(arguments))
-    given = "\n".join(f"{name} = {_show(value)}" for name, value in zip(names, arguments, strict=True))
-    if not callable(function):
-        return given, {"reason": f"a function was expected, not {_show(function)}."}
-    result, error = _call(function, arguments)
+    with _arguments(case) as arguments:
+        names = _parameter_names(function, len(arguments))
+        given = "\n".join(f"{name} = {_show(value)}" for name, value in zip(names, arguments, strict=True))
+        if not callable(function):
+            return given, {"reason": f"a function was expected, not {_show(function)}."}
+        result, error = _call(function, arguments)
     difference = {}
     if callable(against):
-        twins = _arguments(case)
-        expected, expected_error = _call(against, twins)
+        with _arguments(case) as twins:
+            expected, expected_error = _call(against, twins)
         difference = (
             _result_difference(expected, expected_error, result, error)
             or _argument_difference(names, twins, arguments)
@@ -211,8 +213,14 @@ def _report(reason: str, expected: str, got: str) -> dict[str, str]:
     return {"reason": reason, "expected": expected, "got": got}
 
 
-def _arguments(case: Case) -> tuple:
-    return case() if callable(case) else copy.deepcopy(case)
+@contextmanager
+def _arguments(case: Case) -> Iterator[tuple]:
+    made = case() if callable(case) else copy.deepcopy(case)
+    if isinstance(made, AbstractContextManager):
+        with made as arguments:
+            yield arguments
+    else:
+        yield made
 
 
 def _call(function: Callable, arguments: tuple) -> tuple[Any, str]:

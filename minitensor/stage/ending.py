@@ -21,14 +21,14 @@ class Ending(Listener):
 
     _covered = False  # whether the recorder has listened above it
 
-    def heard(self, kind: str, *arguments: Any) -> None:
+    def hear(self, kind: str, *arguments: Any) -> None:
         """The engine tells what has happened."""
-        if watch.listener != self.heard:
+        if watch.listener != self._heard:
             self._covered = True
         elif self._covered:
-            # The recorder has stopped before the end: the rest runs at full speed.
-            watch.listener, self._active = self._before, False
-        super().heard(kind, *arguments)
+            self.close()  # the recorder has stopped before the end: the rest runs at full speed
+            return
+        super().hear(kind, *arguments)
 
     def words(self, failed: bool, shared: str | None) -> str | None:
         """The verdict on the whole run; None where there is nothing to say.

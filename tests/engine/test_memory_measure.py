@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 
 import pytest
 
 import minitensor as mt
 from minitensor import memory
-from minitensor.events import Hearing, watch
+from minitensor.events import Hearing, listening, watch
+from minitensor.explaining import Listener
 from tests.engine.memory import KIB, SHAPE, leaf
 from tests.engine.watched import PROGRAMS, counters, told_by
 
@@ -219,6 +221,19 @@ def test_listeners_close_in_any_order_and_nobody_is_left(order):
         listeners[i].close()
     mt.ones([1])
     assert [listeners[i].heard for i in order] == [1, 2, 3]
+    assert watch.listener is None
+
+
+@pytest.mark.cpu_only
+@pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
+def test_listeners_of_every_kind_end_in_any_order_and_nobody_is_left(order):
+    """A report, a recording, a measure and a plain function: each may outlive those that began after it."""
+    all_of_them = [Listener(), memory.record(), memory.measure(), listening(lambda kind, *_: None)]
+    for each in all_of_them:
+        each.__enter__()
+    for i in order:
+        mt.ones([1])
+        all_of_them[i].__exit__(None, None, None)
     assert watch.listener is None
 
 

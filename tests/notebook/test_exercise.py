@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gc
 import weakref
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
 
+import minitensor as mt
 from minitensor.notebook import check, require
 
 
@@ -148,6 +150,31 @@ def test_a_case_may_be_a_function_that_makes_related_arguments():
         return base.sum()
 
     assert check(write, [view_and_base], against=[np.float64(2.0)]).passed
+
+
+def test_a_case_may_be_open_while_the_call_is_made_and_no_longer():
+    happened = []
+
+    @contextmanager
+    def case():
+        happened.append("open")
+        try:
+            yield (mt.ones([2]),)
+        finally:
+            happened.append("closed")
+
+    def answer(x):
+        happened.append("call")
+        return x.scale_(2.0)
+
+    def fails(x):
+        raise ValueError("in the answer")
+
+    that = {"it is closed before it is looked at": lambda *_: happened[-1] == "closed"}
+    assert check(answer, cases=[case], that=that).passed and happened == ["open", "call", "closed"]
+    for wrong in (fails, None):
+        happened.clear()
+        assert not check(wrong, cases=[case], that=that).passed and happened == ["open", "closed"]
 
 
 def test_what_is_not_a_function_is_a_report_too():

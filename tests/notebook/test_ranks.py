@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -96,6 +97,12 @@ def test_what_is_saved_answers_where_there_is_no_mpi(four, tmp_path, monkeypatch
     assert ranks.run("print('rank', rank)\nsize", 2) == before
 
 
+def without_checksums(printed: str) -> str:
+    """With each checksum as the number of its first place: the last bits of trained weights are the processor's."""
+    seen: dict[str, str] = {}
+    return re.sub(r"checksum \w+", lambda found: seen.setdefault(found[0], f"checksum {len(seen)}"), printed)
+
+
 def test_the_chapters_record_holds_what_its_cells_say_today(four):
     """Every cell that prints numbers prints those recorded; values that are measured may differ."""
     programs = json.loads(RECORD.read_text(encoding="utf-8"))["programs"].values()
@@ -104,7 +111,8 @@ def test_the_chapters_record_holds_what_its_cells_say_today(four):
         if "said" in entry:
             answers = four.run(entry["source"], entry["ranks"])
             assert [each.error for each in answers] == [None] * entry["ranks"]
-            assert [each.printed for each in answers] == [each["printed"] for each in entry["said"]]
+            printed = [without_checksums(each.printed) for each in answers]
+            assert printed == [without_checksums(each["printed"]) for each in entry["said"]]
             told_today += any(each.printed for each in answers)
     assert told_today >= 3
 

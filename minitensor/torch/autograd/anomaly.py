@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from minitensor.device.arrays import host_array
-from minitensor.events import watch
+from minitensor.events import listening, watch
 from minitensor.torch.grad_names import function_name
 from minitensor.torch.words import anomaly
 
@@ -65,9 +65,9 @@ def searching() -> Iterator[None]:
         if before is not None:
             before(kind, *arguments)
 
-    watch.listener = listen
     try:
-        yield
+        with listening(listen):
+            yield
     except RuntimeError:
         node = running[0]
         if node is not None:
@@ -78,5 +78,3 @@ def searching() -> Iterator[None]:
                 stacklevel=4,
             )
         raise
-    finally:
-        watch.listener = before
