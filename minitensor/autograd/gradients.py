@@ -164,9 +164,10 @@ def _add(leaf: Leaf, g: np.ndarray, plans: dict[Storage, Plan | None]) -> None:
     storage.version += 1
     if plan is not None:
         after_write(plan, storage, "backward", calling_frame())
-    if watch.listener is not None:
-        watch.listener("write", gradient, "backward", (), None)
-        watch.listener("leaf", leaf, gradient)
+    listener = watch.listener
+    if listener is not None:
+        listener("write", gradient, "backward", (), None)
+        listener("leaf", leaf, gradient)
 
 
 def grad(

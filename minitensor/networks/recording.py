@@ -78,9 +78,10 @@ def recorded(
     made = Tensor.__new__(Tensor)
     made._array, made._storage = array, storage = placed(out)
     made._node = made._history = None
-    if watch.listener is not None:
-        watch.listener("alloc", storage)
-        watch.listener("make", made, op.name, tuple(x for x in inputs if x is not None))
+    listener = watch.listener
+    if listener is not None:
+        listener("alloc", storage)
+        listener("make", made, op.name, tuple(x for x in inputs if x is not None))
     if paused.threads and not modes.grad:
         return made
     nodes = [None if x is None else x._node if x._history is None else x._current() for x in inputs]

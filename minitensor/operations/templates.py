@@ -50,9 +50,10 @@ def {name}({parameters}):
     result._history = None
     result._node = None
 {record}
-    if watch.listener is not None:
-        watch.listener("alloc", storage)
-        watch.listener("make", result, {name!r}, ({xs}))
+    listener = watch.listener
+    if listener is not None:
+        listener("alloc", storage)
+        listener("make", result, {name!r}, ({xs}))
     return result
 '''
 

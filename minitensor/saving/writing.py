@@ -237,12 +237,13 @@ def after_write(plan: Plan, storage: Storage, op: str, frame: FrameType) -> None
         for group in plan.groups:
             if group.taken:
                 _settle(group)
-    if watch.listener is not None:
+    listener = watch.listener
+    if listener is not None:
         idle = [member for group in plan.groups if not group.taken for member in group.members]
         for patch, needing in plan.patches:
-            watch.listener("taken", storage, [member for group in needing for member in group.members], patch)
+            listener("taken", storage, [member for group in needing for member in group.members], patch)
         if idle or plan.lost:
-            watch.listener("taken", storage, idle + plan.lost, None)
+            listener("taken", storage, idle + plan.lost, None)
 
 
 def _settle(group: Group) -> None:

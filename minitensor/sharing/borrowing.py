@@ -207,10 +207,11 @@ def borrowed(op: str, array: np.ndarray) -> Tensor:
     tensor = Tensor._alias(np.asarray(Window.on(array, writeable, storage.buffer)), storage)
     if new:
         _tell(storage)
-    if watch.listener is not None:
+    listener = watch.listener
+    if listener is not None:
         if new:
-            watch.listener("alloc", storage)
-        watch.listener("make", tensor, op, ())
+            listener("alloc", storage)
+        listener("make", tensor, op, ())
     return tensor
 
 

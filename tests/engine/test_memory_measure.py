@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import warnings
 
+import numpy as np
 import pytest
 
 import minitensor as mt
@@ -234,6 +236,51 @@ def test_listeners_of_every_kind_end_in_any_order_and_nobody_is_left(order):
     for i in order:
         mt.ones([1])
         all_of_them[i].__exit__(None, None, None)
+    assert watch.listener is None
+
+
+class Noting(Hearing):
+    """Notes the kinds of what it hears, and goes when it has heard `until`."""
+
+    def __init__(self, until: str = "") -> None:
+        self.heard: list[str] = []
+        self._until = until
+
+    def hear(self, kind: str, *arguments: object) -> None:
+        self.heard.append(kind)
+        if kind == self._until:
+            self.close()
+
+
+def program_with_events_of_every_kind() -> None:
+    """Made, viewed, borrowed, written, taken, and several events of one operation."""
+    x = mt.to_tensor([1.0, 2.0], stop_gradient=False)
+    mt.nn.functional.cross_entropy(x.reshape([1, 2]), mt.to_tensor([1])).backward()
+    with mt.set_inplace_policy("copy_on_write"):
+        for _ in range(2):
+            h = x * 2.0
+            y = h.sin()
+            h.add_(1.0)
+            y.sum().backward()
+    borrowed = mt.from_numpy(np.ones(2, np.float32))
+    borrowed.add_(1.0)
+
+
+@pytest.mark.cpu_only
+@pytest.mark.parametrize("until", ["alloc", "make", "view", "write", "taken", "start", "enter", "flight", "leaf"])
+def test_a_listener_may_go_in_the_middle_of_an_operation(until):
+    with contextlib.closing(Noting()) as alone:
+        alone.open()
+        program_with_events_of_every_kind()
+    outer, going = Noting(), Noting(until)
+    with contextlib.closing(outer):
+        outer.open()
+        going.open()
+        program_with_events_of_every_kind()
+    assert outer.heard == alone.heard
+    assert going.heard == alone.heard[: alone.heard.index(until) + 1]
+    Noting(until).open()
+    program_with_events_of_every_kind()
     assert watch.listener is None
 
 

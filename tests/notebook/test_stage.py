@@ -147,6 +147,15 @@ def test_a_long_program_stops_being_recorded_and_runs_on_at_full_speed():
     assert isinstance(shown.error, KeyError)
 
 
+@pytest.mark.parametrize(
+    "line", ["x = x + 1.0", "x = f(x)", "x = x.reshape([2]) * 1.0 + 1.0", "F.relu(x); x = x + 1.0"]
+)
+def test_a_program_does_not_notice_that_its_recording_ends(line):
+    namespace = {"mt": mt, "F": mt.nn.functional, "f": lambda x: x + 1.0}
+    shown = stage.record(f"x = mt.zeros([2])\nfor i in range(700):\n    {line}", namespace)
+    assert shown.error is None and namespace["x"].tolist() == [700.0, 700.0]
+
+
 def test_the_number_of_steps_is_chosen_by_who_asks(cell, shell):
     result, shown, _ = cell("%%stage --steps 3\nx = mt.zeros([2])\nfor i in range(9):\n    x.add_(1)")
     assert result.success and shell.user_ns["x"].tolist() == [9.0, 9.0]
