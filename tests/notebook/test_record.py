@@ -15,7 +15,12 @@ import pytest
 import minitensor as mt
 from minitensor.device.counters import cpu_meter
 from minitensor.events import listening
-from minitensor.stage.recording import record
+from minitensor.stage.engines.of_minitensor import _Ear
+from minitensor.stage.engines.together import _Ears
+from minitensor.stage.recording import hooks, record
+from minitensor.stage.recording.ledger import Ledger
+from minitensor.stage.recording.names import Names
+from minitensor.stage.recording.recorder import Recorder
 from minitensor.stage.validation import problems
 from tests.notebook import fuzz, probe
 from tests.notebook.programs import PROGRAMS
@@ -186,6 +191,28 @@ def test_nothing_is_left_behind_in_hooks_tracing_or_output():
     code = namespace["f"].__code__
     assert "__stage__" not in code.co_names
     assert "__stage__" not in namespace
+
+
+@pytest.mark.parametrize(
+    ("owner", "function"),
+    [(Recorder, "begin"), (Names, "scan"), (Ledger, "begin"), (_Ears, "open"), (_Ear, "open")],
+)
+@pytest.mark.parametrize("late", [False, True])
+def test_an_interrupt_while_a_recording_begins_leaves_nobody_listening(monkeypatch, owner, function, late):
+    plain = getattr(owner, function)
+
+    def interrupted(*arguments):
+        if late:
+            plain(*arguments)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(owner, function, interrupted)
+    before = sys.gettrace(), sys.stdout, sys.displayhook, hooks.listener
+    namespace = names()
+    with pytest.raises(KeyboardInterrupt):
+        traced("x = mt.ones([2])", namespace)
+    assert (sys.gettrace(), sys.stdout, sys.displayhook, hooks.listener) == before
+    assert mt.events.watch.listener is None
 
 
 def test_a_listener_that_the_program_leaves_open_does_not_keep_the_recorder():

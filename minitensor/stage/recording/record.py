@@ -87,8 +87,8 @@ def run(
         engine.policy(policy) if policy else contextlib.nullcontext(),
         _with_hooks(recorder, _functions_used(tree, namespace, functions, engine)),
     ):
-        recorder.begin()
-        try:
+        try:  # an interrupt may come while it begins
+            recorder.begin()
             with _printing_to(recorder, echo):
                 done = _run_all(recorder, tree, namespace, file, flags, show_last)
         finally:
