@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
+from dataclasses import dataclass
 
 from minitensor.explaining.rows import Row
 from minitensor.explaining.verdicts import Verdict
@@ -26,26 +27,44 @@ _SIGNS: dict[type[ast.operator], str] = {
 }  # fmt: skip
 
 
-def instead(row: Row, code: list[str]) -> str:
+@dataclass(frozen=True)
+class About:
+    """What the rules ask of a write beside its row.
+
+    Attributes:
+        leaf: whether it wrote a leaf that wants a gradient.
+        masks: whether a mask said where.
+        kept: whether something kept what it wrote that the recorder does not see, and a backward has asked for it.
+    """
+
+    leaf: bool = False
+    masks: bool = False
+    kept: bool = False
+
+
+NOTHING = About()
+
+
+def instead(row: Row, code: list[str], about: About = NOTHING) -> str:
     """A sentence on what to write instead; empty where nothing is wrong."""
     text = row.where.text
     if row.error:
         return _of_error(row, code)
     if row.verdict is Verdict.UNNOTICED:
-        return _unnoticed(row, text)
+        return _unnoticed(row, text, about)
     if row.op == ".grad":
         return _of_gradient(row, code)
     if row.verdict is not Verdict.STALE:
-        return ""
+        return _rewritten(row, code, about) if about.kept else ""
     saved = row.stale[0].where
-    if re.search(r"\.step\(", text):
+    if about.leaf or re.search(r"\.step\(", text):
         return (
             f"Call every `backward()` before `{text}`; or run the forward of line {saved.line} again after it, with "
             f"the new numbers."
         )
-    rewritten = out_of_place(text) or (re.sub(r",?\s*inplace=True", "", text) if "inplace=True" in text else "")
+    rewritten = _rewritten(row, code, about)
     if rewritten:
-        return f"`{rewritten}`: new numbers in new memory."
+        return rewritten
     if _is_item(text):
         return (
             f"Collect the parts in a list and `torch.stack` them after the loop; or let line {saved.line} read a copy: "
@@ -54,19 +73,51 @@ def instead(row: Row, code: list[str]) -> str:
     return f"`.clone()` what line {saved.line} reads, or call `backward()` before this line."
 
 
-def out_of_place(text: str) -> str:
-    """The statement with a new tensor in place of the write; empty where it is none of the known kinds."""
+def _rewritten(row: Row, code: list[str], about: About) -> str:
+    text = row.where.text
+    new = out_of_place(text, about.masks) or (re.sub(r",?\s*inplace=True", "", text) if "inplace=True" in text else "")
+    if not new:
+        return ""
+    return f"`{new}`: new numbers in new memory.{_to_be_returned(code, row.where.line, new)}"
+
+
+def _to_be_returned(code: list[str], line: int, statement: str) -> str:
+    """Where ``statement`` gives another tensor to an argument that its function does not return: that it has to."""
+    name = statement.partition(" = ")[0]
+    try:
+        functions = [each for each in ast.walk(ast.parse("\n".join(code))) if isinstance(each, ast.FunctionDef)]
+    except SyntaxError:  # lines of several places
+        return ""
+    around = [each for each in functions if each.lineno <= line <= (each.end_lineno or 0)]
+    if not around:
+        return ""
+    function = max(around, key=lambda each: each.lineno)
+    if name not in {each.arg for each in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)}:
+        return ""
+    later = [each for each in ast.walk(function) if isinstance(each, ast.Name) and each.id == name]
+    if any(each.lineno > line for each in later):
+        return ""
+    return (
+        f" `{name}` is an argument, and the caller's tensor stays as it was: `return {name}` from `{function.name}`, "
+        f"and have the caller go on with what it returns."
+    )
+
+
+def out_of_place(text: str, masks: bool = False) -> str:
+    """The statement with a new tensor in place of the write; empty where it is none of the known kinds.
+
+    ``masks``: whether the index of an item assignment is known to be a mask.
+    """
     try:
         (statement,) = ast.parse(text).body
     except (SyntaxError, ValueError):
         return ""
-    if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
+    if isinstance(statement, ast.AugAssign) and (x := _path(statement.target)):
         sign = _SIGNS.get(type(statement.op), "")
-        return f"{statement.target.id} = {statement.target.id} {sign} {_operand(statement.value)}" if sign else ""
+        return f"{x} = {x} {sign} {_operand(statement.value)}" if sign else ""
     if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
         target = statement.targets[0]
-        if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name) and _is_mask(target.slice):
-            x = target.value.id
+        if isinstance(target, ast.Subscript) and (x := _path(target.value)) and (masks or _is_mask(target.slice)):
             return f"{x} = torch.where({ast.unparse(target.slice)}, {ast.unparse(statement.value)}, {x})"
         value = _call(statement.value)
         return f"{ast.unparse(target)} = {value}" if value else ""
@@ -99,9 +150,21 @@ def _is_mask(index: ast.expr) -> bool:
 
 
 def _written(call: ast.Call) -> str:
-    """The name that a call writes: of ``x.add_(1)``, ``torch.relu_(x)``, ``F.relu(x, inplace=True)``."""
+    """The name that a call writes: of ``x.mul_(2).add_(1)``, ``torch.relu_(x)``, ``F.relu(x, inplace=True)``."""
     target = call.args[0] if _is_function(call) and call.args else getattr(call.func, "value", None)
-    return target.id if isinstance(target, ast.Name) else ""
+    if isinstance(target, ast.Call) and isinstance(target.func, ast.Attribute) and target.func.attr.endswith("_"):
+        return _written(target)
+    return _path(target)
+
+
+def _path(target: ast.expr | None) -> str:
+    """``x`` or ``self.x``; empty for whatever cannot be given another tensor."""
+    owner = target
+    while isinstance(owner, ast.Attribute):
+        if owner.attr in ("data", "grad"):
+            return ""
+        owner = owner.value
+    return ast.unparse(target) if isinstance(target, (ast.Name, ast.Attribute)) and isinstance(owner, ast.Name) else ""
 
 
 def _is_function(call: ast.Call) -> bool:
@@ -126,12 +189,25 @@ def _call(value: ast.expr) -> str:
     given = ", ".join(map(ast.unparse, value.args[1:] if _is_function(value) else arguments))
     if name in _FILLS:
         return _FILLS[name].format(x=x, args=given)
-    plain = ast.Attribute(value.func.value, name.removesuffix("_"), ast.Load())
+    before = value.func.value
+    before = ast.parse(_call(before) or ast.unparse(before), mode="eval").body  # the write before, in a chain
+    plain = ast.Attribute(before, name.removesuffix("_"), ast.Load())
     return ast.unparse(ast.Call(plain, value.args, value.keywords))
 
 
-def _unnoticed(row: Row, text: str) -> str:
+def _unnoticed(row: Row, text: str, about: About) -> str:
     saved = row.stale[0].where
+    if ".data" in text and about.leaf:
+        return (
+            f"Call every `backward()` before `{text}`, or write it before the forward of line {saved.line}. "
+            f"`{text.replace('.data', '')}` under `with torch.no_grad():` raises the version, so backward raises and "
+            f"tells."
+        )
+    if "batch_norm" in row.op or "instance_norm" in row.op:
+        return (
+            "A pass in evaluation reads the averages that a pass in training writes: run the pass in training first, "
+            "or call `backward()` before this line."
+        )
     if ".data" in text:
         return (
             f"`{text.replace('.data', '')}` under `with torch.no_grad():` raises the version, so backward raises and "

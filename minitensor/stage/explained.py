@@ -10,7 +10,9 @@ line that wrote, what was saved of those bytes by which line, and what to write 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from minitensor.explaining.report import Report
@@ -24,6 +26,9 @@ from minitensor.stage.stages import run_and_let_go
 
 MOST_ROWS = 1000  # the totals count what happens after them
 
+#: What torch's error says of the tensor: its shape, the version that it is at, and the version that was saved.
+_VERSIONS = re.compile(r"Tensor \[([\d, ]*)\]\].* is at version (\d+); expected version (\d+)")
+
 
 class Explaining:
     """Takes the steps of a recording as they end. ``report`` makes rows of them when it is over."""
@@ -31,15 +36,18 @@ class Explaining:
     def __init__(self) -> None:
         self._rows: list[Row] = []
         self._causes: dict[SaveEntry, Row] = {}  # by what it made stale
+        self._about: dict[int, advice.About] = {}  # by the numbers of rows
         self._report = Report()
 
     def take(self, done: Done) -> None:
         """A step is over."""
         for fact in done.facts:
             if isinstance(fact, Wrote):
-                self._add(self._wrote(done, fact))
+                masks = any(each.look["dtype"] == "bool" for each in fact.reads)
+                self._add(self._wrote(done, fact), advice.About(_is_leaf(fact.tensor), masks))
             elif isinstance(fact, Unversioned):
-                self._add(self._unversioned(done, fact))
+                leaf = any(_is_leaf(each) for each in fact.storage.lookers.values())
+                self._add(self._unversioned(done, fact), advice.About(leaf))
             elif isinstance(fact, Asked):
                 self._add(self._asked(done, fact))
             elif isinstance(fact, Reshaped):
@@ -55,18 +63,21 @@ class Explaining:
             row.where.text = code[row.where.line - 1].strip() if row.where.line <= len(code) else ""
             for saved in row.stale:
                 saved.where.text = code[saved.where.line - 1].strip() if saved.where.line <= len(code) else ""
-            row.instead = advice.instead(row, code)
+            row.by = _caller(row)
+            row.instead = advice.instead(row, code, self._about.get(row.number, advice.NOTHING))
         self._report.rows = self._rows[:MOST_ROWS]
         self._report.left_out = len(self._rows) - len(self._report.rows)
         return self._report
 
     # ---------- rows ----------
 
-    def _add(self, row: Row) -> None:
+    def _add(self, row: Row, about: advice.About = advice.NOTHING) -> None:
         last = self._rows[-1] if self._rows else None
         if last is not None and last.verdicts == row.verdicts == (Verdict.METADATA,) and last.where == row.where:
             return
         row.number = len(self._rows) + 1
+        if about != advice.NOTHING:
+            self._about[row.number] = about
         self._rows.append(row)
         self._report.totals.add(row)
 
@@ -93,6 +104,8 @@ class Explaining:
         for save in fact.victims:
             self._causes[save] = row
         row.happened = _what_became_stale(fact.victims) or ("The history does not know of it." if verdicts else "")
+        if fact.victims:
+            row.happened += _other_names(fact.tensor)
         return row
 
     def _unversioned(self, done: Done, fact: Unversioned) -> Row:
@@ -134,7 +147,57 @@ class Explaining:
                 f"`{save.node.called}` in line {save.node.line} asks for `{save.name}` as it was at version "
                 f"{save.version}, and its storage is at version {save.storage.version}.{taken}"
             )
+        elif row.op == "backward":
+            self._fitting(row)
         return row
+
+    def _fitting(self, error: Row) -> None:
+        """Lead an error to the write that fits what it says, where nobody is known to have saved the tensor."""
+        found = _VERSIONS.search(error.error)
+        if found is None:
+            return
+        shape = [int(each) for each in found[1].split(",") if each.strip()]
+        now, saved = int(found[2]), int(found[3])
+        fit = [
+            row
+            for row in self._rows
+            if row.tensor is not None
+            and row.tensor.shape in (shape, shape[::-1])
+            and row.before is not None
+            and row.after is not None
+            and row.before <= saved < row.after <= now
+        ]
+        if not fit:
+            return
+        by = fit[-1]
+        error.cause = by.number
+        self._about[by.number] = replace(self._about.get(by.number, advice.NOTHING), kept=True)
+        by.happened = by.happened or f"A backward asks for a tensor of the shape {shape} as it was before."
+        error.happened = (
+            f"A tensor of the shape {shape} was kept at version {saved}, where the recorder does not see it, as "
+            f"`checkpoint` keeps what it is given. Row {by.number}, in line {by.where.line}, is the last write that "
+            f"fits."
+        )
+
+
+def _is_leaf(tensor: TensorEntry) -> bool:
+    """Whether it is a leaf that wants a gradient."""
+    return bool(tensor.look["leaf"]) and not tensor.look["stop_gradient"]
+
+
+def _other_names(tensor: TensorEntry) -> str:
+    """What else the program calls the very tensor: writes through one name are those of the other."""
+    first, *others = dict.fromkeys(each for each in tensor.names if " in " not in each) or [""]
+    return f" `{first}` and {' and '.join(f'`{each}`' for each in others[:2])} are one tensor." if others else ""
+
+
+def _caller(row: Row) -> str:
+    """Who wrote for the line, where that is not the line itself: a step of an optimizer, or a layer in its making."""
+    text = row.where.text
+    if ".step(" in text:
+        return "an optimizer"
+    makes = re.search(r"\b[A-Z]\w*\(", text) is not None
+    return "a layer" if makes and row.op.rstrip("_") not in text else ""
 
 
 def _saved(save: SaveEntry) -> SavedTensor:

@@ -122,23 +122,31 @@ def _run_all(
         except BaseException as error:  # KeyboardInterrupt and SystemExit, too, belong to the program
             recorder.end_statement(error)
             # The frames of the recorder are no part of the program's traceback.
-            return [error.with_traceback(_of_program(error.__traceback__))]
+            return [error.with_traceback(_of_program(error.__traceback__, recorder.engine))]
         recorder.end_statement()
     return []
 
 
-def _of_program(traceback: TracebackType | None) -> TracebackType | None:
-    """A traceback without the frames of the recorder: that of ``_run_all``, and of those who hear a framework."""
-    while traceback is not None and _is_recorders(traceback):
+def _of_program(traceback: TracebackType | None, engine: Engine) -> TracebackType | None:
+    """A traceback without the recorder's frames, and without the ways of a framework that lead there.
+
+    A function of a framework that finds a listener hands its call to it, and is called again by it: it stands once.
+    """
+    kept: list[TracebackType] = []
+    again = False
+    while traceback is not None:
+        if _is_recorders(traceback):
+            again = True
+        else:
+            same = [each.tb_frame.f_code is traceback.tb_frame.f_code for each in kept[-2:]]
+            if again and True in same and engine.is_inside(kept[-len(same) + same.index(True)].tb_frame):
+                del kept[-len(same) + same.index(True) :]
+            again = False
+            kept.append(traceback)
         traceback = traceback.tb_next
-    last = traceback
-    while last is not None:
-        after = last.tb_next
-        while after is not None and _is_recorders(after):
-            after = after.tb_next
-        last.tb_next = after
-        last = after
-    return traceback
+    for each, after in zip(kept, [*kept[1:], None], strict=True):
+        each.tb_next = after
+    return kept[0] if kept else None
 
 
 def _is_recorders(traceback: TracebackType) -> bool:

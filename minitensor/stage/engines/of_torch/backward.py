@@ -151,15 +151,20 @@ class _Pass:
                 self._handles.append(fn.register_hook(_Arrived(self, mark, weakref.ref(x))))
                 continue
             mark = self._nodes.known(fn) or self._nodes.at(fn)
-            parents = tuple(
-                None if parent is None else self._nodes.parent(parent, output) for parent, output in fn.next_functions
-            )
+            parents = tuple(self._parent(mark, parent, output) for parent, output in fn.next_functions)
             self._handles.append(fn.register_prehook(_Enters(self, mark)))
             self._handles.append(fn.register_hook(_Leaves(self, mark, parents)))
             for parent, _ in fn.next_functions:
                 if parent is not None and parent not in seen:
                     seen.add(parent)
                     todo.append(parent)
+
+    def _parent(self, mark: Mark, parent: Any, output: int) -> Mark | None:
+        """Whom a node sends to; ``mark`` itself for another node of the same call."""
+        if parent is None:
+            return None
+        within = not is_leaf(parent) and self._nodes.known(parent) is mark
+        return mark if within else self._nodes.parent(parent, output)
 
     def end(self) -> None:
         """It is over, or has raised."""

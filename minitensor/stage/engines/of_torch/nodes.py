@@ -23,6 +23,7 @@ from minitensor.stage.engines.of_torch.registry import Registry
 from minitensor.stage.engines.of_torch.saved import Entry, saved_in, touches
 
 KEY = "minitensor.stage"
+INNER = "minitensor.stage.inner"  # of a call with several nodes, which one this is: not there for that of the result
 
 #: Nodes that only show numbers in other places.
 VIEWS = frozenset(
@@ -53,19 +54,22 @@ class Mark:
 
     Attributes:
         owner: the engine that made it; a later recording makes its own.
-        outputs: of a call with several results, the marks of the further ones, by the number of the result.
+        outputs: of a call with several results, the marks of the further ones, by the number of the result; and those
+            of what its inner nodes stand for, by ``-1`` and below, where the history of a backward begins at these.
         size: how many nodes it stands for.
+        unheard: whether no call told of it, as of what a backward makes that is recorded for another one.
     """
 
     __slots__ = (
-        "owner", "name", "role", "parents", "place", "entries", "released", "moves", "outputs", "size", "__weakref__",
+        "owner", "name", "role", "parents", "place", "entries", "released", "moves", "outputs", "size", "unheard",
+        "__weakref__",
     )  # fmt: skip
 
     def __init__(self, owner: Any, name: str, role: Role, place: tuple[CodeType, int]) -> None:
         self.owner, self.name, self.role, self.place = owner, name, role, place
         self.parents: Sequence[Mark | None] = ()
         self.entries: list[Entry] = []
-        self.released = self.moves = False
+        self.released = self.moves = self.unheard = False
         self.outputs: dict[int, Mark] = {}
         self.size = 1
 
@@ -143,7 +147,18 @@ class Nodes:
             self._mark_all(fn, place)
             mark = self.known(fn)
             assert mark is not None
+        inner = fn.metadata.get(INNER, 0)
+        if inner:
+            output = -inner
+        if (inner or (output and mark.unheard)) and output not in mark.outputs:
+            mark.outputs[output] = self._further(mark)
         return mark.outputs.get(output, mark)
+
+    def _further(self, mark: Mark) -> Mark:
+        """What stands for a further result of a call."""
+        other = Mark(self._registry, mark.name, Role.OPERATION, mark.place)
+        other.parents, other.released = mark.parents, True
+        return other
 
     def _mark_all(self, fn: Any, place: tuple[CodeType, int]) -> None:
         """Nodes that no call told of: each gets a mark by itself, those that it comes from first."""
@@ -194,14 +209,12 @@ class Nodes:
                 self._keep(mark, entry)
             if len(of) > 1 and not mark.moves:
                 for x in of[1:]:
-                    other = Mark(self._registry, op, Role.OPERATION, place)
-                    other.parents, other.released = mark.parents, True
-                    mark.outputs[x.output_nr] = other
+                    mark.outputs[x.output_nr] = self._further(mark)
 
     def _mark(self, nodes: list[Any], op: str, place: tuple[CodeType, int]) -> Mark:
         """A mark for ``nodes``, of which the first gives the result."""
         mark = Mark(self._registry, op or short_name(nodes[0].name()), Role.OPERATION, place)
-        mark.size = len(nodes)
+        mark.size, mark.unheard = len(nodes), not op
         mark.moves = all(node.name() in VIEWS for node in nodes)
         parents: list[Mark | None] = []
         for node in nodes:
@@ -211,8 +224,10 @@ class Nodes:
                 elif parent not in nodes:
                     parents.append(self.parent(parent, output))
         mark.parents = tuple(parents if len(nodes) == 1 else dict.fromkeys(parents))
-        for node in nodes:
+        for number, node in enumerate(nodes):
             node.metadata[KEY] = mark
+            if number:
+                node.metadata[INNER] = number
         for node in nodes:
             for what, saved in saved_in(node):
                 self._read(mark, what, saved)
