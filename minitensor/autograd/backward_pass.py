@@ -35,14 +35,15 @@ from minitensor.saving.saved import FREED
 # ---------- order ----------
 
 #: What a backward pass knows of a node: how many gradients it waits for, the sum of those that have come, the node.
-Awaiting = list[Any]
+#: None: no gradient is sent there (:mod:`minitensor.autograd.towards`).
+Awaiting = list[Any] | None
 
 
 def waiting(roots: Iterable[Node], ends: frozenset[Node] = frozenset()) -> dict[Node, Awaiting]:
     """Every node that can be reached, and how many gradients it waits for; none has come yet. No way leads on from
     ``ends``.
     """
-    waits: dict[Node, Awaiting] = {root: [0, None, root] for root in roots}
+    waits: dict[Node, Any] = {root: [0, None, root] for root in roots}
     stack = [root for root in waits if root not in ends]
     while stack:
         for parent in stack.pop().inputs:
@@ -85,7 +86,6 @@ class Way(Protocol):
         """Who tells the listener of the turn of ``node``; None where nobody does."""
 
 
-@np.errstate(all="ignore")  # inf and nan are values here
 def propagate(
     roots: Mapping[Node, Any],
     waits: dict[Node, Awaiting],
@@ -98,11 +98,24 @@ def propagate(
 
     They go on from a wanted node, unless it is one of ``ends``, as ``waits`` was told, too.
     """
+    with np.errstate(all="ignore"):  # inf and nan are values here
+        return _propagated(roots, waits, retain_graph, way, wanted, ends)
+
+
+def _propagated(
+    roots: Mapping[Node, Any],
+    waits: dict[Node, Awaiting],
+    retain_graph: bool,
+    way: Way,
+    wanted: frozenset[Node],
+    ends: frozenset[Node],
+) -> dict[Node, Any]:
     arrived: dict[Node, Any] = {}
     passed_by, added, let_go = way.passed, way.added, way.let_go
-    for node, g in roots.items():
-        waits[node][1] = way.start(node, g)
-    ready = [waits[node] for node in roots if waits[node][0] == 0]
+    begun = [(awaiting, node) for node in roots if (awaiting := waits[node]) is not None]
+    for awaiting, node in begun:
+        awaiting[1] = way.start(node, roots[node])
+    ready = [awaiting for awaiting, _ in begun if awaiting[0] == 0]
     while ready:
         _, g, node = ready.pop()
         del waits[node]
@@ -133,6 +146,8 @@ def propagate(
                 awaiting = waits[parent]
             except KeyError:
                 raise leaf_reshaped_by_hook() from None
+            if awaiting is None:
+                continue
             more = passed[position]
             if more is g and not kept and awaiting[1] is None and g.shape == parent.shape:
                 awaiting[1] = g

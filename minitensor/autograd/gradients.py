@@ -14,6 +14,7 @@ import numpy as np
 from minitensor.autograd import higher_order
 from minitensor.autograd.adding import refuse_other_shape, refuse_what_cannot_be_added_to
 from minitensor.autograd.backward_pass import Awaiting, OnArrays, copied, propagate, waiting
+from minitensor.autograd.towards import only_towards
 from minitensor.core.errors import leaf_reshaped_by_hook
 from minitensor.core.history import Leaf, Node
 from minitensor.core.storage import Storage, calling_frame
@@ -232,6 +233,7 @@ def gradients_of(
                 f"grad: the outputs do not depend on input {i} (shape {many_inputs[i].shape}). "
                 f"Pass allow_unused=True to get None for it."
             )
+    ends = only_towards(frozenset(wanted) - without, waits, ends)
 
     if create_graph:
         found = _recorded(starts, given, waits, retain_graph, wanted, ends)

@@ -96,11 +96,19 @@ def overlapping_group(op: str, x: Tensor) -> RuntimeError:
 
 def freed(node: Node) -> RuntimeError:
     """Backward needs what an earlier backward let go."""
-    return RuntimeError(
+    return _lost(
         f"{node.op.name} ({node.place}) saved tensors for backward, and an earlier backward (perhaps one that failed) "
         f"has used and freed them.\n"
-        f"Pass `retain_graph=True` to the first backward if a second one follows."
+        f"Pass `retain_graph=True` to the first backward if a second one follows.",
+        node,
     )
+
+
+def _lost(text: str, *lost: Any) -> RuntimeError:
+    """An error that says what was lost, so that who began the backward may tell it in the words of a vocabulary."""
+    error = RuntimeError(text)
+    error.lost = lost  # type: ignore[attr-defined]  # for `minitensor.torch.words.lost`
+    return error
 
 
 @telling("stale")
@@ -147,7 +155,7 @@ def stale(node: Node, what: str, saved: Saved) -> RuntimeError:
         f"Ways out: run backward before the write; or use the normal operation instead of the one that "
         f"{'overwrote' if by else 'wrote'}; {way}."
     )
-    return RuntimeError("\n".join(lines))
+    return _lost("\n".join(lines), node, what, saved)
 
 
 def shape_text(shape: tuple[int, ...]) -> str:

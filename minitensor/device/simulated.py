@@ -244,9 +244,9 @@ def _method(name: str, keywords: str) -> Callable[..., Any]:
         if not known.issuperset(kwargs):
             raise TypeError(f"{name} of a device array takes {keywords or 'no keywords'}, not {', '.join(kwargs)}")
         owners = [self if self.base is None else self.base]
-        return self._raised(
-            getattr(self.host, name)(*self._lowered(args, owners), **self._lowered(kwargs, owners)), owners
-        )
+        with np.errstate(all="ignore"):  # a GPU does not tell of inf and nan
+            found = getattr(self.host, name)(*self._lowered(args, owners), **self._lowered(kwargs, owners))
+        return self._raised(found, owners)
 
     method.__name__ = name
     return method

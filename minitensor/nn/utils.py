@@ -51,9 +51,9 @@ def clip_grad_norm_(
                 f"The total norm of {float(norm_type)} order of the gradients from `parameters` is {total.item()}, so "
                 f"it cannot be clipped. Set `error_if_nonfinite=False` to scale them by it all the same."
             )
-        factor = min(1.0, float(max_norm) / (total.item() + 1e-6))
+        factor = float(max_norm) / (total.item() + 1e-6)
         for each in gradients:
-            each.scale_(factor)
+            each.scale_(1.0 if factor > 1.0 else factor)  # also by nan
     return total
 
 

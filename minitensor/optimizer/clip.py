@@ -40,7 +40,7 @@ class ClipGradByNorm(Clip):
     def __call__(self, gradients: list[Array]) -> list[Array]:
         """The gradients, none of them too large."""
         return [
-            _scaled(each, self.clip_norm / norm if (norm := _norm([each])) > self.clip_norm else 1.0)
+            _scaled(each, 1.0 if (norm := _norm([each])) <= self.clip_norm else self.clip_norm / norm)  # also by nan
             for each in gradients
         ]
 

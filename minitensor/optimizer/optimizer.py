@@ -123,7 +123,8 @@ class Optimizer:
                 longest[key] = piece, array
         self._rate = self.get_lr()
         # All memory that this takes is there before the first write.
-        slopes = self._slopes(ready)
+        with np.errstate(all="ignore"):  # inf and nan are values
+            slopes = self._slopes(ready)
         for position, parameter, *_ in ready:
             if not self._kept[position] and self.slots:
                 self._kept[position] = [Tensor._made(np.zeros_like(parameter._array, order="C")) for _ in self.slots]

@@ -24,6 +24,7 @@ from minitensor.device.arrays import gpu_of, host_array, strided
 from minitensor.dtypes import FLOATS
 from minitensor.modes import modes
 from minitensor.torch import printing
+from minitensor.torch.answers import answered
 from minitensor.torch.dtypes import BY_NUMPY, Size, device, device_of, dtype
 from minitensor.torch.grad_fn import Function, look
 from minitensor.torch.missing import missing
@@ -219,12 +220,12 @@ class Tensor(BaseTensor):
         return extra is not None and extra.box is not None and type(self._current()) is not Leaf
 
     def register_hook(self, hook: Callable[[Tensor], Any]) -> Hook:
-        """Call ``hook(gradient)`` in backward; what it returns replaces the gradient."""
+        """Call ``hook(gradient)`` in backward; what it returns, a tensor alike, replaces the gradient."""
         if self._current() is None:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if not callable(hook):
             raise TypeError(f"register_hook takes a function of the gradient, not {type(hook).__name__}")
-        return BaseTensor.register_hook(self, lambda g: hook(as_kind(g)))
+        return BaseTensor.register_hook(self, lambda g: answered(hook, as_kind(g)))
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], Any]) -> Hook:
         """Call ``hook(tensor)`` each time that backward has added to the gradient of this leaf."""

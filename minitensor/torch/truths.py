@@ -63,9 +63,13 @@ def count_nonzero(input: Tensor) -> Tensor:
     return plain(input, np.asarray(np.count_nonzero(host_array(input._array)), np.int64), "count_nonzero")
 
 
-def nonzero(input: Tensor) -> Tensor:
-    """The indices of the elements that are not 0, one row each."""
-    return plain(input, like(np.argwhere(host_array(input._array)).astype(np.int64), input._array), "nonzero")
+def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
+    """The indices of the elements that are not 0, one row each; ``as_tuple``: one tensor for each dimension."""
+    array = host_array(input._array)
+    if as_tuple:
+        places = np.nonzero(array if array.ndim else array[None])
+        return tuple(plain(input, like(i.astype(np.int64), input._array), "nonzero") for i in places)
+    return plain(input, like(np.argwhere(array).astype(np.int64), input._array), "nonzero")
 
 
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:

@@ -52,6 +52,7 @@ def _expanded_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
 
 VIEW, UNSAFE_VIEW = _same_order("view"), _same_order("reshape", "UnsafeViewBackward0")
 SQUEEZE, UNSQUEEZE = _same_order("squeeze"), _same_order("unsqueeze")
+SQUEEZE_DIM, SQUEEZE_DIMS = _same_order("squeeze", "SqueezeBackward1"), _same_order("squeeze", "SqueezeBackward2")
 SQUEEZE_, UNSQUEEZE_ = _same_order("squeeze_"), _same_order("unsqueeze_")
 TRANSPOSE, TRANSPOSE_ = _other_order("transpose"), _other_order("transpose_")
 PERMUTE, T, T_ = _other_order("permute"), _other_order("t"), _other_order("t_")
@@ -186,7 +187,8 @@ def _squeezed(x: Tensor, dim: Any) -> tuple[int, ...]:
 def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     """A view without the dimensions of length 1 (all of them, or those in ``dim``)."""
     shape = _squeezed(input, dim)
-    return shown(input, input._array.reshape(shape), SQUEEZE, shape)
+    op = SQUEEZE if dim is None else SQUEEZE_DIMS if isinstance(dim, (list, tuple)) else SQUEEZE_DIM
+    return shown(input, input._array.reshape(shape), op, shape)
 
 
 def _unsqueezed(x: Tensor, dim: Any) -> tuple[int, ...]:

@@ -274,3 +274,13 @@ def recovered(node: Node, what: str, saved: Saved) -> np.ndarray:
     if not is_right(saved):
         raise stale(node, what, saved)
     return engine_recovered(node, what, saved)
+
+
+def lost(node: Node, what: str | None = None, saved: Saved | None = None) -> RuntimeError:
+    """The engine's own error about what a backward lacks: some operations are the same in both vocabularies, and so are
+    the rules that a recorded gradient was computed by. It has been told.
+    """
+    if what is None or saved is None:
+        return freed(node)
+    error: RuntimeError = stale.__wrapped__(node, what, saved)  # type: ignore[attr-defined]  # what `telling` wraps
+    return error

@@ -14,6 +14,7 @@ MOST_TO_READ = 2_500  # lines of the eight files
 
 #: Files that are longer, and why they are one.
 LONGER = {
+    "core/errors.py": "every refusal of the core, which share their words",
     "core/history.py": "nodes, view groups, and the three operations that groups are made of, which know each other",
     "core/tensor.py": "all that a tensor answers about itself, most of it one line with its docstring",
     "autograd/context.py": "what a layer written by hand may ask and say during its call",

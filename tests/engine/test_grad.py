@@ -130,3 +130,40 @@ def test_grad_calls_hooks_and_passes_on_what_they_return():
     x.register_hook(lambda g: g * 10)
     gx, gw = mt.grad(x * 2, [x, w])
     assert gx.tolist() == [20, 20] and gw.tolist() == [20, 20]
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_gradients_are_sent_only_to_what_is_asked_for(create_graph):
+    """On other branches no hook is called, and what they saved is neither needed nor freed."""
+    x, w = leaf([1.0, 2.0]), leaf([3.0, 4.0])
+    seen, spoiled = [], w * 3
+    product = spoiled * spoiled
+    spoiled.add_(1.0)
+    branch = w.exp()
+    branch.register_hook(lambda g: seen.append("branch"))
+    total = (x * x).sum() + branch.sum() + product.sum()
+    (g,) = mt.grad(total, x, create_graph=create_graph, retain_graph=False)
+    assert g.tolist() == [2.0, 4.0] and seen == []
+    branch.sum().backward()  # it was not freed
+    assert seen == ["branch"] and w.grad.numpy() == pytest.approx(np.exp([3.0, 4.0]))
+
+
+def test_a_tensor_between_is_the_end_where_nothing_behind_it_is_asked_for():
+    x = leaf([1.0, 2.0])
+    y = x.exp()
+    z = (y * y).sum()
+    (g,) = mt.grad(z, y, retain_graph=False)
+    assert g.numpy() == pytest.approx(2 * np.exp([1.0, 2.0]))
+    y.sum().backward()  # what made y has not been asked, and has what it saved
+    assert x.grad.numpy() == pytest.approx(np.exp([1.0, 2.0]))
+    both = mt.grad((x.square() * x).sum(), [x], retain_graph=False)
+    assert both[0].tolist() == [3.0, 12.0]
+
+
+def test_an_error_about_a_recorded_gradient_names_the_line_of_the_program():
+    x = leaf([[1.0, 2.0], [3.0, 4.0]])
+    (g,) = mt.grad((x @ x).exp().sum(), x, create_graph=True)
+    g.sum().backward()
+    with pytest.raises(RuntimeError, match=r"test_grad\.py, line \d+: ") as raised:
+        g.sum().backward()
+    assert "numpy" not in str(raised.value) and "_ufunc" not in str(raised.value)

@@ -11,6 +11,7 @@ import numpy as np
 
 from minitensor.device.arrays import host_array
 from minitensor.events import listening, watch
+from minitensor.torch import words
 from minitensor.torch.grad_names import function_name
 from minitensor.torch.words import anomaly
 
@@ -47,10 +48,21 @@ class detect_anomaly(set_detect_anomaly):
 
 @contextlib.contextmanager
 def searching() -> Iterator[None]:
-    """Watch a backward while the search is on."""
-    if not anomaly.on:
-        yield
-        return
+    """Watch a backward while the search is on. What it lacks is told in PyTorch's words in any case."""
+    try:
+        if anomaly.on:
+            with _watching():
+                yield
+        else:
+            yield
+    except RuntimeError as error:
+        if not hasattr(error, "lost"):
+            raise
+        raise words.lost(*error.lost) from None
+
+
+@contextlib.contextmanager
+def _watching() -> Iterator[None]:
     before = watch.listener
     running: list[Any] = [None]
 

@@ -7,8 +7,12 @@ from typing import Any
 
 from minitensor.autograd import gradients as engine
 from minitensor.autograd.backward_pass import OnArrays, propagate, waiting
+from minitensor.autograd.towards import only_towards
+from minitensor.core.history import Leaf, Node
 from minitensor.core.tensor import Tensor as BaseTensor
+from minitensor.modes import no_grad
 from minitensor.torch.autograd.anomaly import searching
+from minitensor.torch.autograd.modes import set_grad_enabled
 from minitensor.torch.creation import zeros_like
 from minitensor.torch.tensor import Tensor, as_kind
 from minitensor.torch.warning import warn
@@ -65,7 +69,8 @@ def backward(
         grad_tensors: the gradients to begin with; 1 for what has one element.
         retain_graph: keep what was saved, so that backward can run again.
         create_graph: must be False; ``torch.autograd.grad`` records gradients.
-        inputs: the leaves whose ``grad`` is added to; all by default.
+        inputs: the tensors whose ``grad`` is added to, leaves or not; all leaves by default. Gradients go nowhere
+            else: what other tensors were computed by is neither needed nor freed.
 
     Raises:
         RuntimeError: when a saved tensor was overwritten or freed, or there is nothing to differentiate. No gradient
@@ -79,16 +84,25 @@ def backward(
     many = list(tensors) if isinstance(tensors, (list, tuple)) else [tensors]
     starts = [_start(x, g, i) for i, (x, g) in enumerate(zip(many, _many(grad_tensors, len(many)), strict=True))]
     waits = waiting(node for node, _ in starts)
-    chosen = None
+    chosen = frozenset[Node]()
     if inputs is not None:
-        chosen = {x._current() for x in (inputs if isinstance(inputs, (list, tuple)) else [inputs])}
-        if not chosen:
-            raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
-    with searching(), OnArrays() as way:
-        arrived = propagate(engine.added_up(starts), waits, bool(retain_graph), way)
-        if chosen is not None:
-            arrived = {node: g for node, g in arrived.items() if node in chosen}
-        engine.commit(arrived, way)
+        chosen = _retaining(list(inputs) if isinstance(inputs, (list, tuple)) else [inputs])
+        only_towards(chosen, waits)
+    with searching(), no_grad(), OnArrays() as way:  # hooks record nothing
+        arrived = propagate(engine.added_up(starts), waits, bool(retain_graph), way, chosen)
+        engine.commit({node: g for node, g in arrived.items() if type(node) is Leaf}, way)
+
+
+def _retaining(inputs: list[Any]) -> frozenset[Node]:
+    """The nodes of ``inputs``; those that are no leaves keep the gradient that comes to them."""
+    if not inputs:
+        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    for x in inputs:
+        if not isinstance(x, Tensor):
+            raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(x).__name__}")
+    for x in inputs:
+        x.retain_grad()
+    return frozenset(x._current() for x in inputs)
 
 
 def _method(
@@ -104,7 +118,8 @@ def _method(
         gradient: the gradient to begin with; 1 where the tensor has one element.
         retain_graph: keep what was saved, so that backward can run again.
         create_graph: must be False; ``torch.autograd.grad`` records gradients.
-        inputs: the leaves whose ``grad`` is added to; all by default.
+        inputs: the tensors whose ``grad`` is added to, leaves or not; all leaves by default. Gradients go nowhere
+            else: what other tensors were computed by is neither needed nor freed.
 
     Raises:
         RuntimeError: when a saved tensor was overwritten or freed; no gradient has changed then.
@@ -160,7 +175,7 @@ def grad(
                 f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set "
                 f"allow_unused=True if this is the desired behavior."
             )
-    with searching():
+    with searching(), set_grad_enabled(create_graph):
         found = engine.gradients_of(many, wanted, gradients, retain_graph, create_graph, True, ends)
     results = [None if g is None else as_kind(g) for g in found]
     if materialize_grads:

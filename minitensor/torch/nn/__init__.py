@@ -44,7 +44,8 @@ from minitensor.torch.nn.losses import (
 )
 from minitensor.torch.nn.module import Module
 from minitensor.torch.nn.parameter import Parameter
-from minitensor.torch.nn.sequences import GRU, LSTM, RNN, Embedding, GRUCell, LSTMCell, MultiheadAttention, RNNCell
+from minitensor.torch.nn.recurrences import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell
+from minitensor.torch.nn.sequences import Embedding, MultiheadAttention
 
 __all__ = [
     *("ELU", "GELU", "GRU", "LSTM", "RNN", "AdaptiveAvgPool2d", "AvgPool2d", "BCELoss", "BCEWithLogitsLoss", "GRUCell"),

@@ -1,11 +1,9 @@
-"""Modules for sequences: embeddings, recurrent networks of one layer and one direction, and attention."""
+"""Modules for sequences: embeddings and attention. The recurrent ones are in ``recurrences``."""
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
-from minitensor.networks import recurrent
 from minitensor.torch.autograd import no_grad
 from minitensor.torch.creation import empty, zeros
 from minitensor.torch.dtypes import bool_
@@ -14,7 +12,7 @@ from minitensor.torch.nn import init
 from minitensor.torch.nn.layers import Linear
 from minitensor.torch.nn.module import Module
 from minitensor.torch.nn.parameter import Parameter
-from minitensor.torch.tensor import Tensor, as_kind
+from minitensor.torch.tensor import Tensor
 
 
 class Embedding(Module):
@@ -41,142 +39,6 @@ class Embedding(Module):
         """The sizes."""
         padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
         return f"{self.num_embeddings}, {self.embedding_dim}{padding}"
-
-
-class _Recurrent(Module):
-    """The weights of one step, with ``gates`` blocks below each other, named with ``suffix``."""
-
-    gates = 1
-    suffix = ""
-
-    def __init__(self, input_size: int, hidden_size: int) -> None:
-        super().__init__()
-        self.input_size, self.hidden_size = input_size, hidden_size
-        wide = self.gates * hidden_size
-        for name, shape in (
-            ("weight_ih", (wide, input_size)),
-            ("weight_hh", (wide, hidden_size)),
-            ("bias_ih", (wide,)),
-            ("bias_hh", (wide,)),
-        ):
-            self.register_parameter(name + self.suffix, Parameter(empty(shape)))
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Draw the parameters anew, evenly within 1/sqrt(hidden_size)."""
-        most = 1 / math.sqrt(self.hidden_size)
-        for weight in self.parameters():
-            init.uniform_(weight, -most, most)
-
-    def _weights(self) -> recurrent.Weights:
-        of_input, of_state, *biases = self.parameters()
-        return (of_input.t(), of_state.t(), *biases)
-
-    def _start(self, rows: int) -> Tensor:
-        return zeros(rows, self.hidden_size)
-
-    def extra_repr(self) -> str:
-        """The sizes."""
-        return f"{self.input_size}, {self.hidden_size}"
-
-
-class RNNCell(_Recurrent):
-    """One step: ``tanh(x @ weight_ih.T + bias_ih + hx @ weight_hh.T + bias_hh)``."""
-
-    def __init__(self, input_size: int, hidden_size: int, nonlinearity: str = "tanh") -> None:
-        super().__init__(input_size, hidden_size)
-        if nonlinearity not in ("tanh", "relu"):
-            raise RuntimeError(f"Unknown nonlinearity: {nonlinearity}")
-        self.nonlinearity = nonlinearity
-
-    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        """The new state."""
-        state = self._start(len(input)) if hx is None else hx
-        return as_kind(recurrent.rnn_step(input, state, self._weights(), self.nonlinearity))
-
-
-class LSTMCell(_Recurrent):
-    """One step of a long short-term memory."""
-
-    gates = 4
-
-    def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
-        """The new output and the new cell."""
-        state = (self._start(len(input)), self._start(len(input))) if hx is None else hx
-        output, cell = recurrent.lstm_step(input, state, self._weights())
-        return as_kind(output), as_kind(cell)
-
-
-class GRUCell(_Recurrent):
-    """One step of a gated recurrent unit."""
-
-    gates = 3
-
-    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        """The new state."""
-        return as_kind(recurrent.gru_step(input, self._start(len(input)) if hx is None else hx, self._weights()))
-
-
-class _Run(_Recurrent):
-    """A step over a sequence [time, batch, ...], or [batch, time, ...] with ``batch_first=True``."""
-
-    suffix = "_l0"
-
-    def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, batch_first: bool = False) -> None:
-        super().__init__(input_size, hidden_size)
-        if num_layers != 1:
-            raise ValueError(f"{type(self).__name__}: one layer; put several behind each other for more")
-        self.batch_first = batch_first
-
-    def _run(self, step: Any, input: Tensor, state: Any) -> tuple[Tensor, Any]:
-        sequence = input if self.batch_first else input.transpose(0, 1)
-        outputs, last = recurrent.run(step, sequence, state)
-        outputs = as_kind(outputs)
-        return outputs if self.batch_first else outputs.transpose(0, 1), last
-
-    def _rows(self, input: Tensor) -> int:
-        return input.shape[0 if self.batch_first else 1]
-
-    def extra_repr(self) -> str:
-        """The sizes."""
-        return f"{self.input_size}, {self.hidden_size}" + (", batch_first=True" if self.batch_first else "")
-
-
-class RNN(_Run):
-    """``tanh`` of input and state at each step: all outputs, and the last state [1, batch, hidden_size]."""
-
-    def forward(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """The outputs and the last state."""
-        weights = self._weights()
-        start = self._start(self._rows(input)) if hx is None else hx[0]
-        outputs, last = self._run(lambda x, state: recurrent.rnn_step(x, state, weights), input, start)
-        return outputs, as_kind(last).unsqueeze(0)
-
-
-class GRU(_Run):
-    """A gated recurrent unit over a sequence: all outputs, and the last state [1, batch, hidden_size]."""
-
-    gates = 3
-
-    def forward(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """The outputs and the last state."""
-        weights = self._weights()
-        start = self._start(self._rows(input)) if hx is None else hx[0]
-        outputs, last = self._run(lambda x, state: recurrent.gru_step(x, state, weights), input, start)
-        return outputs, as_kind(last).unsqueeze(0)
-
-
-class LSTM(_Run):
-    """A long short-term memory over a sequence: all outputs, and the last output and cell [1, batch, hidden_size]."""
-
-    gates = 4
-
-    def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        """The outputs, and the last output and cell."""
-        weights, rows = self._weights(), self._rows(input)
-        start = (self._start(rows), self._start(rows)) if hx is None else (hx[0][0], hx[1][0])
-        outputs, (output, cell) = self._run(lambda x, state: recurrent.lstm_step(x, state, weights), input, start)
-        return outputs, (as_kind(output).unsqueeze(0), as_kind(cell).unsqueeze(0))
 
 
 class MultiheadAttention(Module):

@@ -19,21 +19,43 @@ def _gradients(parameters: Any) -> list[Any]:
     return [each.grad for each in given if each.grad is not None]
 
 
-def clip_grad_norm_(parameters: Any, max_norm: float, norm_type: float = 2.0) -> Tensor:
+def _nan_first(norm: float) -> tuple[bool, float]:
+    return math.isnan(norm), norm
+
+
+def clip_grad_norm_(
+    parameters: Any, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False
+) -> Tensor:
     """Scale all gradients alike, in place, so that the norm of all of them is at most ``max_norm``.
+
+    Args:
+        error_if_nonfinite: refuse a norm that is inf or nan.
 
     Returns:
         The norm that they had, a tensor without dimensions.
+
+    Raises:
+        RuntimeError: the norm is not finite, and ``error_if_nonfinite``; no gradient has changed then.
     """
     gradients = _gradients(parameters)
     if not gradients:
         return tensor(0.0)
     with no_grad():
         norms = [float(each.norm(norm_type).item()) for each in gradients]
-        total = max(norms) if norm_type == math.inf else sum(norm**norm_type for norm in norms) ** (1 / norm_type)
-        factor = min(1.0, max_norm / (total + 1e-6))
-        for each in gradients:  # also by 1: PyTorch writes them in any case
-            each.mul_(factor)
+        total = (
+            max(norms, key=_nan_first)
+            if norm_type == math.inf
+            else sum(norm**norm_type for norm in norms) ** (1 / norm_type)
+        )
+        if error_if_nonfinite and not math.isfinite(total):
+            raise RuntimeError(
+                f"The total norm of order {float(norm_type)} for gradients from `parameters` is non-finite, so it "
+                f"cannot be clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
+                f"`error_if_nonfinite=False`"
+            )
+        factor = max_norm / (total + 1e-6)
+        for each in gradients:  # also by 1, which PyTorch writes in any case, and by nan
+            each.mul_(1.0 if factor > 1.0 else factor)
     return tensor(total, dtype=gradients[0].dtype)
 
 

@@ -1,0 +1,228 @@
+"""Recurrent modules, of one layer and one direction: cells, which make one step, and runs over a sequence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from minitensor.networks import recurrent
+from minitensor.torch.creation import empty, zeros
+from minitensor.torch.nn import init
+from minitensor.torch.nn.module import Module
+from minitensor.torch.nn.parameter import Parameter
+from minitensor.torch.tensor import Tensor, as_kind
+
+
+class _Recurrent(Module):
+    """The weights of one step, with ``gates`` blocks below each other, named with ``suffix``.
+
+    Attributes:
+        dims: the dimensions of an input with a batch.
+        rows_at: which of them is the batch.
+        state_rows_at: the same of a state.
+    """
+
+    gates, suffix = 1, ""
+    dims, rows_at, state_rows_at = 2, 0, 0
+    _batch: Callable[..., Any]  # of each kind
+
+    def __init__(self, input_size: int, hidden_size: int) -> None:
+        super().__init__()
+        self.input_size, self.hidden_size = input_size, hidden_size
+        wide = self.gates * hidden_size
+        for name, shape in (
+            ("weight_ih", (wide, input_size)),
+            ("weight_hh", (wide, hidden_size)),
+            ("bias_ih", (wide,)),
+            ("bias_hh", (wide,)),
+        ):
+            self.register_parameter(name + self.suffix, Parameter(empty(shape)))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the parameters anew, evenly within 1/sqrt(hidden_size)."""
+        most = 1 / math.sqrt(self.hidden_size)
+        for weight in self.parameters():
+            init.uniform_(weight, -most, most)
+
+    def _weights(self) -> recurrent.Weights:
+        of_input, of_state, *biases = self.parameters()
+        return (of_input.t(), of_state.t(), *biases)
+
+    def _start(self, rows: int) -> Tensor:
+        return zeros(rows, self.hidden_size)
+
+    def forward(self, input: Tensor, hx: Any = None) -> Any:
+        """The new state; of a sequence, all outputs and the last state. ``hx`` is the state before; zeros by default.
+
+        An input without the dimension of a batch is a batch of one, and what comes out has that dimension no more.
+
+        Raises:
+            ValueError: for an input of fewer or more dimensions.
+            RuntimeError: for other sizes than the module's, or a state that does not fit the input.
+        """
+        self._refuse(input, () if hx is None else hx if isinstance(hx, tuple) else (hx,))
+        if input.dim() == self.dims:
+            return self._batch(input, hx)
+        if isinstance(hx, tuple):
+            hx = tuple(state.unsqueeze(self.state_rows_at) for state in hx)
+        elif hx is not None:
+            hx = hx.unsqueeze(self.state_rows_at)
+        return self._of_one(self._batch(input.unsqueeze(self.rows_at), hx))
+
+    def _of_one(self, result: Any) -> Any:
+        """A state, or several, without the dimension of the batch."""
+        if isinstance(result, tuple):
+            return tuple(state.squeeze(self.state_rows_at) for state in result)
+        return result.squeeze(self.state_rows_at)
+
+    def _refuse(self, input: Tensor, states: tuple[Tensor, ...]) -> None:
+        name = type(self).__name__
+        if input.dim() not in (self.dims - 1, self.dims):
+            raise ValueError(f"{name}: Expected input to be 1D or 2D, got {input.dim()}D instead")
+        if input.shape[-1] != self.input_size:
+            raise RuntimeError(f"input has inconsistent input_size: got {input.shape[-1]} expected {self.input_size}")
+        for i, state in enumerate(states):
+            if state.dim() not in (1, 2):
+                raise ValueError(f"{name}: Expected hidden to be 1D or 2D, got {state.dim()}D instead")
+            rows = [x.shape[0] if x.dim() == 2 else 1 for x in (input, state)]
+            if rows[0] != rows[1] or input.dim() != state.dim():
+                rows[1] = state.shape[0]
+                raise RuntimeError(f"Input batch size {rows[0]} doesn't match hidden{i} batch size {rows[1]}")
+            if state.shape[-1] != self.hidden_size:
+                raise RuntimeError(
+                    f"hidden{i} has inconsistent hidden_size: got {state.shape[-1]}, expected {self.hidden_size}"
+                )
+
+    def extra_repr(self) -> str:
+        """The sizes."""
+        return f"{self.input_size}, {self.hidden_size}"
+
+
+class RNNCell(_Recurrent):
+    """One step: ``tanh(x @ weight_ih.T + bias_ih + hx @ weight_hh.T + bias_hh)``."""
+
+    def __init__(self, input_size: int, hidden_size: int, nonlinearity: str = "tanh") -> None:
+        super().__init__(input_size, hidden_size)
+        if nonlinearity not in ("tanh", "relu"):
+            raise RuntimeError(f"Unknown nonlinearity: {nonlinearity}")
+        self.nonlinearity = nonlinearity
+
+    def _batch(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
+        """The new state."""
+        state = self._start(len(input)) if hx is None else hx
+        return as_kind(recurrent.rnn_step(input, state, self._weights(), self.nonlinearity))
+
+
+class LSTMCell(_Recurrent):
+    """One step of a long short-term memory."""
+
+    gates = 4
+
+    def _batch(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+        """The new output and the new cell."""
+        state = (self._start(len(input)), self._start(len(input))) if hx is None else hx
+        output, cell = recurrent.lstm_step(input, state, self._weights())
+        return as_kind(output), as_kind(cell)
+
+
+class GRUCell(_Recurrent):
+    """One step of a gated recurrent unit."""
+
+    gates = 3
+
+    def _batch(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
+        """The new state."""
+        return as_kind(recurrent.gru_step(input, self._start(len(input)) if hx is None else hx, self._weights()))
+
+
+class _Run(_Recurrent):
+    """A step over a sequence [time, batch, ...], or [batch, time, ...] with ``batch_first=True``."""
+
+    suffix, dims, state_rows_at = "_l0", 3, 1
+
+    def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, batch_first: bool = False) -> None:
+        super().__init__(input_size, hidden_size)
+        if num_layers != 1:
+            raise ValueError(f"{type(self).__name__}: one layer; put several behind each other for more")
+        self.batch_first, self.rows_at = batch_first, 0 if batch_first else 1
+
+    def _of_one(self, result: Any) -> Any:
+        outputs, last = result
+        return outputs.squeeze(self.rows_at), super()._of_one(last)
+
+    def _refuse(self, input: Tensor, states: tuple[Tensor, ...]) -> None:
+        name, dims = type(self).__name__, input.dim()
+        if dims not in (2, 3):
+            kind = "D tensor" if name == "RNN" else "D"
+            raise ValueError(f"{name}: Expected input to be 2D or 3D, got {dims}{kind} instead")
+        if any(state.dim() != dims for state in states):
+            found = [f"{state.dim()}-D" for state in states]
+            which, got = (
+                ("hx", f"{found[0]} tensor") if len(found) == 1 else ("hx and cx", f"({', '.join(found)}) tensors")
+            )
+            batched = "batched" if dims == 3 else "unbatched"
+            raise RuntimeError(f"For {batched} {dims}-D input, {which} should also be {dims}-D but got {got}")
+        if input.shape[-1] != self.input_size:
+            raise RuntimeError(
+                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.shape[-1]}"
+            )
+        rows = (input.shape[self.rows_at],) if dims == 3 else ()
+        for i, state in enumerate(states):
+            if tuple(state.shape) != (1, *rows, self.hidden_size):
+                which = "hidden" if len(states) == 1 else f"hidden[{i}]"
+                wanted = (1, *rows, self.hidden_size)
+                raise RuntimeError(f"Expected {which} size {wanted}, got {list(state.shape)}")
+        if input.shape[1 if self.batch_first and dims == 3 else 0] == 0:
+            raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
+
+    def _run(self, step: Any, input: Tensor, state: Any) -> tuple[Tensor, Any]:
+        sequence = input if self.batch_first else input.transpose(0, 1)
+        outputs, last = recurrent.run(step, sequence, state)
+        outputs = as_kind(outputs)
+        return outputs if self.batch_first else outputs.transpose(0, 1), last
+
+    def _rows(self, input: Tensor) -> int:
+        return input.shape[self.rows_at]
+
+    def extra_repr(self) -> str:
+        """The sizes."""
+        return f"{self.input_size}, {self.hidden_size}" + (", batch_first=True" if self.batch_first else "")
+
+
+class RNN(_Run):
+    """``tanh`` of input and state at each step: all outputs, and the last state [1, batch, hidden_size]."""
+
+    def _batch(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """The outputs and the last state."""
+        weights = self._weights()
+        start = self._start(self._rows(input)) if hx is None else hx[0]
+        outputs, last = self._run(lambda x, state: recurrent.rnn_step(x, state, weights), input, start)
+        return outputs, as_kind(last).unsqueeze(0)
+
+
+class GRU(_Run):
+    """A gated recurrent unit over a sequence: all outputs, and the last state [1, batch, hidden_size]."""
+
+    gates = 3
+
+    def _batch(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """The outputs and the last state."""
+        weights = self._weights()
+        start = self._start(self._rows(input)) if hx is None else hx[0]
+        outputs, last = self._run(lambda x, state: recurrent.gru_step(x, state, weights), input, start)
+        return outputs, as_kind(last).unsqueeze(0)
+
+
+class LSTM(_Run):
+    """A long short-term memory over a sequence: all outputs, and the last output and cell [1, batch, hidden_size]."""
+
+    gates = 4
+
+    def _batch(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        """The outputs, and the last output and cell."""
+        weights, rows = self._weights(), self._rows(input)
+        start = (self._start(rows), self._start(rows)) if hx is None else (hx[0][0], hx[1][0])
+        outputs, (output, cell) = self._run(lambda x, state: recurrent.lstm_step(x, state, weights), input, start)
+        return outputs, (as_kind(output).unsqueeze(0), as_kind(cell).unsqueeze(0))
