@@ -50,6 +50,13 @@ QUESTIONS: Questions = {
         },
         ["x.tolist()"],
     ),
+    "a number as operand of the normal operation": (
+        {
+            "torch": "x = torch.zeros(1); y = x.add(1.0)",
+            "paddle": "x = paddle.zeros([1]); y = x.add(1.0)",
+        },
+        ["y.tolist()"],
+    ),
     "alpha": (
         {
             "torch": "x = torch.zeros(1); x.add_(torch.ones(1), alpha=2)",

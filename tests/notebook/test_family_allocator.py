@@ -15,6 +15,7 @@ from minitensor.device.memory_error import OutOfMemoryError
 from minitensor.device.memory_log import MemoryLog
 from minitensor.stage import element
 from minitensor.stage.figures import allocator_map
+from tests.stage import drawing
 
 
 def random_log(seed, profile, limit=100_000, steps=60):
@@ -111,3 +112,13 @@ def test_it_opens_where_it_is_told_to():
     assert allocator_map.show(log, opens=3).sentence == allocator_map.show(log).steps[2]
     with pytest.raises(IndexError):
         allocator_map.show(log, opens=999)
+
+
+def test_a_block_that_is_too_narrow_for_its_name_has_no_name_rather_than_its_first_letter():
+    log = MemoryLog(CachingAllocator(64 << 20, "torch"))
+    for mebibytes in (1.25, 1.5, 2, 2.5, 3, 8):
+        log.allocate(int(mebibytes * 2**20), op="zeros")
+    for width in (700, 900, 1100):
+        svg = element.picture(allocator_map.show(log, title="Kept results").data, width)
+        names = [mark.said for mark in drawing.marks(svg) if mark.kind == "text" and mark.said.startswith("(")]
+        assert "(zeros)" in names and all(name == "(zeros)" or len(name) > 4 for name in names), (width, names)

@@ -9,7 +9,9 @@ import jsonschema
 import pytest
 
 import minitensor as mt
+from minitensor.stage import element
 from minitensor.stage.figures import meter
+from tests.stage import drawing
 
 
 @pytest.fixture(autouse=True)
@@ -83,3 +85,25 @@ def test_in_the_book_it_stands_still(monkeypatch):
 def test_a_device_that_is_not_there_is_refused():
     with pytest.raises(ValueError, match="there is no device 'tpu'"):
         meter.show("tpu")
+
+
+def test_what_the_allocator_takes_and_gives_back_is_said_and_drawn():
+    shown, said = meter.Meter(), []
+    x, y = mt.ones([1024, 1024]), mt.ones([5120, 1024])
+    for label in ("x and y made", "del y", "empty_cache"):
+        if label == "del y":
+            del y
+        if label == "empty_cache":
+            mt.device.cuda.empty_cache()
+        shown.note(label)
+        said.append(shown.data["say"].partition(":")[0])
+    assert said == [
+        "“x and y made” takes 24.0 MiB, and the allocator takes 40.0 MiB from the device",
+        "“del y” frees 20.0 MiB",
+        "“empty_cache” leaves what is allocated as it is, and the allocator gives 20.0 MiB back to the device",
+    ]
+    boxes = [mark for mark in drawing.marks(element.picture(shown.data)) if mark.kind == "rect" and 0 < mark.h <= 44]
+    base = max(box.y + box.h for box in boxes)
+    heights = [box.h / 44 for box in boxes if box.y + box.h == base]
+    assert heights == pytest.approx([1, 24 / 40, 1, 4 / 40, 20 / 40, 4 / 40], abs=0.02)  # reserved, allocated of each
+    del x

@@ -120,3 +120,15 @@ def test_a_frame_is_the_same_in_whatever_order_frames_are_asked_for(show):
     page = show("three")
     for name in ("loop", "preserved"):
         assert page.evaluate("differOutOfOrder", pages.trace(name)) == [], name
+
+
+def test_a_parameter_that_has_little_room_begins_with_its_own_name():
+    program = "def centred(batch):\n    batch.subtract_(batch.mean())\n    return batch\n"
+    figure = stage.record(program + "x = mt.to_tensor([1.0, 2.0, 3.0])\ny = centred(x)")
+    for width in WIDTHS:
+        pictures = [
+            picture.svg(figure.data, 0, step, width) for step in range(len(figure.data["variants"][0]["steps"]))
+        ]
+        names = {mark.said for svg in pictures for mark in drawing.marks(svg) if mark.said.startswith("batc")}
+        assert names, width
+        assert all(name.startswith("batch") and not name.startswith("batch i…") for name in names), names

@@ -154,9 +154,10 @@ function drawSegment(data, s, e, k, { x, y, w, h, stretched }, hues, uid, used) 
       out += R(bx + 1, y + h + 4, Math.max(1, (bw - 2) * b.asked / b.bytes), 8, `${hue ? `fill:url(#${uid}p${hue})` : area(uid, 0)};${stroke(edge(hue), 1)}`, 1);
       const two = widthOf(bytesText(b.bytes), { size: 12 }) + 6 < bw;
       const plate = Math.min(bw - 4, Math.max(widthOf(name, { mono: true }), two ? widthOf(bytesText(b.bytes), { size: 12 }) : 0) + 6);
-      if (!hue && bw >= 20) out += R(bx + bw / 2 - plate / 2, y + 2.5, plate, h - 5, `fill:${C('paper')}`, 2);
-      if (bw >= 20) out += T(bx + bw / 2, y + (two ? 14.5 : 21.5), name, { mono: true, bold: true, anchor: 'middle', max: bw - 6 });
-      if (two) out += T(bx + bw / 2, y + 29, bytesText(b.bytes), { size: 12, anchor: 'middle' });
+      const font = { mono: true, bold: true }, shown = fit(name, bw - 6, font), told = bw >= 20 && (shown === name || shown.length > 4);  // "(z…" tells nothing
+      if (!hue && bw >= 20 && (told || two)) out += R(bx + bw / 2 - plate / 2, y + 2.5, plate, h - 5, `fill:${C('paper')}`, 2);
+      if (told) out += T(bx + bw / 2, y + (two ? 14.5 : 21.5), name, { ...font, anchor: 'middle', max: bw - 6 });
+      if (two) out += T(bx + bw / 2, y + (told ? 29 : 21.5), bytesText(b.bytes), { size: 12, anchor: 'middle' });
     }
     if (b.at === k || (e.do === 'write' && e.segment === s.segment && e.offset >= b.offset && e.offset < b.offset + b.bytes)) marks += R(bx, y, bw, h, `fill:none;${stroke('ink', 3)}`);
   }

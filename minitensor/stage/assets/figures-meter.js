@@ -4,7 +4,7 @@ const memoryMeter = {
   start: () => ({}),
   renew: (data, at) => at,
   say: data => data.say,
-  legend: [['bar', 'the device: filled is in use, hatched is reserved and free, white is not reserved. The upright line is the peak.'], ['columns', 'what is allocated after each of the last cells, and how it changed.']],
+  legend: [['bar', 'the device: filled is in use, hatched is reserved and free, white is not reserved. The upright line is the peak.'], ['columns', 'what is allocated (filled) and reserved (hatched above it) after each of the last cells, and how what is allocated changed.']],
   tables: data => [{ caption: `The last cells on ${data.device}`, head: ['cell', 'change', 'allocated', 'reserved'], rows: data.cells.map(c => [c.label, changeText(c.change), bytesText(c.allocated), bytesText(c.reserved)]).reverse() }],
   draw: drawMeter,
 };
@@ -27,12 +27,13 @@ function drawMeter(data, at, W) {
   out += R(.5, Y + .5, end, 17, `fill:${C('paper')};${stroke('line', 1)}`, 2) + R(1, Y + 1, x(now.reserved) - 1, 16, area(uid, 0)) + R(1, Y + 1, x(now.allocated) - 1, 16, `fill:${C('ink')}`) + P(`M${px(x(now.peak))} ${Y - 3}v24`, stroke('paper', 5)) + P(`M${px(x(now.peak))} ${Y - 3}v24`, stroke('ink', 2));
   if (!near) out += P(`M${W - 12} ${Y + 1}l4 4l-4 4l4 4l-4 4M${W - 6} ${Y + 1}l4 4l-4 4l4 4l-4 4`, stroke('line', 1.25));
   Y += 40;
-  // a bar for each of the last cells: what is allocated after it, and the change in words for as many as there is room
-  const top = Math.max(1, ...cells.map(c => c.allocated)), H = 44, base = Y + 16 + H, pitch = Math.min(84, W / Math.max(1, cells.length)), y = b => base - b / top * H;
-  out += T(0, Y + 4, 'allocated after each cell', { size: 12, color: 'muted' }) + P(`M0 ${base}H${px(Math.max(W * .4, pitch * cells.length))}`, stroke('line', 1));
+  // a bar for each of the last cells: what is allocated and reserved after it, and the change in words for as many as there is room
+  const top = Math.max(1, ...cells.map(c => Math.max(c.allocated, c.reserved))), H = 44, base = Y + 16 + H, pitch = Math.min(84, W / Math.max(1, cells.length)), y = b => base - b / top * H;
+  out += T(0, Y + 4, 'allocated and reserved after each cell', { size: 12, color: 'muted' }) + P(`M0 ${base}H${px(Math.max(W * .4, pitch * cells.length))}`, stroke('line', 1));
   const every = Math.ceil(Math.max(0, ...cells.map(c => Math.max(widthOf(c.label, { size: 12 }), widthOf(changeText(c.change), { size: 12, bold: true })) + 8)) / pitch) || 1;
   cells.forEach((c, i) => {
     const last = i === cells.length - 1, cx = i * pitch + pitch / 2, w = Math.max(2, pitch - 8);
+    if (c.reserved > c.allocated) out += R(cx - w / 2, y(c.reserved), w, base - y(c.reserved), `${area(uid, 0)};${stroke('node', 1)}`);
     if (c.allocated) out += R(cx - w / 2, y(c.allocated), w, base - y(c.allocated), `fill:${C(last ? 'ink' : 'line')}`);
     if ((cells.length - 1 - i) % every) return;
     const half = Math.max(widthOf(c.label, { size: 12 }), widthOf(changeText(c.change), { size: 12, bold: true })) / 2, tx = Math.max(half, Math.min(W - half, cx));

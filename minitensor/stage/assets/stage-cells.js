@@ -71,9 +71,11 @@ function indexLabels({ slots, width }, x0, y) {
   return out;
 }
 
-/** A long name keeps its two ends: names that begin alike often end differently. */
+/** A long name keeps its two ends: names that begin alike often end differently. Of "batch in centred" the name comes first. */
 function shortName(name, width, font) {
   if (widthOf(name, font) <= width) return name;
+  const own = name.split(' in ')[0];
+  if (own !== name) return [fit(name, width, font), `${own} in…`, `${own}…`].find((s, i) => i ? widthOf(s, font) <= width : s.length > own.length + 6) ?? shortName(own, width, font);
   const chars = [...name];
   for (let keep = chars.length - 1; keep > 2; keep--) {
     const short = `${chars.slice(0, Math.ceil(keep / 2)).join('')}…${chars.slice(chars.length - Math.floor(keep / 2)).join('')}`;

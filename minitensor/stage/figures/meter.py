@@ -99,15 +99,14 @@ class Meter:
         """Take a reading under ``label``: the difference is to the last one, or to the beginning of the cell."""
         before, now = self._before, read(self._device)
         # Another device, or a new simulated one, begins from nothing.
-        change = now.allocated - (before.allocated if before[0] == now[0] and before.capacity == now.capacity else 0)
+        begins = before.device != now.device or before.capacity != now.capacity
+        change = now.allocated - (0 if begins else before.allocated)
+        reserved = 0 if now.device == "cpu" else now.reserved - (0 if begins else before.reserved)
         self._before = now
         self._cells.append({"label": label, "change": change, "allocated": now.allocated, "reserved": now.reserved})
         del self._cells[:-MOST_CELLS]
-        what = f"Cell {label}" if label.startswith("[") else label[:1].upper() + label[1:]
-        if change:
-            did = f"{what} {'takes' if change > 0 else 'frees'} {bytes_shown(abs(change))}"
-        else:
-            did = f"{what} leaves the bytes as they are"
+        what = f"Cell {label}" if label.startswith("[") else f"“{label}”"
+        did = f"{what} {_did(change, reserved)}"
         self.data = self._told(now, f"{did}: {_where(now)} holds {bytes_shown(now.allocated)}{_in_all(now)}.")
         if self._widget is not None:
             self._widget.data = self.data
@@ -152,6 +151,18 @@ class Meter:
         except ImportError:
             return figure._repr_mimebundle_()
         return self._widget._repr_mimebundle_(include=include, exclude=exclude)
+
+
+def _did(change: int, reserved: int) -> str:
+    """What became of the bytes that tensors use, and of those that the allocator has taken from the device."""
+    if change:
+        told = f"{'takes' if change > 0 else 'frees'} {bytes_shown(abs(change))}"
+    else:
+        told = "leaves what is allocated as it is" if reserved else "leaves the bytes as they are"
+    if not reserved:
+        return told
+    way = "takes {} from the device" if reserved > 0 else "gives {} back to the device"
+    return f"{told}, and the allocator {way.format(bytes_shown(abs(reserved)))}"
 
 
 def _where(now: Reading) -> str:
