@@ -132,8 +132,12 @@ def _environment(folder: Path) -> dict[str, str]:
     profile.mkdir()
     # Newer kernels warn of unencrypted sockets each time they start; these are on this machine alone.
     (profile / "ipython_kernel_config.py").write_text("c.IPKernelApp.log_level = 'ERROR'\n")
+    ours = {name: value for name, value in os.environ.items() if name != "BOOK_LIVE"}
+    if ours.pop("PYTHONDONTWRITEBYTECODE", ""):
+        # Then each kernel compiles all that it imports, half a second of each page. Here they share it, for this build.
+        ours["PYTHONPYCACHEPREFIX"] = str(folder / "compiled")
     return {
-        **{name: value for name, value in os.environ.items() if name != "BOOK_LIVE"},
+        **ours,
         "IPYTHONDIR": str(folder),  # none of the reader's start-up scripts
         "JUPYTER_PREFER_ENV_PATH": "1",  # the kernel of this environment, not one installed for the user
         "PYTHONUTF8": "1",

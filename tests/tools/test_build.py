@@ -1,0 +1,26 @@
+"""The build of the book: what its kernels are given of the reader's environment."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tools import build
+
+
+@pytest.mark.parametrize("asked", ["1", None])
+def test_kernels_share_what_is_compiled_and_leave_none_where_none_is_wanted(asked, tmp_path, monkeypatch):
+    monkeypatch.delenv("PYTHONPYCACHEPREFIX", raising=False)
+    if asked:
+        monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", asked)
+    else:
+        monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+    (tmp_path / "sources").mkdir()
+    (tmp_path / "sources" / "imported_once.py").write_text("value = 1\n")
+    (tmp_path / "build").mkdir()
+    environment = {**build._environment(tmp_path / "build"), "PYTHONPATH": str(tmp_path / "sources")}
+    subprocess.run([sys.executable, "-c", "import imported_once"], env=environment, check=True)
+    (compiled,) = tmp_path.rglob("imported_once.*.pyc")
+    assert compiled.is_relative_to(tmp_path / ("build" if asked else "sources"))
