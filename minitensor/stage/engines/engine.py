@@ -33,7 +33,8 @@ kind          arguments
 ``stale``     error, reason, ...: backward is about to raise it, for something saved is not as it was
 ``start``     node, gradient: backward begins at it
 ``hooked``    node, gradient, answer: a hook of the program was given the gradient of its value, and answered a tensor
-              or None
+              or None. Where it was given the gradient itself and no copy: also what that is since; of a hook of a
+              layer: then the layer's name, and no node
 ``enter``     node, gradient: its rules are about to run
 ``visit``     node, gradient, sent: they have run; ``sent`` pairs each parent with what it is sent, or is None
 ``left``      node: what it saved has been let go, unless it is retained

@@ -39,9 +39,16 @@ def entered(ledger: Ledger, node: Node, gradient: np.ndarray) -> NodeEntry | Non
     return value
 
 
-def hooked(ledger: Ledger, node: Node, gradient: np.ndarray, answer: Tensor | None) -> None:
+def hooked(
+    ledger: Ledger,
+    node: Node | None,
+    gradient: np.ndarray,
+    answer: Tensor | None,
+    itself: np.ndarray | None = None,
+    layer: str = "",
+) -> None:
     """A hook has seen the gradient of the value of ``node``, and may have answered another."""
-    value = ledger.values.get(ledger.engine.key(node))
+    value = ledger.values.get(ledger.engine.key(node)) if node is not None else None
     label = ""
     if value is not None:
         label = code(value.of.name) if value.of is not None and value.of.name else _named(ledger, value.state)
@@ -51,7 +58,11 @@ def hooked(ledger: Ledger, node: Node, gradient: np.ndarray, answer: Tensor | No
         storage = ledger.meet(answer).storage.root
         if value is not None and _stands_for_its_state(ledger.engine.role(node), value):
             _tell(ledger, value.state, text)
-    ledger.facts.append(facts.Hooked(label, cells.gradient_text(gradient), text, storage))
+    given = cells.gradient_text(gradient)
+    now = given if itself is None else cells.gradient_text(itself)
+    if layer:
+        label = f"a layer {code(layer)}"
+    ledger.facts.append(facts.Hooked(label, given, text, storage, itself is not None, now if now != given else ""))
 
 
 def visited(ledger: Ledger, node: Node, gradient: np.ndarray, sent: list[tuple[Node, np.ndarray]] | None) -> None:

@@ -250,3 +250,5 @@ class Hooked:
     given: str
     answer: str  # empty when it answered None: backward goes on with what it was given
     storage: StorageEntry | None = None  # of the answer
+    itself: bool = False  # whether it was given the gradient itself, and not a copy
+    now: str = ""  # what the gradient is since, where the hook has written into it

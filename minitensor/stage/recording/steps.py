@@ -145,7 +145,8 @@ class Steps(Running):
             if step.node is not None and step.node.drawn and not step.node.dead:
                 raised["node"] = step.node.drawn
             events.append(raised)
-        if not (events or text) and (step.goes_on or partly or step.statement.is_quiet):
+        hooked = any(type(fact) is facts.Hooked for fact in happened)
+        if not (events or text or hooked) and (step.goes_on or partly or step.statement.is_quiet):
             return
         of_gpu = self.ledger.meters.reading()
         reserved = self._on_gpu[-1]["reserved"] if self._on_gpu else self.reserved_before

@@ -24,12 +24,12 @@ from minitensor.stage.wording.words import (
 def say_backward(done: Done) -> str:
     """The sentence of a step of backward; empty when it is about something else."""
     passed, started, collected = done.all(Passed), done.all(Started), done.all(Collected)
+    hooked = done.all(Hooked)
     if passed:
-        return _passed(done, passed[0])
+        return fitting(_passed(done, passed[0]), *((_hooked(each), _hooked_briefly(each)) for each in hooked))
     if started:
         at = started[0].label or "a tensor that was there before"
         return f"{code('backward')} starts at {at} with the gradient {started[0].gradient}."
-    hooked = done.all(Hooked)
     if hooked:
         then = (_collected(done, collected), _collected_briefly(collected)) if collected else ()
         first = _hooked(hooked[0]) if len(hooked) == 1 else _hooked_in_turn(hooked)
@@ -40,13 +40,20 @@ def say_backward(done: Done) -> str:
 def _hooked(fact: Hooked) -> str:
     """A hook of the program has seen a gradient."""
     on = f" on {fact.of}" if fact.of else ""
-    first = f"A hook{on} is given a copy of the gradient {fact.given}"
+    first = f"A hook{on} is given {'' if fact.itself else 'a copy of '}the gradient {fact.given}"
+    if fact.now and fact.storage is None:
+        return f"{first} itself, writes {fact.now} into it and answers nothing: {code('backward')} goes on with it."
     if fact.storage is None:
         return f"{first} and answers nothing: {code('backward')} goes on with it."
     return (
         f"{first} and answers {fact.answer}, in storage {fact.storage.id}: {code('backward')} goes on with these "
         f"numbers."
     )
+
+
+def _hooked_briefly(fact: Hooked) -> str:
+    """The same where there is little room."""
+    return f"A hook{f' on {fact.of}' if fact.of else ''} answers {fact.answer or fact.now or 'nothing'}."
 
 
 def _hooked_in_turn(hooked: list[Hooked]) -> str:
@@ -56,7 +63,8 @@ def _hooked_in_turn(hooked: list[Hooked]) -> str:
     answers = [fact.answer for fact in hooked if fact.storage is not None]
     last = f"{code('backward')} goes on with {answers[-1]}" if answers else f"{code('backward')} goes on with it"
     given = f"the gradient {hooked[0].given}" if len(places) < 2 else "the gradients"
-    return f"{len(hooked)} hooks{on} are given copies of {given} in turn and give {len(answers)} answers: {last}."
+    copies = "" if hooked[0].itself else "copies of "
+    return f"{len(hooked)} hooks{on} are given {copies}{given} in turn and give {len(answers)} answers: {last}."
 
 
 def _passed(done: Done, fact: Passed) -> str:

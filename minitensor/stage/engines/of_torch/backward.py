@@ -15,8 +15,10 @@ from typing import Any
 import numpy as np
 import torch
 
+from minitensor.stage.engines.of_torch.hooking import Hooks
+from minitensor.stage.engines.of_torch.kinds import is_leaf
 from minitensor.stage.engines.of_torch.memory import elements_of, is_drawable, unheard
-from minitensor.stage.engines.of_torch.nodes import Mark, Nodes, is_leaf
+from minitensor.stage.engines.of_torch.nodes import Mark, Nodes
 from minitensor.stage.engines.of_torch.registry import Registry
 
 _STALE = "modified by an inplace operation"
@@ -38,11 +40,14 @@ class Backward:
         self._real: Any = None
         self._mine: Any = None
         self._thread = threading.get_ident()
+        self.hooks = Hooks(registry, nodes, mode, self._settle)
+        self._passes: list[_Pass] = []
         self._flying: dict[int, tuple[int, Any]] = {}
 
     def stand_in(self) -> None:
         """Every backward passes here from now on."""
         self._real = torch.autograd._engine_run_backward
+        self._mode.hooks = self.hooks
         self._mine = self._run
         torch.autograd._engine_run_backward = self._mine
 
@@ -59,9 +64,12 @@ class Backward:
         if not mode.is_open or threading.get_ident() != self._thread:
             return self._real(t_outputs, *args, **kwargs)
         passing = None
+        hooks: list[Any] = []
         try:
             with unheard():
                 passing = _Pass(self, t_outputs, args)
+                hooks = self.hooks.put_in()
+            self._passes.append(passing)
         except Exception as failure:
             mode._fail(failure)
         self._registry.backwards += 1
@@ -81,8 +89,15 @@ class Backward:
                 torch.overrides._pop_mode()
                 mode.is_inside = True
             self._registry.backwards -= 1
+            self.hooks.take_out(hooks)
             if passing is not None:
                 passing.end()
+                self._passes.remove(passing)
+
+    def _settle(self) -> None:
+        """A hook of the program is about to run: the node before is done."""
+        if self._passes:
+            self._passes[-1].settle()
 
     # ---------- what is on its way ----------
 
@@ -169,7 +184,7 @@ class _Pass:
     def end(self) -> None:
         """It is over, or has raised."""
         with unheard():
-            self._settle()
+            self.settle()
             for handle in self._handles:
                 handle.remove()
             for told in self._later:
@@ -189,7 +204,7 @@ class _Pass:
 
     def entered(self, mark: Mark, grads: Sequence[torch.Tensor | None]) -> None:
         """The rule of a node is about to run."""
-        self._settle()
+        self.settle()
         gradient = next((g for g in grads if g is not None), None)
         if gradient is None or not is_drawable(gradient):
             return
@@ -219,7 +234,7 @@ class _Pass:
         self._tell("visit", mark, part.gradient, part.sent + sent)
         self._left = mark
 
-    def _settle(self) -> None:
+    def settle(self) -> None:
         """What a node saved is let go after its hooks."""
         mark, self._left = self._left, None
         if mark is None:
@@ -230,7 +245,7 @@ class _Pass:
 
     def arrived(self, mark: Mark, x: torch.Tensor | None) -> None:
         """A leaf holds its gradient."""
-        self._settle()
+        self.settle()
         gradient = None if x is None else x.grad
         self._registry.awaited.pop(id(x), None)
         if gradient is None or not self._registry.is_tensor(gradient):

@@ -55,10 +55,11 @@ class Call:
         is_uncounted: whether it may write without raising a version.
         writes_nothing: whether it raises the version, and overwrites nothing.
         is_gradient: whether it asks for ``x.grad``.
+        hooks: whether it registers a hook of a tensor.
         is_data: whether it is ``x.data``, which counts versions of its own.
     """
 
-    __slots__ = ("name", "is_silent", "exports", "is_uncounted", "writes_nothing", "is_gradient", "is_data")
+    __slots__ = ("name", "is_silent", "exports", "is_uncounted", "writes_nothing", "is_gradient", "is_data", "hooks")
 
     def __init__(self, function: Any) -> None:
         name = getattr(function, "__name__", "")
@@ -75,6 +76,7 @@ class Call:
         self.is_uncounted = name in _UNCOUNTED or name.startswith("_fused_")
         self.writes_nothing = name in _OF_LOOKS
         self.is_data = name == "data"
+        self.hooks = name in ("register_hook", "register_post_accumulate_grad_hook")
         self.name = _OPERATORS.get(name) or (name.strip("_") if name.startswith("__") else name)
 
 

@@ -30,7 +30,9 @@ class Ear:
         mode = self._mode
         self._backward = Backward(self._registry, self._nodes, mode, self._tell)
         self._backward.stand_in()
-        self._stand_ins = StandIns(lambda: _taken_off(mode), mode.put_on, self._tell, mode.made)
+        self._stand_ins = StandIns(
+            lambda: _taken_off(mode), mode.put_on, self._tell, mode.made, self._backward.hooks.of_layer
+        )
         self._stand_ins.stand_in()
         self._mode.__enter__()
 

@@ -21,6 +21,7 @@ from torch.overrides import TorchFunctionMode
 from minitensor.stage.engines.of_torch import probing
 from minitensor.stage.engines.of_torch.calls import Call, call_of, tensors_in, written_name
 from minitensor.stage.engines.of_torch.frames import is_inside, place_of, warned_for
+from minitensor.stage.engines.of_torch.hooking import Hooks
 from minitensor.stage.engines.of_torch.memory import (
     is_in_transform,
     layout_of,
@@ -50,6 +51,7 @@ class Mode(TorchFunctionMode):
         self.is_open = True
         self.is_inside = False  # a call of torch's runs, and the mode is off the stack meanwhile
         self.calls = 0  # that run: torch puts the mode back when they are over
+        self.hooks: Hooks | None = None
         self._process, self._thread = os.getpid(), threading.get_ident()
         self._named: set[str] = set()  # reasons that were told
 
@@ -64,13 +66,16 @@ class Mode(TorchFunctionMode):
             was, self.is_inside = self.is_inside, True
             self.calls += 1
             try:
-                return func(*args, **kwargs)
+                result = func(*args, **kwargs)
             except BaseException:
                 args = kwargs = None  # the traceback leads here
                 raise
             finally:
                 self.is_inside = was
                 self.calls -= 1
+            if call.hooks and self.is_open and self.hooks is not None:
+                self.hooks.registered(args[0])
+            return result
         given: list[Given] | None = None
         extra: list[Entry] = []
         try:

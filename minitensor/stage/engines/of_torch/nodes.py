@@ -18,23 +18,13 @@ from typing import Any
 import torch
 
 from minitensor.stage.engines.engine import Fate, Layout, Role
+from minitensor.stage.engines.of_torch.kinds import VIEWS, is_leaf, short_name
 from minitensor.stage.engines.of_torch.memory import Kept, Memory, is_drawable, layout_of
 from minitensor.stage.engines.of_torch.registry import Registry
 from minitensor.stage.engines.of_torch.saved import Entry, saved_in, touches
 
 KEY = "minitensor.stage"
 INNER = "minitensor.stage.inner"  # of a call with several nodes, which one this is: not there for that of the result
-
-#: Nodes that only show numbers in other places.
-VIEWS = frozenset(
-    f"{name}Backward{number}"
-    for name in (
-        "Alias", "AsStrided", "Detach", "Diagonal", "Expand", "Narrow", "Permute", "ReshapeAlias", "Select", "Slice",
-        "Split", "SplitWithSizes", "Squeeze", "T", "Transpose", "Unbind", "Unfold", "UnsafeSplit", "UnsafeView",
-        "Unsqueeze", "View", "ViewAsReal", "ViewAsComplex",
-    )
-    for number in range(4)
-)  # fmt: skip
 
 MOST_IN_A_CALL = 40  # nodes; a call that seems to have made more has met an older graph
 MOST_MARKED = 2_000  # nodes of a graph that was there before, marked at a time
@@ -293,14 +283,3 @@ class Nodes:
                 entry.lost = True
             else:
                 entry.moved = kept.version
-
-
-def is_leaf(fn: Any) -> bool:
-    """Whether a node of torch only leaves a gradient at a leaf."""
-    return type(fn).__name__ == "AccumulateGrad"
-
-
-def short_name(name: str) -> str:
-    """``slice`` for ``SliceBackward0``."""
-    short = re.sub(r"Backward\d*$", "", name.rpartition("::")[2])
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", short).lower() or name

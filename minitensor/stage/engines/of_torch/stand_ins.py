@@ -5,6 +5,7 @@
 * ``torch.from_numpy`` and others that no mode hears of: what they make is told.
 * ``torch.overrides.has_torch_function`` as layers ask it: with a mode on the stack they would take a slower way, whose
   results differ in the last digit.
+* ``torch.utils.hooks.BackwardHook``: the hooks of layers tell when they have run.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+import torch.utils.hooks
 
 _DYNAMO = "torch._dynamo.eval_frame"
 
@@ -36,6 +38,7 @@ class StandIns:
         put_on: puts it back.
         tell: told of what is not recorded.
         made: told of a tensor that a function has made, and of its name.
+        of_layer: makes what stands in for the making of torch's hooks of layers.
     """
 
     def __init__(
@@ -44,8 +47,10 @@ class StandIns:
         put_on: Callable[[], None],
         tell: Callable[..., None],
         made: Callable[[str, torch.Tensor], None],
+        of_layer: Callable[[Any], Any],
     ) -> None:
         self._take_off, self._put_on, self._tell, self._made = take_off, put_on, tell, made
+        self._of_layer = of_layer
         self._placed: list[tuple[Any, str, Any, Any]] = []
         self._off_for = 0  # id of the frame that runs compiled code, and that gives back; it lives until then
 
@@ -54,6 +59,7 @@ class StandIns:
         self._place(torch, "compile", self._compile)
         self._place(torch.utils, "swap_tensors", self._swap)
         self._place(torch.overrides, "has_torch_function", self._has)
+        self._place(torch.utils.hooks.BackwardHook, "__init__", self._of_layer)
         for name in _UNHEARD:
             self._place(torch, name, functools.partial(self._telling, name))
         self._know_compiled()
