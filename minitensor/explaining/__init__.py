@@ -24,16 +24,24 @@ from minitensor.events import watching
 from minitensor.explaining.listening import Listener
 from minitensor.explaining.report import Report
 from minitensor.explaining.rows import Row
-from minitensor.explaining.sharing import in_reach
+from minitensor.explaining.sharing import in_reach, others_in_reach
 from minitensor.explaining.verdicts import Verdict
 
 watching.add(__name__)
+
+#: Of a program whose tensors are none of this package's.
+ELSEWHERE = (
+    "The program is one of {0}, and this report hears minitensor's own operations only: "
+    "`minitensor.stage.explain(function, ...)`, called alike, reports of those of {0}."
+)
 
 __all__ = ["Listener", "Report", "Row", "Verdict", "explain"]
 
 
 def explain(function: Callable[..., Any], /, *args: Any, catch: bool = False, **kwargs: Any) -> Report:
     """Call ``function(*args, **kwargs)`` and report each of its in-place operations, in order.
+
+    Of a program of PyTorch or Paddle it says that ``minitensor.stage.explain``, called alike, reports of that.
 
     The program runs as it would unwatched: the same values, versions, lifetimes, bytes and peak. What it returns is
     let go; the report keeps no tensor alive.
@@ -55,6 +63,10 @@ def explain(function: Callable[..., Any], /, *args: Any, catch: bool = False, **
                 error.explained = listener.report  # type: ignore[attr-defined]  # a tool finds the report there
             raise
         listener.report.error = _without_traceback(error)
+    finally:
+        others = "" if listener.report.totals.operations else others_in_reach(function, args, kwargs)
+        if others:
+            listener.report.cut_short = ELSEWHERE.format(others)
     return listener.report
 
 

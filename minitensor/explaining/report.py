@@ -25,7 +25,7 @@ class Report:
         rows: one for each in-place operation and for an error, in the order in which they happened.
         totals: sums.
         left_out: how many rows were left out of a long program; the totals count them.
-        cut_short: why the report ends before the program did; "" when it does not.
+        cut_short: why the report ends before the program did, or has nothing to say of it; "" when neither is so.
         error: with ``catch=True``, the error that ended the program, without its traceback; else None.
     """
 

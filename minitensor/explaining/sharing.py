@@ -17,6 +17,9 @@ from minitensor.core.storage import Storage
 from minitensor.core.tensor import Tensor
 from minitensor.device.arrays import share_memory
 
+#: The packages whose programs the stage reports of, as they are called.
+_OTHERS = {"torch": "PyTorch", "paddle": "Paddle"}
+
 MOST_ENTRIES = 64  # of a list, tuple or dict that are looked through
 
 
@@ -132,6 +135,24 @@ def in_reach(function: Any, arguments: tuple[Any, ...], keywords: Mapping[str, A
         values += _used(function, code)
     for name, value in values:
         yield from tensors_in(name, value)
+
+
+def others_in_reach(function: Any, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> str:
+    """The framework whose tensors, layers or package a call reaches: ``PyTorch``, ``Paddle``, or empty."""
+    code = getattr(function, "__code__", None)
+    values = [getattr(function, "__self__", None), *arguments, *keywords.values()]
+    values += [value for _, value in _used(function, code)] if code is not None else []
+    values += [each for value in values if isinstance(value, (list, tuple)) for each in value[:MOST_ENTRIES]]
+    for value in values:
+        kinds = (
+            [value.__name__]
+            if isinstance(value, types.ModuleType)
+            else [each.__module__ for each in type(value).__mro__]
+        )
+        for name, called in _OTHERS.items():
+            if any(kind.partition(".")[0] == name for kind in kinds if isinstance(kind, str)):
+                return called
+    return ""
 
 
 def _used(function: Any, code: types.CodeType) -> list[tuple[str, Any]]:

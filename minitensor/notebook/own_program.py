@@ -18,7 +18,6 @@ from typing import Any
 
 from minitensor.notebook.error_tables import NAMES
 from minitensor.stage import stages
-from minitensor.stage.comparing import programs_of
 from minitensor.stage.embed import page_assets
 from minitensor.stage.stages import Stage
 
@@ -86,8 +85,6 @@ def titled(name: str, library: str) -> str:
 
 
 def stage_of(program: str, title: str | None = None) -> Stage:
-    """The stage of a program, which prints nothing; lines ``# --- label`` in it begin variants of one stage."""
+    """The stage of a program, which prints nothing here."""
     with contextlib.redirect_stdout(io.StringIO()):
-        if "# --- " in program:
-            return stages.compare(programs_of(program, []), title=title)
         return stages.record(program, title=title)

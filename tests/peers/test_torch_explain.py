@@ -75,6 +75,22 @@ def test_a_function_is_explained_and_its_error_reaches_the_caller():
     assert str(raised.value.explained) == str(report)
 
 
+def test_the_packages_own_explain_leads_a_program_of_torch_to_the_one_that_hears_it():
+    import minitensor as mt
+
+    def spoil(x):
+        return x.exp().mul_(2).sum()
+
+    report = mt.explain(spoil, torch.ones(2, requires_grad=True))
+    assert "one of PyTorch" in str(report) and "`minitensor.stage.explain(function, ...)`" in str(report)
+    assert "PyTorch" in str(mt.explain(lambda: torch.ones(2).add_(1)))
+    assert "PyTorch" in str(mt.explain(torch.nn.Linear(2, 2), torch.ones(2)))
+    assert "PyTorch" not in str(mt.explain(lambda: mt.ones([2]).add_(mt.ones([2]))))
+    with pytest.raises(RuntimeError, match="modified by an inplace operation") as raised:
+        mt.explain(lambda x: x.exp().mul_(2).sum().backward(), torch.ones(2, requires_grad=True))
+    assert "PyTorch" in str(raised.value.explained)
+
+
 PROGRAM = "import sys\nimport torch\n" + CLASSICS["masked assignment in forward"].program
 
 

@@ -206,6 +206,34 @@ def test_numpy_and_dlpack_write_behind_the_versions():
     assert {"t", "m", "u", "n"} <= names_of(variant)
 
 
+def test_memory_that_comes_back_by_dlpack_is_one_storage_with_versions_of_its_own():
+    variant, error = run(
+        "x = torch.arange(4.0)\nv = x[1:]\nd = torch.from_dlpack(v)\nd.mul_(10)\nd[1] = 7\ndel d\ny = x + 1\n"
+        "e = torch.from_dlpack(x)\nx.add_(1)"
+    )
+    assert error is None
+    assert names_of(variant) >= {"x", "v", "d", "e"}
+    storages = {
+        event["tensor"] if "tensor" in event else event["id"]: event["storage"] for event in events(variant, "tensor")
+    }
+    named = {event["name"]: storages[event["tensor"]] for event in events(variant, "name")}
+    assert named["d"] == named["x"] == named["e"] != named["y"]
+    (write,) = events(variant, "write", 4)
+    assert write["unversioned"] and write["storage"] == named["x"]
+    assert "through `d`" in sentences(variant)[3]
+    (item,) = events(variant, "write", 5)
+    assert "7" in str(item) and "2" in str(item["cells"])
+    assert variant["steps"][-1]["allocated"] == 32
+
+
+def test_a_write_by_dlpack_to_what_was_saved_is_one_that_no_version_tells():
+    variant, error = run(
+        "w = torch.ones(2, requires_grad=True)\nx = w * 1\nd = torch.from_dlpack(x.detach())\ny = x * x\n"
+        "d.mul_(5)\ny.sum().backward()"
+    )
+    assert error is None and "not notice" in " ".join(sentences(variant))
+
+
 def test_memory_that_numpy_lent_is_not_counted():
     variant, _ = run("m = np.arange(4.0)\nt = torch.from_numpy(m)")
     assert variant["steps"][-1]["allocated"] == 0

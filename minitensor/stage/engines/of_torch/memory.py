@@ -121,12 +121,16 @@ class Memory:
 
 
 class Counter:
-    """Versions of its own over a storage: those of ``x.data``, or of a tensor after ``set_``."""
+    """Versions of its own over a storage: those of ``x.data``, of a tensor after ``set_``, of one by DLPack.
 
-    __slots__ = ("_memory", "version", "__weakref__")
+    ``end``: what tells of the end of a further storage of torch's, where there is one.
+    """
+
+    __slots__ = ("_memory", "version", "end", "__weakref__")
 
     def __init__(self, memory: Memory, version: int) -> None:
         self._memory, self.version = memory, version
+        self.end: Any = None
 
     @property
     def memory(self) -> Memory:
@@ -160,9 +164,14 @@ def as_numbers(bits: np.ndarray, dtype: torch.dtype) -> np.ndarray:
     return bits.view(np.dtype(name_of(dtype)))
 
 
+#: By the address of a storage that torch has made over the memory of another: at which cell of that it begins.
+shifts: dict[int, int] = {}
+
+
 def layout_of(x: torch.Tensor) -> Layout:
-    """Its shape, strides and offset."""
-    return Layout(list(x.shape), list(x.stride()), x.storage_offset())
+    """Its shape, strides and offset, in the storage that the stage shows."""
+    shift = shifts.get(address_of(x), 0) if shifts else 0
+    return Layout(list(x.shape), list(x.stride()), x.storage_offset() + shift)
 
 
 def elements_of(x: torch.Tensor) -> np.ndarray:

@@ -258,6 +258,8 @@ class Nodes:
         """What counts the versions of a saved tensor: a tensor of the program has the same storage and version."""
         if self._registry.knows(data):
             return self._registry.kept(data)
+        if (alias := self._registry.counter_of(data)) is not None:
+            return alias
         for record in list(self._registry.tensors.values()):
             if record.kept.memory is memory:
                 x = record.ref()

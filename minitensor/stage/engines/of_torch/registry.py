@@ -13,30 +13,8 @@ from typing import Any
 
 import torch
 
-from minitensor.stage.engines.of_torch.memory import Counter, Kept, Memory, address_of, is_drawable
-
-
-class Record:
-    """What is known of a tensor.
-
-    Attributes:
-        ref: a weak reference to it.
-        kept: its storage, or the counter of its own.
-        current: the version at which ``grad_fn`` was last known to be that of the numbers it shows. To ask a view for
-            it at any other version would make a node; None: not known.
-        is_apart: whether it is a view that was made under ``no_grad``, and has no part in its base's history.
-        leaf: what stands for it in the graph, when it is a leaf.
-        stamp: what it looked like after the last call that it was given to.
-    """
-
-    __slots__ = ("ref", "kept", "current", "is_apart", "leaf", "stamp")
-
-    def __init__(self, ref: weakref.ref[Any], kept: Kept) -> None:
-        self.ref, self.kept = ref, kept
-        self.current: int | None = None
-        self.is_apart = False
-        self.leaf: Any = None
-        self.stamp: Any = None
+from minitensor.stage.engines.of_torch.memory import Counter, Kept, Memory, address_of, is_drawable, shifts
+from minitensor.stage.engines.of_torch.records import Record
 
 
 class Registry:
@@ -61,6 +39,7 @@ class Registry:
         self.when_shared: list[Callable[[Memory], None]] = []
         self._bases: dict[int, weakref.ref[Any]] = {}
         self._loose: list[Memory] = []
+        self._aliases: dict[int, Counter] = {}  # by the address of a storage over the memory of another
         self._lock = threading.RLock()
 
     # ---------- storages ----------
@@ -71,7 +50,7 @@ class Registry:
 
     def meet(self, x: torch.Tensor, told: bool) -> Memory:
         """The storage of a tensor. A new one is ``told`` to have come to be, or was there before."""
-        memory = self.memory_at(x)
+        memory = self.memory_at(x) or self._alias(x)
         if memory is not None:
             return memory
         memory = Memory(x)
@@ -91,6 +70,36 @@ class Registry:
                 self.allocated += memory.counted
             self.tell("alloc", memory)
         return memory
+
+    def _alias(self, x: torch.Tensor) -> Memory | None:
+        """The storage whose memory another library has given back to torch, which has made a second one over it."""
+        lent = [memory for memory in self.memories.values() if memory.exported and memory.counted and not memory.freed]
+        if not lent or self.backwards or not x.numel():
+            return None
+        storage, size = x.untyped_storage(), x.element_size()
+        if storage.resizable():
+            return None
+        begin, end = storage.data_ptr(), storage.data_ptr() + storage.nbytes()
+        address, me = address_of(x), weakref.ref(self)
+        for memory in lent:
+            first, nbytes = memory.place()
+            if memory.itemsize == size and first <= begin and end <= first + nbytes and (begin - first) % size == 0:
+                self.memories[address] = memory
+                counter = self._aliases[address] = Counter(memory, x._version)
+                counter.end = weakref.ref(storage, lambda _: _alias_gone(me, address))
+                shifts[address] = (begin - first) // size
+                return memory
+        return None
+
+    def alias_gone(self, address: int) -> None:
+        """A storage over the memory of another has gone."""
+        shifts.pop(address, None)
+        if self._aliases.pop(address, None) is not None:
+            self.memories.pop(address, None)
+
+    def counter_of(self, x: torch.Tensor) -> Counter | None:
+        """What counts the versions of a storage over the memory of another; None of any other."""
+        return self._aliases.get(address_of(x)) if self._aliases else None
 
     def _hold(self, memory: Memory, x: torch.Tensor) -> None:
         """Have it told when torch's object for the storage goes."""
@@ -185,6 +194,9 @@ class Registry:
 
     def _kept(self, x: torch.Tensor, memory: Memory, like: Kept | None, own: bool) -> Kept:
         version = x._version
+        alias = self.counter_of(x)
+        if alias is not None and not own:
+            return alias
         if own:
             return Counter(memory, version)
         if like is not None and like.memory is memory:
@@ -202,9 +214,11 @@ class Registry:
         """Where a tensor's bytes lie, and what counts their versions."""
         record = self.record(x)
         memory = record.kept.memory
-        if memory.freed or memory.address != address_of(x):
+        if memory.freed or self.memories.get(address_of(x)) is not memory:
             memory = self.meet(x, told=False)
-            record.kept = memory if memory.version == x._version else Counter(memory, x._version)
+            record.kept = self.counter_of(x) or (
+                memory if memory.version == x._version else Counter(memory, x._version)
+            )
             record.current = None
         elif x._version < record.kept.version:  # it has not moved with the others
             record.kept = Counter(memory, x._version)
@@ -233,6 +247,8 @@ class Registry:
             memory.freed, memory.tensors, memory.ref = True, None, _gone
         self.memories.clear()
         self._loose.clear()
+        for address in list(self._aliases):
+            self.alias_gone(address)
 
     def shared(self, x: torch.Tensor) -> None:
         """Another library gets to know the memory of a tensor."""
@@ -261,6 +277,14 @@ def _storage_gone(registry: weakref.ref[Registry], memory: Memory) -> None:
     alive = registry()
     if alive is not None:
         alive.gone(memory)
+
+
+def _alias_gone(registry: weakref.ref[Registry], address: int) -> None:
+    alive = registry()
+    if alive is not None:
+        alive.alias_gone(address)
+    else:
+        shifts.pop(address, None)
 
 
 def _last_gone(registry: weakref.ref[Registry], memory: Memory) -> None:
