@@ -67,9 +67,10 @@ COUNTERS_AND_EVENTS: Cuts = {
         ),
         (
             """
-    if watch.listener is not None:
-        watch.listener("alloc", storage)
-        watch.listener("make", result, {name!r}, ({xs}))
+    listener = watch.listener
+    if listener is not None:
+        listener("alloc", storage)
+        listener("make", result, {name!r}, ({xs}))
 """,
             "\n",
         ),
