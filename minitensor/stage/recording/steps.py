@@ -23,6 +23,7 @@ from minitensor.stage.wording import sentences
 
 MOST_TEXT = 2000  # characters of printed text shown with one step
 MOST_EVENTS = 60_000  # of a recording: about 10 MB of a page
+MOST_BYTES = 20_000_000  # of what they tell: numbers, names and texts
 
 
 @dataclass
@@ -52,7 +53,7 @@ class Steps(Running):
         self.reserved_before = 0
         self.truncated: str | None = None
         self.open: Open | None = None
-        self._told = 0  # events, in all steps
+        self._told = self._told_bytes = 0  # events, in all steps, and about how long they are as text
         self.flight = self.told_flight = 0
         self.leaving = 0  # bytes of a storage that is being freed
         self.text: list[str] = []
@@ -187,14 +188,19 @@ class Steps(Running):
             entry["out"] = text
         self.steps.append(entry)
         self._told += len(events)
+        self._told_bytes += len(str(events)) + min(len(text), MOST_TEXT)
 
     # ---------- the end ----------
 
     def _is_full(self) -> bool:
         """Whether no further step may be shown; then the recording ends."""
-        if len(self.steps) < self.limit and self._told < MOST_EVENTS:
+        if len(self.steps) < self.limit and self._told < MOST_EVENTS and self._told_bytes < MOST_BYTES:
             return False
-        why = "" if len(self.steps) >= self.limit else f": they tell of {self._told:,} changes of memory"
+        why = ""
+        if len(self.steps) < self.limit:
+            much = f"{self._told:,} changes of memory"
+            many = self._told >= MOST_EVENTS
+            why = f": they tell of {much}" if many else f": they tell of {much}, which take {self._told_bytes:,} bytes"
         self.truncated = (
             f"Only the first {len(self.steps)} steps are shown{why}. The program ran on to its end without being "
             f"recorded."

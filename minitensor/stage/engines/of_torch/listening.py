@@ -20,7 +20,7 @@ from torch.overrides import TorchFunctionMode
 
 from minitensor.stage.engines.of_torch import probing
 from minitensor.stage.engines.of_torch.calls import Call, call_of, tensors_in, written_name
-from minitensor.stage.engines.of_torch.frames import is_inside, place_of, warned_for
+from minitensor.stage.engines.of_torch.frames import Caller, is_inside, place_of
 from minitensor.stage.engines.of_torch.hooking import Hooks
 from minitensor.stage.engines.of_torch.memory import (
     is_in_transform,
@@ -52,6 +52,7 @@ class Mode(TorchFunctionMode):
         self.is_inside = False  # a call of torch's runs, and the mode is off the stack meanwhile
         self.calls = 0  # that run: torch puts the mode back when they are over
         self.hooks: Hooks | None = None
+        self._caller = Caller()
         self._process, self._thread = os.getpid(), threading.get_ident()
         self._named: set[str] = set()  # reasons that were told
 
@@ -61,12 +62,12 @@ class Mode(TorchFunctionMode):
         kwargs = kwargs or {}
         call = call_of(func)
         if call.is_gradient and self.is_open and self._gradient_asked(args[0]):
-            return warned_for(sys._getframe(1), func, args)
+            return self._caller.call(sys._getframe(1), func, args, kwargs)
         if not self.is_open or call.is_silent or os.getpid() != self._process:
             was, self.is_inside = self.is_inside, True
             self.calls += 1
             try:
-                result = func(*args, **kwargs)
+                result = self._caller.call(sys._getframe(1), func, args, kwargs)
             except BaseException:
                 args = kwargs = None  # the traceback leads here
                 raise
@@ -88,7 +89,7 @@ class Mode(TorchFunctionMode):
         was, self.is_inside = self.is_inside, True
         self.calls += 1
         try:
-            result = func(*args, **kwargs)
+            result = self._caller.call(sys._getframe(1), func, args, kwargs)
         except BaseException as error:
             reason = reason_of(error)
             args = kwargs = given = None
