@@ -13,6 +13,7 @@ it also shows code and menus as excerpts. What looks through the data here is ``
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,9 @@ ROOT = Path(__file__).parents[2]
 LONGEST = 160  # characters of a message where it is quoted
 #: What no reader reads as prose: code, pictures as text, raw HTML, and the sources at the end of a chapter.
 NOT_PROSE = (nodes.literal_block, nodes.raw, nodes.citation, nodes.comment, nodes.image)
+LIBRARIES = ("paddle", "torch", "numpy", "jax")
+#: A library's name for a term, as the glossary writes it: `x.requires_grad`, `torch.no_grad()`.
+NAMED_IN_CODE = re.compile(r"`(?:\w+\.)*(\w{2,})(?:\(\))?`")
 
 
 def messages(root: Path) -> dict[str, Any]:
@@ -53,6 +57,7 @@ def terms(root: Path) -> list[dict[str, Any]]:
         {key: term[key] for key in told}
         | {
             "forms": [form.lower() for form in term["forms"]] + term.get("chinese_forms", []),
+            "named": sorted({name.lower() for library in LIBRARIES for name in NAMED_IN_CODE.findall(term[library])}),
             "anchor": anchor(term),
         }
         for term in glossary(root)

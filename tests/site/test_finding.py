@@ -13,6 +13,7 @@ from tools.build import ROOT
 
 MESSAGES = json.loads((ROOT / "facts" / "messages.json").read_text(encoding="utf-8"))
 CAUSES = json.loads((ROOT / "book" / "causes.json").read_text(encoding="utf-8"))
+GLOSSARY = json.loads((ROOT / "book" / "glossary.json").read_text(encoding="utf-8"))
 RECORDED = [entry for record in MESSAGES.values() for entry in record["messages"]]
 
 TRACEBACK = """Traceback (most recent call last):
@@ -88,11 +89,25 @@ PASTED = {
         ),
         "chapters/08_leaves.html#an-update-that-comes-too-early",
     ),
+    "of memory, four words": ("CUDA out of memory", "chapters/fifteen_confusions.html#where-did-my-memory-go"),
+    "of memory, three words": ("out of memory", "chapters/fifteen_confusions.html#where-did-my-memory-go"),
+    "of memory, in Chinese": ("显存不足", "chapters/fifteen_confusions.html#where-did-my-memory-go"),
+    "its end alone": (
+        "version 1; expected version 0",
+        "chapters/09_automatic_detection.html#a-value-that-another-operation-saved",
+    ),
+    "of a second backward, what was remembered": (
+        "backward a second time",
+        "chapters/08_leaves.html#an-update-that-comes-too-early",
+    ),
 }
 NOT_OURS = [
     "ModuleNotFoundError: No module named 'torchvision'",
     "KeyError: 'labels'",
     "my loss is nan after ten steps, what should I do?",
+    "is a slice a view or a copy",
+    "does backward free the graph",
+    "what is a leaf variable",
     TRACEBACK.format(line="model.fit(data)", message="TypeError: fit() missing 1 required positional argument: 'y'"),
 ]
 
@@ -254,6 +269,9 @@ ASKED = {
     "x += 1": {"02_three_kinds_of_operation", "fifteen_confusions"},
     "copy on write": {"09_automatic_detection"},
     "reshape: a copy or a view": {"03_views", "fifteen_confusions"},
+    "tensor changed when I changed the other one": {"04_aliases"},
+    "does inplace relu save memmory": {"12_in_place_layers", "09_automatic_detection"},  # codespell:ignore
+    "gradeint of a contigous veiw": {"10_views_meet_gradients", "03_views", "fifteen_confusions"},  # codespell:ignore
 }
 
 
@@ -325,6 +343,31 @@ def test_axe_finds_nothing_on_what_was_found(site, visit, width, scheme):
     assert seen.violations() == [] and seen.overflow() == 0
 
 
+def test_a_misspelled_word_is_taken_for_the_one_that_was_meant_and_the_page_says_so(site, visit):
+    seen = visit(f"{site}search.html?q=inplase+operaton")  # codespell:ignore
+    assert seen.page.locator(".hits li").count() > 5
+    told = seen.page.get_by_role("status").inner_text()
+    assert "no “inplase”; this is for “inplace”" in told
+    assert "no “operaton”; this is for “operation”" in told  # codespell:ignore
+    assert seen.page.locator(".hits mark").count() > 5
+
+
+SPELLED = {
+    "veiw": "view",  # two letters in another order, codespell:ignore
+    "contigous": "contiguous",  # one is missing, codespell:ignore
+    "memmory": "memory",  # one too many, codespell:ignore
+    "tensor_version_counter": "tensor version counter",  # a name of somebody's program
+}
+
+
+def test_only_a_word_that_stands_nowhere_in_the_book_is_spelled_in_another_way(tab, site):
+    tab.goto(f"{site}search.html")
+    spelled = "queries => queries.map(query => bookFinder.spelled(query).text)"
+    assert tab.evaluate(spelled, list(SPELLED)) == list(SPELLED.values())
+    left = [*(term["name"] for term in GLOSSARY), *NAMED, "what changed in Paddle 2.6?", "pandas dataframe", "scatter_"]
+    assert tab.evaluate(spelled, left) == left
+
+
 def test_nothing_found_says_what_to_try(site, visit):
     seen = visit(f"{site}search.html?q=zyzzyva")
     assert "Try fewer or other words" in seen.page.locator("#search-results").inner_text()
@@ -333,9 +376,6 @@ def test_nothing_found_says_what_to_try(site, visit):
 def test_the_search_works_from_the_disk(book, visit):
     seen = visit(f"{(book / 'search.html').as_uri()}?q=leaf")
     assert seen.page.locator(".hits li").count() > 3 and seen.complaints == []
-
-
-GLOSSARY = json.loads((ROOT / "book" / "glossary.json").read_text(encoding="utf-8"))
 
 
 def test_each_chinese_term_of_the_glossary_finds_the_place_that_teaches_it(tab, site):
@@ -347,6 +387,26 @@ def test_each_chinese_term_of_the_glossary_finds_the_place_that_teaches_it(tab, 
     found = tab.evaluate("forms => forms.map(form => bookFinder.termFor(form)?.name)", [form for form, _ in forms])
     assert found == [name for _, name in forms] and forms
     assert tab.locator("#search-results .cause").first.inner_text().startswith("strides 步长")
+
+
+# Names that a library has for a term, as somebody types them.
+NAMED = {
+    "requires_grad": "stop_gradient",
+    "x.requires_grad": "stop_gradient",
+    "torch.no_grad()": "no_grad",
+    "inplace_version": "version",
+    "_version": "version",
+    "grad_fn": "history",
+    "is_leaf": "leaf",
+    "max_memory_allocated": "peak",
+    "clone": "clone",
+}
+
+
+def test_a_librarys_name_for_a_term_finds_the_term(tab, site):
+    tab.goto(f"{site}search.html")
+    found = tab.evaluate("names => names.map(name => bookFinder.termFor(name)?.name)", list(NAMED))
+    assert dict(zip(NAMED, found, strict=True)) == NAMED
 
 
 def test_a_question_that_is_no_term_shows_none(tab, site):

@@ -25,25 +25,30 @@ globalThis.bookFinder = (() => {
     for (const { features } of entries) for (const feature of features) count.set(feature, (count.get(feature) ?? 0) + 1);
     const weight = (feature) => Math.log(1 + entries.length / (count.get(feature) ?? 1)) * (isPair(feature) ? 1 : 0.4);
     const sum = (features) => { let all = 0; for (const feature of features) all += weight(feature); return all; };
-    for (const entry of entries) entry.weight = sum(entry.features);
-    return { entries, weight, sum };
+    const owners = new Map(); // the causes in whose messages a pair occurs
+    for (const entry of entries) {
+      entry.weight = sum(entry.features);
+      for (const pair of [...entry.features].filter(isPair)) owners.set(pair, (owners.get(pair) ?? new Set()).add(entry.cause));
+    }
+    return { entries, weight, sum, telling: (pair) => owners.get(pair)?.size === 1 };
   })();
 
-  const FEWEST_PAIRS = 3, ENOUGH = 0.55;
+  const FEWEST_PAIRS = 3, FEWEST_TELLING = 2, ENOUGH = 0.55; // two pairs are enough where one of them is said of one cause alone
 
   /** How well a piece of pasted text and a message agree, 0 to about 1. A part of a message is enough, and so is a whole one in other text. */
   const agreement = (features, asked, entry) => {
-    let shared = 0, pairs = 0;
-    for (const feature of features) if (entry.features.has(feature)) { shared += catalogue().weight(feature); pairs += isPair(feature); }
+    const { weight, telling } = catalogue();
+    let shared = 0, pairs = 0, told = false;
+    for (const feature of features) if (entry.features.has(feature)) { shared += weight(feature); pairs += isPair(feature); told ||= telling(feature); }
     const ofMessage = shared / entry.weight, ofText = shared / asked;
-    if (pairs < FEWEST_PAIRS && ofMessage < 0.9) return 0;
+    if (pairs < (told ? FEWEST_TELLING : FEWEST_PAIRS) && ofMessage < 0.9) return 0;
     return Math.max(ofMessage, ofText) + 0.1 * Math.min(ofMessage, ofText);
   };
 
   /** Causes of what was pasted, the likeliest first: { cause, title, what, do, address, where, said: [messages] }. */
   function causesOf(pasted) {
     const { entries, sum } = catalogue(), { causes } = globalThis.bookMessages, best = new Map();
-    const pieces = new Set([pasted, ...pasted.split("\n")]);
+    const text = inEnglish(pasted), pieces = new Set([text, ...text.split("\n")]);
     for (const piece of pieces) {
       const features = featuresOf(spoken(piece)), asked = sum(features);
       if (!asked) continue;
@@ -71,6 +76,7 @@ globalThis.bookFinder = (() => {
     已分配: "allocated", 已保留: "reserved", 缓存: "cache", 碎片: "fragmentation", 兆字节: "MiB", 二进制兆字节: "MiB", 段: "segment", 块: "block",
     叶子节点: "leaf", 叶子张量: "leaf", 停止梯度: "stop_gradient", 不记录梯度: "no_grad", 禁用梯度计算: "no_grad", 操作数: "operand", 导数规则: "rule", 导数表: "derivative table",
     保存的张量: "saved tensor", 过期: "stale", 策略: "policy", 视图组: "view group", 泄漏: "memory", 溢出: "out of memory", 名字: "name", 重塑: "reshape",
+    显存不足: "out of memory", 内存不足: "out of memory", 显存溢出: "out of memory", 内存溢出: "out of memory", 爆显存: "out of memory", 显存泄漏: "memory", 内存泄漏: "memory",
   };
   const CHINESE = Object.keys(TERMS).sort((a, b) => b.length - a.length);
   const inEnglish = (query) => CHINESE.reduce((text, term) => text.replaceAll(term, ` ${TERMS[term]} `), query);
@@ -79,6 +85,7 @@ globalThis.bookFinder = (() => {
     + "on or our should so than that the their them then there these they this to was we were what when where which who why will with would you your").split(" "));
   const WAYS = { modified: "overwrite", modify: "overwrite", mutate: "overwrite", mutation: "overwrite", oom: "memory", vram: "memory", ram: "memory",
     differ: "difference", different: "difference", grad: "gradient", requires_grad: "gradient", array: "numpy", weights: "leaf", parameter: "leaf",
+    other: "alias", another: "alias", original: "alias",
     inplace: "inplace" };
   const stem = (word) => {
     if (word === "leaves") return "leaf";
@@ -91,8 +98,9 @@ globalThis.bookFinder = (() => {
 
   let read; // the sections, taken apart into terms
   const shelf = () => read ??= (() => {
-    const count = new Map();
+    const count = new Map(), words = new Map();
     const sections = globalThis.bookSections.map((section) => {
+      for (const word of wordsOf([section.title, ...section.text].join(" "))) if (word.length > 3) words.set(word, (words.get(word) ?? 0) + 1);
       const terms = new Map(), prose = termsOf(section.text.join(" ")), rows = termsOf(section.tables.join(" "));
       const title = new Set(termsOf(section.title)), of = new Set(termsOf(section.of));
       for (const term of prose) terms.set(term, (terms.get(term) ?? 0) + 1);
@@ -101,13 +109,49 @@ globalThis.bookFinder = (() => {
       return { ...section, terms, title_: title, of_: of, length: prose.length + 0.4 * rows.length };
     });
     const usual = sections.reduce((all, { length }) => all + length, 0) / sections.length;
-    return { sections, usual, weight: (term) => Math.log(1 + sections.length / (0.5 + (count.get(term) ?? 0))) };
+    return { sections, usual, words, count, weight: (term) => Math.log(1 + sections.length / (0.5 + (count.get(term) ?? 0))) };
   })();
 
   /** The words of a question that are looked for. */
   function asked(query) {
     const all = wordsOf(inEnglish(query)), telling = all.filter((word) => !SAID_OFTEN.has(word));
     return telling.length ? telling : all;
+  }
+
+  /** How many letters are missing, too many, other ones or in another order; `most` + 1 if there are more than `most`. */
+  function slips(a, b, most) {
+    if (Math.abs(a.length - b.length) > most) return most + 1;
+    let last = [], row = Array.from({ length: b.length + 1 }, (_, j) => j);
+    for (let i = 1; i <= a.length; i++) {
+      const next = [i];
+      for (let j = 1; j <= b.length; j++) {
+        next[j] = Math.min(row[j] + 1, next[j - 1] + 1, row[j - 1] + (a[i - 1] !== b[j - 1]));
+        if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) next[j] = Math.min(next[j], last[j - 2] + 1);
+      }
+      [last, row] = [row, next];
+    }
+    return Math.min(row[b.length], most + 1);
+  }
+
+  /** The word of the book that was meant by one that stands nowhere in it; undefined if none is like it. */
+  function meant(word) {
+    const { words, count } = shelf();
+    if (!/^[a-z_]{4,}$/.test(word) || SAID_OFTEN.has(word) || WAYS[word] || count.has(stem(word))) return undefined;
+    const parts = word.split("_").filter(Boolean);
+    if (parts.length > 1) return parts.some((part) => count.has(stem(part))) ? parts.join(" ") : undefined;
+    const most = word.length < 8 ? 1 : 2, like = [...words].map(([other, times]) => [slips(word, other, most), times, other]);
+    return like.filter(([wrong]) => wrong <= most).sort((a, b) => a[0] - b[0] || b[1] - a[1])[0]?.[2];
+  }
+
+  /** A query as the book spells it, and which of its words were others: { text, changed: [[word, meant]] }. */
+  function spelled(query) {
+    const changed = [];
+    const text = query.replace(/[A-Za-z_]{4,}/g, (word) => {
+      const other = meant(word.toLowerCase());
+      if (other) changed.push([word, other]);
+      return other ?? word;
+    });
+    return { text, changed };
   }
 
   /** A chapter explains; an appendix is looked up, and what only repeats or leads on comes later. */
@@ -148,10 +192,11 @@ globalThis.bookFinder = (() => {
     return said.length > 260 ? `${said.slice(0, 260).replace(/\s+\S*$/, "")} …` : said;
   }
 
-  /** The term of the glossary that a query is, in English or Chinese; undefined if it is none. */
+  /** The term of the glossary that a query is, in English, Chinese or a library's word; undefined if it is none. */
   function termFor(query) {
-    const asked = query.trim().toLowerCase();
-    return globalThis.bookTerms.find(({ name, chinese, forms }) => [name.toLowerCase(), chinese.toLowerCase(), ...forms].includes(asked));
+    const asked = query.trim().toLowerCase(), named = /^(?:\w+\.)*(\w+)(?:\(.*\))?$/.exec(asked)?.[1];
+    return globalThis.bookTerms.find(({ name, chinese, forms }) => [name.toLowerCase(), chinese.toLowerCase(), ...forms].includes(asked))
+      ?? globalThis.bookTerms.find((term) => term.named.includes(named));
   }
 
   /** A text as nodes, with the words that were asked for marked. */
@@ -165,5 +210,5 @@ globalThis.bookFinder = (() => {
     });
   }
 
-  return { causesOf, termFor, sectionsFor, excerpt, marked, asked, stem };
+  return { causesOf, termFor, spelled, sectionsFor, excerpt, marked, asked, stem };
 })();

@@ -15,16 +15,17 @@
     const results = document.getElementById("search-results");
     if (!query) return;
     document.title = `${query} – ${document.title}`;
-    const causes = bookFinder.causesOf(query), sections = bookFinder.sectionsFor(query);
+    const causes = bookFinder.causesOf(query), { text, changed } = causes.length ? { text: query, changed: [] } : bookFinder.spelled(query);
+    const sections = bookFinder.sectionsFor(text);
     const places = new Set(causes.map(({ page, place }) => `${page}#${place}`));
     const others = sections.filter(({ page, place }) => !places.has(`${page}#${place}`));
-    const told = make("p", { className: "told" }, summary(causes.length, others.length));
+    const told = make("p", { className: "told" }, summary(causes.length, others.length), ...changed.map(([word, other]) => ` The book has no “${word}”; this is for “${other}”.`));
     told.setAttribute("role", "status");
-    const term = bookFinder.termFor(query);
-    results.replaceChildren(told, ...(term ? [meaning(term)] : []), ...bookCauses(causes), list(others.slice(0, SHOWN), query));
+    const term = bookFinder.termFor(text);
+    results.replaceChildren(told, ...(term ? [meaning(term)] : []), ...bookCauses(causes), list(others.slice(0, SHOWN), text));
     if (others.length > SHOWN) {
       const more = make("button", { type: "button" }, `Show ${others.length - SHOWN} more`);
-      more.addEventListener("click", () => { results.lastElementChild.previousElementSibling.replaceWith(list(others, query)); more.remove(); });
+      more.addEventListener("click", () => { results.lastElementChild.previousElementSibling.replaceWith(list(others, text)); more.remove(); });
       results.append(more);
     }
   });
