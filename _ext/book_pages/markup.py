@@ -41,6 +41,7 @@ COLOURED = re.compile(r'<span(?: class="(?P<kind>[^"]*)")?>(?P<text>[^<]*)</span
 COMMENTS = {"c", "c1", "ch", "cm", "cs"}
 INLINE_CODE = re.compile(r'<code class="docutils literal notranslate">(.*?)</code>', re.DOTALL)
 PIECE = re.compile(r"</?span[^>]*>")
+OPTION = re.compile(r"(?<![\w-])--\w[\w-]*")  # of a command: it does not break after its hyphens
 UNBROKEN = 26  # characters of code that stay on one line: what the narrowest phone has room for
 
 
@@ -58,7 +59,7 @@ def mended(body: str) -> str:
     if first := STILL.search(body):
         body = body[: first.end()] + STILL.sub(r"<noscript>\1</noscript>", body[first.end() :])
     body = STAGE.sub(r'\g<0> loading="lazy"', body)
-    body = CODE_BLOCK.sub(lambda block: block[1] + COLOURED.sub(_uncoloured, block[2]) + block[3], body)
+    body = CODE_BLOCK.sub(lambda block: block[1] + _options_whole(COLOURED.sub(_uncoloured, block[2])) + block[3], body)
     return INLINE_CODE.sub(_unbroken, body)
 
 
@@ -69,5 +70,10 @@ def _uncoloured(token: re.Match[str]) -> str:
 def _unbroken(code: re.Match[str]) -> str:
     """Code in a line, in one piece: a short one stays on its line, a long one breaks at its spaces."""
     text = PIECE.sub("", code[1])
-    kind = ' class="whole"' if len(unescape(text)) <= UNBROKEN else ""
-    return f"<code{kind}>{text}</code>"
+    if len(unescape(text)) <= UNBROKEN:
+        return f'<code class="whole">{text}</code>'
+    return f"<code>{_options_whole(text)}</code>"
+
+
+def _options_whole(code: str) -> str:
+    return OPTION.sub(r'<span class="whole">\g<0></span>', code)

@@ -19,6 +19,7 @@ from minitensor.stage.embed import as_data, prose
 from minitensor.stage.recording.key_step import key_step
 
 _BYTES = ("allocated", "peak", "reserved")
+_NUMBER = re.compile(r"[\d,.]+ (?:B|[KMG]iB)")
 _SENTENCES = "what happens"  # the column that keeps a width in which a sentence can be read
 
 
@@ -156,14 +157,19 @@ def _table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> 
     wide = {_SENTENCES: ' style="min-width: 15em; text-align: left"'}
     heads = "".join(f'<th scope="col"{wide.get(name, "")}>{html.escape(name)}</th>' for name in head)
     body = "".join(
-        f'<tr><th scope="row">{first}</th>' + "".join(f"<td>{cell}</td>" for cell in others) + "</tr>\n"
-        for first, *others in rows
+        f'<tr><th scope="row">{first}</th>' + "".join(map(_cell, others)) + "</tr>\n" for first, *others in rows
     )
     return _box(
         caption,
         f"<table><caption>{html.escape(caption)}</caption>\n<thead><tr>{heads}</tr></thead>\n"
         f"<tbody>\n{body}</tbody></table>\n",
     )
+
+
+def _cell(cell: str) -> str:
+    """A number stays in one line with its unit."""
+    whole = ' style="white-space: nowrap"' if _NUMBER.fullmatch(cell) else ""
+    return f"<td{whole}>{cell}</td>"
 
 
 def _box(label: str, inside: str) -> str:

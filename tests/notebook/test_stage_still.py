@@ -97,6 +97,11 @@ def test_reserved_bytes_have_a_column_where_there_are_any():
     assert re.search(r"peak .*, reserved .* after the last step\.", stage.as_text(shown.data))
 
 
+def test_a_number_stays_in_one_line_with_its_unit():
+    text = stage.as_html(stage.record("x = mt.ones([3])").data)
+    assert '<td style="white-space: nowrap">12 B</td>' in text
+
+
 def test_the_same_table_stands_in_the_text():
     lines = stage.as_text(stage.compare(THREE).data).splitlines()
     assert lines[2:6] == [

@@ -106,3 +106,73 @@ def test_an_appendix_is_filtered_by_words_and_sorted_by_its_heads(site, visit):
     assert names.first.text_content() != before[0]
     head.click()
     assert names.all_text_contents() == before
+
+
+# ---- code, and what scrolls ------------------------------------------------------------------------------------------
+
+OWN = "chapters/your_own_program"
+LAYERS = "chapters/12_in_place_layers"
+# Blocks of code whose text wraps, or reaches beyond its box, though the page has room for its longest line.
+TIGHT = """blocks => blocks.filter(pre => {
+    const alone = pre.cloneNode(true);
+    alone.style.cssText = 'position: absolute; width: max-content; white-space: pre';
+    pre.parentElement.append(alone);
+    const wanted = alone.getBoundingClientRect().width;
+    alone.remove();
+    const room = document.querySelector('.bd-article').getBoundingClientRect().width;
+    return wanted < room - 10 && pre.getBoundingClientRect().width < wanted - 1;
+}).map(pre => pre.textContent.slice(0, 60))"""
+BLOCKS = (
+    ".bd-article :is(.cell_input, .output.stream, .output.text_plain, section > div[class*=highlight-]) pre:visible"
+)
+
+
+@pytest.mark.parametrize("name", [OWN, LAYERS])
+def test_code_and_its_output_are_as_wide_as_their_longest_line_where_there_is_room(site, visit, name):
+    page = visit(f"{site}{name}.html", width=1440).page
+    assert page.locator(BLOCKS).count() > 2
+    assert page.locator(BLOCKS).evaluate_all(TIGHT) == []
+
+
+def test_below_a_block_of_code_is_as_much_room_as_above(site, visit):
+    page = visit(f"{site}{OWN}.html", width=390).page
+    block = page.locator("section > div[class*=highlight-]").first
+    gaps = block.evaluate(
+        """block => {
+            const [above, own, below] = [block.previousElementSibling, block, block.nextElementSibling]
+                .map(one => one.getBoundingClientRect());
+            return [own.top - above.bottom, below.top - own.bottom];
+        }"""
+    )
+    assert min(gaps) >= 16 and abs(gaps[0] - gaps[1]) <= 6
+
+
+def test_an_option_of_a_command_is_not_broken_after_its_hyphens(site, visit):
+    page = visit(f"{site}{OWN}.html", width=390).page
+    option = page.locator(".whole", has_text="--epochs").first
+    assert option.inner_text() == "--epochs"
+    assert option.evaluate("one => one.getClientRects().length") == 1
+
+
+def test_what_scrolls_sideways_is_shaded_until_its_end_is_in_view(site, visit):
+    page = visit(f"{site}index.html", width=390).page
+    box = page.locator(".table-scroll").first
+    assert box.evaluate("box => box.scrollWidth > box.clientWidth && getComputedStyle(box).boxShadow") != "none"
+    assert "more" in box.get_attribute("class").split()
+    box.evaluate("box => box.scrollTo(box.scrollWidth, 0)")
+    page.wait_for_function("box => !box.classList.contains('more')", arg=box.element_handle())
+    assert box.evaluate("box => getComputedStyle(box).boxShadow") == "none"
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.wait_for_function("box => !box.classList.contains('more')", arg=box.element_handle())
+
+
+def test_the_heads_that_sort_are_high_enough_to_be_touched(site, visit):
+    page = visit(f"{site}{APPENDIX}.html", width=390).page
+    assert min(page.locator("button.sort").evaluate_all("all => all.map(one => one.offsetHeight)")) >= 24
+
+
+def test_without_scripts_a_picture_keeps_its_size_and_scrolls_in_its_box(site, visit):
+    seen = visit(f"{site}{LAYERS}.html", width=390, scripts=False)
+    drawn = seen.page.locator(".stage-fallback svg").first
+    assert drawn.bounding_box()["width"] == int(drawn.get_attribute("width"))
+    assert seen.overflow() == 0

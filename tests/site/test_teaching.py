@@ -80,6 +80,13 @@ def test_the_arrow_keys_turn_slides_and_step_a_stage_that_was_clicked(slides):
     assert (slides.foreign, slides.failed, slides.complaints) == ([], [], [])
 
 
+def test_the_number_of_a_slide_and_the_arrows_keep_apart(slides):
+    number, arrows = (
+        slides.page.locator(place).bounding_box() for place in (".slide-number", ".controls .navigate-right")
+    )
+    assert number["x"] + number["width"] < arrows["x"]
+
+
 def test_a_question_leads_to_the_slide_of_its_stage(slides):
     questions = slides.page.locator(".slides > section.question").all()
     numbers = [

@@ -530,3 +530,14 @@ def test_folded_storages_open_on_request(show):
     assert button.get_attribute("aria-pressed") == "true"
     assert page.locator(".pic svg").bounding_box()["height"] > height
     assert "more storages" not in page.locator(".pic").inner_text()
+
+
+def test_an_amount_of_bytes_is_never_broken_between_number_and_unit(show):
+    page = show("preserved", width=390)
+    page.evaluate("host().go(0)")
+    amounts = "place => [...inside(place).querySelectorAll('.whole')].map(one => one.textContent)"
+    assert "24 bytes" in page.evaluate(amounts, ".say")
+    assert page.evaluate("getComputedStyle(inside('.say .whole')).whiteSpace") == "nowrap"
+    page.evaluate("host().go(host().frames.length - 1)")
+    (apart,) = page.evaluate(amounts, ".diff")
+    assert apart.endswith(" B")

@@ -295,3 +295,27 @@ def test_the_widget_source_is_the_same_script_with_an_export():
     assert picture.widget_source().startswith(picture.script_source())
     assert "export default" in picture.widget_source()
     assert "export default" not in picture.script_source()
+
+
+# Programs whose captions and words are the longest that most pictures have: bytes with a unit of three letters beside
+# a version that has just moved, and the words of a node whose saved tensor is gone.
+OF_MANY_BYTES = "x = mt.ones([1024, 512])\nx.add_(1.0)"
+OF_LONG_NAMES = """state = mt.to_tensor([1.0], stop_gradient=False) * 1.0
+weight = mt.to_tensor([1.0], stop_gradient=False) * 1.0
+loss = state * weight
+state.add_(1.0)
+weight.add_(1.0)"""
+
+
+@pytest.mark.parametrize("width", [328, 358])
+def test_on_a_phone_no_amount_of_bytes_and_no_word_that_warns_is_cut(width):
+    texts = drawn_text(picture.svg(stage.record(OF_MANY_BYTES, title="bytes").data, width=width))
+    assert "2.0 MiB" in texts and "version 0 → 1" in texts and not any("…" in text for text in texts)
+    texts = drawn_text(picture.svg(stage.record(OF_LONG_NAMES, title="names").data, width=width))
+    assert "saved: gone" in texts  # the names themselves may be shortened
+
+
+def test_what_is_gone_is_told_in_the_right_number():
+    short = OF_LONG_NAMES.replace("state", "a").replace("weight", "b")
+    told = drawn_text(picture.svg(stage.record(short, title="short").data))
+    assert "a@0, b@0 are gone" in told

@@ -48,7 +48,10 @@ function savedWords(f, n) {
   const called = which => [...new Set(which.map(t => keptOf(f, t)))].join(', ');
   const stale = saved.filter(t => isStale(t)), live = saved.filter(t => t.freed === undefined);
   if (n.failed !== undefined && !stale.length) return { text: `saved ${called(saved)}` };
-  if (stale.length) return { text: `${called(stale)}${stale.some(t => t.stale === 'lost') ? ' is gone' : ' is stale'}`, stale: true };
+  if (stale.length) {
+    const what = called(stale), end = stale.some(t => t.stale === 'lost') ? 'gone' : 'stale';
+    return { text: `${what} ${what.includes(', ') ? 'are' : 'is'} ${end}`, short: `saved: ${end}`, stale: true };
+  }
   if (!live.length) return { text: `released ${called(saved)}`, quiet: true };
   if (live.some(t => t.part)) return { text: `${called(live)} and a copy` };
   return { text: `${live.every(t => t.marks) ? 'marks of' : live.every(t => t.copy) ? 'copy of' : 'saved'} ${called(live)}${live.every(t => t.inferred) ? ' ?' : ''}` };
@@ -232,7 +235,8 @@ function drawItem(f, members, p) {
   if (many) for (const d of [STACK / 2, STACK]) out = R(x + d, y + d, w, BOX_H, `fill:${C('paper')};${stroke('line', 1)}`, 9) + out;
   const lines = [...new Set(members.map(m => m.line))], where = lines.length > 1 ? `lines ${Math.min(...lines)}–${Math.max(...lines)}` : `line ${lines[0]}`;
   const kept = words.filter(w => !w.quiet).length;
-  const said = !many ? words[0].text : stale ? `${stale} will be refused` : kept ? `${kept} saved a tensor` : 'saved nothing';
+  const inWords = ({ text, short }) => (short && widthOf(text, { size: 12, bold: true }) > max ? short : text);
+  const said = !many ? inWords(words[0]) : stale ? `${stale} will be refused` : kept ? `${kept} saved a tensor` : 'saved nothing';
   out += T(mid, y + 18, titleOf(members), { mono: true, bold: true, anchor: 'middle', color, max }) +
     T(mid, y + 34, many && running ? `${n.op}, ${members.indexOf(n) + 1} of ${members.length}` : where, { size: 12, anchor: 'middle', color: failed ? 'paper' : 'muted', max }) +
     P(`M${px(x + 8)} ${px(y + 41)}H${px(x + w - 8)}`, stroke(failed ? 'paper' : stale ? 'red' : 'rule', 1)) +

@@ -28,7 +28,7 @@ const C = token => `var(--${token},${LIGHT[token]})`;
 const esc = s => String(s).replace(/[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g, '\ufffd').replace(/[&<>"']/g, c => `&#${c.charCodeAt(0)};`);
 /** Text without the backticks that mark code; the same text with `code` as <code>code</code> and everything else as text. */
 const plain = s => s.replace(/`([^`]+)`/g, '$1');
-const marked = s => esc(s).replace(/`([^`]+)`/g, (_, c) => `<code${isShort(c)}>${c}</code>`).replace(/\[[^[\]<]{1,30}\]/g, '<span class="whole">$&</span>');
+const marked = s => esc(s).replace(/`([^`]+)`/g, (_, c) => `<code${isShort(c)}>${c}</code>`).replace(/\[[^[\]<]{1,30}\]|\b\d[\d,.]* (bytes?|B|[KMG]iB)\b/g, '<span class="whole">$&</span>');
 const isShort = c => c.length < 30 ? ' class="whole"' : '';   // a list or a call does not break between two numbers
 
 /** FNV-1a, for ids that are the same in every run and different on one page. */

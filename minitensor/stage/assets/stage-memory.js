@@ -29,7 +29,7 @@ function layColumns(plan, W) {
   const valueW = (key, size) => Math.min(170, widest(room[key], { size, mono: true, bold: true }));
 
   // every tray is at least as wide as the longest caption; beyond that the cells decide
-  const captions = [...plan.groups.values()].flatMap(g => [...g.captions]), trayMin = Math.min(Math.max(220, Math.min(300, W * .36)), Math.max(150, ...captions.map(s => widthOf(s, { bold: true }) + 8)));
+  const captions = [...plan.groups.values()].flatMap(g => [...g.captions]), trayMin = Math.min(Math.max(220, narrow ? Math.min(260, W * .72) : Math.min(300, W * .36)), Math.max(150, ...captions.map(s => widthOf(s, { bold: true }) + 8)));
   const box = nameW + (narrow ? 22 : 30), most = narrow ? 0 : W - box - 46 - Math.max(232, trayMin);
   const trayWish = Math.max(trayMin, ...[...plan.groups.values()].map(g => Math.min(g.length, 12) * CELL_MAX + 20));
   const columns = fields.map(key => ({ key, w: Math.max(widthOf(key, { size: 12 }), valueW(key, 13)) + 14 }));

@@ -325,7 +325,7 @@ function define() {
         const d = moments[i].allocated - here.allocated;
         return i === this.at.variant ? [] : [`${v.label} allocates ${d ? `${bytesText(Math.abs(d))} ${d > 0 ? 'more' : 'less'}` : 'the same'}`];
       });
-      this.$('.diff').textContent = moments.some(m => m.allocated !== here.allocated) ? `At this step, against ${this.variant.label}: ${differs.join(', ')}.` : 'At this step, all allocate the same.';
+      this.$('.diff').innerHTML = moments.some(m => m.allocated !== here.allocated) ? marked(`At this step, against ${this.variant.label}: ${differs.join(', ')}.`) : 'At this step, all allocate the same.';
     }
 
     /** On paper the step that tells most is shown, and all steps in words; of a loop its first two passes. */

@@ -46,6 +46,13 @@
     }
   }
 
+  // What scrolls sideways in its box has a shade at its right side until its end is in view.
+  function shade(box) {
+    const look = () => box.classList.toggle('more', box.scrollWidth - box.clientWidth - Math.abs(box.scrollLeft) > 2);
+    box.addEventListener('scroll', look, { passive: true });
+    new ResizeObserver(look).observe(box);
+  }
+
   // The section at the top of the window is marked in the list of chapters.
   function follow() {
     const links = new Map($$('.chapters li li a[href^="#"]').map(link => [decodeURIComponent(link.hash.slice(1)), link]));
@@ -128,6 +135,7 @@
     if (field) listenForSearch(field);
     closeAfterChoice(document.getElementById('chapters'));
     offerCopies();
+    $$('.table-scroll, .cell_output .output pre').forEach(shade);
     follow();
     startWhenNear();
     addEventListener('load', showStills);
