@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from minitensor.core.history import Leaf, Node, Saved, peek
 from minitensor.core.tensor import Tensor
-from minitensor.events import Hearing
+from minitensor.events import Hearing, Room
 from minitensor.explaining import advice
 from minitensor.explaining.needs import Kept, Needs, kept_by, needs_of, node_of_write, wanted_by, wanted_of
 from minitensor.explaining.outside import Outside
@@ -71,13 +71,15 @@ class Listener(Hearing):
 
     def hear(self, kind: str, *arguments: Any) -> None:
         """The engine tells what has happened."""
-        try:
-            self._note(kind, sys._getframe(1), *arguments)
-        except Exception as failure:
-            self._open = False
-            self.report.cut_short = (
-                f"The report ends here: it could not be made ({type(failure).__name__}: {failure}). The program ran on."
-            )
+        with Room():
+            try:
+                self._note(kind, sys._getframe(1), *arguments)
+            except Exception as failure:
+                self._open = False
+                self.report.cut_short = (
+                    f"The report ends here: it could not be made ({type(failure).__name__}: {failure}). "
+                    "The program ran on."
+                )
 
     def _note(self, kind: str, frame: FrameType, *arguments: Any) -> None:
         if kind in ("make", "view", "start"):

@@ -212,3 +212,9 @@ def stand_in() -> None:
     for name, package in (("torch", "minitensor.torch"), ("paddle", "minitensor")):
         for found in [each for each in sys.modules if f"{each}.".startswith(f"{package}.")]:
             sys.modules[name + found.removeprefix(package)] = sys.modules[found]
+
+
+def forget_javascript() -> None:
+    """From now on a program finds neither ``js`` nor ``pyodide_js``, by which Python speaks to the page."""
+    for name in [each for each in sys.modules if each.partition(".")[0] in ("js", "pyodide_js")]:
+        del sys.modules[name]

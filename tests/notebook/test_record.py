@@ -10,9 +10,11 @@ import sys
 import traceback
 import warnings
 
+import numpy as np
 import pytest
 
 import minitensor as mt
+from minitensor import stage
 from minitensor.device.counters import cpu_meter
 from minitensor.events import listening
 from minitensor.stage.engines.of_minitensor import _Ear
@@ -468,3 +470,66 @@ def test_a_large_write_tells_only_cells_that_it_wrote():
     assert set(rows["cells"]) <= {str(i) for i in range(10_000, 20_000)}
     assert {int(i) % 1000 for i in column["cells"]} == {3}
     assert "0" in mask["cells"] and not any(10_000 <= int(i) < 20_000 or int(i) % 1000 == 3 for i in mask["cells"])
+
+
+# ---------- a program that uses up the stack ----------
+
+ENDLESS = {
+    "calls": ("def f(n):\n    return f(n + 1)\nf(0)", 2),
+    "calls with tensors": ("def f(x):\n    return f(x + 1)\nf(mt.ones([2]))", 2),
+    "writes": ("def f(x):\n    x.add_(1.0)\n    f(x)\nf(mt.ones([2]))", 3),
+    "views": ("f = lambda x: f(x[:])\nf(mt.ones([2]))", 2),
+    "lambdas": ("f = lambda x: f(x.exp() * 0.0)\nf(mt.ones([1]))", 2),
+    "an operator": ("class A:\n    def __add__(self, other):\n        return self + other\nA() + 1", 3),
+    "shared memory": ("a = np.ones(2)\nf = lambda x: f(mt.from_numpy(a) + x)\nf(mt.ones([2]))", 3),
+}
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+def test_endless_recursion_is_the_programs_own_error_at_its_line(name):
+    source, line = ENDLESS[name]
+    limit = sys.getrecursionlimit()
+    shown = stage.record(source, {"mt": mt, "np": np})
+    variant = shown.data["variants"][0]
+    assert isinstance(shown.error, RecursionError) and sys.getrecursionlimit() == limit
+    told = [
+        (step["line"], event["text"]) for step in variant["steps"] for event in step["events"] if event["do"] == "raise"
+    ]
+    if variant["truncated"]:
+        assert "It ended with RecursionError: maximum recursion depth exceeded" in variant["truncated"]
+        assert "recorder failed" not in variant["truncated"] and told == []
+    else:
+        assert [(at, text.partition(":")[0]) for at, text in told] == [(line, "RecursionError")]
+    assert list(problems(shown.data)) == []
+
+
+def test_a_program_that_leaves_itself_hardly_room_is_recorded_like_any_other():
+    """Each call that has too little room for the two lines leaves them to the one before it."""
+    source = """
+def f():
+    try:
+        return f()
+    except RecursionError:
+        x = mt.ones([2])
+        x.add_(1.0)
+        return x
+y = f()
+"""
+    namespace = names()
+    done = traced(source, namespace)
+    assert done.error is None and namespace["y"].tolist() == [2.0, 2.0]
+    assert "recorder failed" not in (done.variant["truncated"] or "")
+
+
+def test_a_limit_that_the_program_sets_stays():
+    before = sys.getrecursionlimit()
+    try:
+        traced("import sys\nsys.setrecursionlimit(1234)\nx = mt.ones([2])\nx.add_(1.0)")
+        assert sys.getrecursionlimit() == 1234
+    finally:
+        sys.setrecursionlimit(before)
+
+
+def test_an_error_after_the_last_step_is_told():
+    told = traced("x = mt.zeros([1])\nfor i in range(700):\n    x = x + 1\nraise KeyError('late')").variant["truncated"]
+    assert told.endswith("without being recorded. It ended with KeyError: 'late', at line 4.")

@@ -12,6 +12,7 @@ import threading
 from types import CodeType, FrameType
 from typing import Any
 
+from minitensor.events import Room
 from minitensor.stage.engines.engine import Engine
 from minitensor.stage.recording import facts
 from minitensor.stage.recording.entries import TensorEntry
@@ -62,13 +63,14 @@ class Following(Steps):
         statement = self.statements.get(index)
         if statement is None or threading.get_ident() != self._thread:
             return
-        try:
-            if moment in ("return", "yield", "leave"):
-                self._leaves(moment, value, sys._getframe(2))
-            else:
-                self._reached(index, statement, moment, sys._getframe(2))
-        except Exception as failure:
-            self._give_up(failure)
+        with Room():
+            try:
+                if moment in ("return", "yield", "leave"):
+                    self._leaves(moment, value, sys._getframe(2))
+                else:
+                    self._reached(index, statement, moment, sys._getframe(2))
+            except Exception as failure:
+                self._give_up(failure)
 
     def _leaves(self, moment: str, value: Any, frame: FrameType) -> None:
         """A function is about to give ``value``, or has reached its end."""

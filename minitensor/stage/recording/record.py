@@ -97,6 +97,8 @@ def run(
     if recorder.failure is not None and STRICT:
         raise recorder.failure
     recorder.failure = None  # its traceback holds the program's frames
+    if done and recorder.truncated:
+        recorder.truncated += _how_it_ended(done[0], file)
     # No name of this function may hold the error: its traceback leads back here, and the circle would keep tensors.
     variant = recorder.variant(id_, label, recorder.names.verdict(bool(done)))
     used = engine.has_framework
@@ -125,6 +127,16 @@ def _run_all(
             return [error.with_traceback(_of_program(error.__traceback__, recorder.engine))]
         recorder.end_statement()
     return []
+
+
+def _how_it_ended(error: BaseException, file: str) -> str:
+    """An error that no step shows, in a sentence: it came after the recording."""
+    line, traceback = 0, error.__traceback__
+    while traceback is not None:
+        if traceback.tb_frame.f_code.co_filename == file:
+            line = traceback.tb_lineno
+        traceback = traceback.tb_next
+    return f" It ended with {type(error).__name__}: {error}".removesuffix(": ") + f", at line {line}." * (line > 0)
 
 
 def _of_program(traceback: TracebackType | None, engine: Engine) -> TracebackType | None:

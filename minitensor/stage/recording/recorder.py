@@ -11,8 +11,10 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
+from minitensor.events import Room
 from minitensor.stage.engines.engine import Engine, Node, Role
 from minitensor.stage.recording import backsteps, facts, hooks
 from minitensor.stage.recording.following import Following
@@ -85,10 +87,18 @@ class Recorder(Following):
             self.truncated = arguments[0]
             self.stop()
             return
-        try:
-            if threading.get_ident() != self._thread:
+        if threading.get_ident() != self._thread:
+            try:
                 self._heard_elsewhere(kind, *arguments)
-                return
+            except Exception as failure:
+                self._give_up(failure)
+            return
+        with Room():
+            self._heard_here(sys._getframe(1), kind, *arguments)
+
+    def _heard_here(self, frame: FrameType, kind: str, *arguments: Any) -> None:
+        """The thread that is recorded has done something; ``frame`` is who tells of it."""
+        try:
             self.catch_up()
             if kind != "flight" or self.flight:
                 # The first gradient is told of just before backward's own first step, to which it belongs.
@@ -98,13 +108,13 @@ class Recorder(Following):
                 return
             # A step that ends where this storage is freed ends before.
             self.leaving = self.engine.freed(arguments[0]) if kind == "free" else 0
-            self._locate(sys._getframe(1))
+            self._locate(frame)
             self.leaving = 0
             if kind not in _OPERATIONS:
                 self._note(kind, *arguments)
                 return
             told = len(self.ledger.facts)
-            asker = self.spelling.asker(sys._getframe(1), (arguments[0], *(arguments[2] if kind != "changed" else ())))
+            asker = self.spelling.asker(frame, (arguments[0], *(arguments[2] if kind != "changed" else ())))
             self.ledger.otherwise = asker.otherwise
             self._note(kind, *arguments)
             self.ledger.otherwise = False
@@ -118,9 +128,12 @@ class Recorder(Following):
             self._elsewhere.append(("gone", tell))
             return
         try:
-            self.catch_up()
-            self._locate(sys._getframe(1))
-            tell()
+            with Room():
+                self.catch_up()
+                self._locate(sys._getframe(1))
+                tell()
+        except RecursionError:
+            self._elsewhere.append(("gone", tell))  # there is no room here
         except Exception as failure:
             self._give_up(failure)
 

@@ -23,6 +23,7 @@ export async function ask(request, { progress = () => {}, loaded = () => {} } = 
       loaded();
       timer = setTimeout(() => stop(`The program was stopped: it ran for ${LIMIT / 1000} seconds.`), LIMIT);
       mine.worker.onmessage = ({ data }) => {
+        if (typeof data?.ended === "string") return stop(`The program has ended Python: ${data.ended}`);
         try {
           if (typeof data !== "string" || data.length > MOST) throw new Error();
           give(JSON.parse(data));

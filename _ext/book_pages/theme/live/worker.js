@@ -1,33 +1,33 @@
 // Python for one page, in a worker of its own: loads the site's files, then answers one request after the other.
 //
-// Messages out: a number (the share of the bytes that have come), "ready", {failed: why}, or the text of an answer.
-// A program may do what it likes in here. Before the first one runs, everything by which it could speak to the page, ask
-// a server or keep something is taken away; what it makes of Python goes with the worker.
+// Messages out: a number (the share of the bytes that have come), "ready", {failed: why}, {ended: why}, or the text of an
+// answer. A program may do what it likes in here. Before the first one runs, all by which it could speak to the page, ask a
+// server or keep something is taken away; what it makes of Python goes with the worker.
 
 import { loadPyodide } from "./pyodide.mjs";
 
 const HERE = new URL("./", import.meta.url);
 const MOST_MEMORY = 2 ** 30; // bytes; a program that asks for more gets a MemoryError
-const REACHES_OUT = [
-  "fetch", "XMLHttpRequest", "WebSocket", "WebSocketStream", "EventSource", "WebTransport", "RTCPeerConnection", "Request", "importScripts",
-  "indexedDB", "caches", "CacheStorage", "BroadcastChannel", "MessageChannel", "MessagePort", "SharedWorker", "Worker", "ServiceWorkerContainer",
-  "FontFace", "fonts", "Notification", "navigator", "cookieStore", "postMessage", "close", "addEventListener", "removeEventListener",
-  "dispatchEvent", "onmessage", "onerror", "onmessageerror", "FileReaderSync", "webkitRequestFileSystem", "webkitRequestFileSystemSync",
-  "webkitResolveLocalFileSystemURL", "webkitResolveLocalFileSystemSyncURL", "showOpenFilePicker", "eval", "Function",
-];
+// What stays: the language, and what Python computes with. Whatever else a worker has, now or in a browser to come, goes.
+const STAYS = new Set(`
+  globalThis self undefined NaN Infinity isFinite isNaN parseFloat parseInt decodeURI decodeURIComponent encodeURI encodeURIComponent escape unescape
+  Object Boolean Symbol Number BigInt String RegExp Date Math JSON Intl Temporal Proxy Reflect Promise Iterator Atomics
+  Error AggregateError EvalError RangeError ReferenceError SyntaxError TypeError URIError SuppressedError DOMException
+  Array Map Set WeakMap WeakSet WeakRef FinalizationRegistry DisposableStack AsyncDisposableStack ArrayBuffer DataView
+  Int8Array Uint8Array Uint8ClampedArray Int16Array Uint16Array Int32Array Uint32Array BigInt64Array BigUint64Array Float16Array Float32Array Float64Array
+  WebAssembly TextDecoder TextEncoder console crypto performance scheduler queueMicrotask setTimeout clearTimeout setInterval clearInterval
+`.trim().split(/\s+/));
 
 const say = self.postMessage.bind(self);
 let isShut = false;
 let answer; // of Python: takes the text of a request
 
 self.onmessage = ({ data }) => {
-  let text;
   try {
-    text = answer(data);
+    say(String(answer(data)));
   } catch (error) {
-    text = JSON.stringify({ failed: lastLine(error) });
+    say({ ended: lastLine(error) }); // an error in here is Python's own: nobody knows whether it goes on
   }
-  say(String(text));
 };
 
 load().then(() => say("ready"), (error) => say({ failed: lastLine(error) }));
@@ -37,7 +37,7 @@ async function load() {
   const about = await (await fetch(new URL("live.json", HERE), { cache: "no-cache" })).json();
   const files = Object.keys(about.files), total = Object.values(about.files).reduce((sum, file) => sum + file.bytes, 0);
   await keepFiles(about, total);
-  const python = await loadPyodide({ indexURL: HERE.href });
+  const python = await loadPyodide({ indexURL: HERE.href, jsglobals: {} }); // what a program finds in the module js: nothing
   for (const name of files.filter((each) => each.endsWith(".whl"))) {
     python.unpackArchive(await (await fetch(new URL(name, HERE))).arrayBuffer(), "wheel");
   }
@@ -45,7 +45,7 @@ async function load() {
   page.stand_in();
   answer = page.answer;
   for (const name of ["js", "pyodide_js"]) python.unregisterJsModule(name);
-  python.runPython("import sys\nfor name in [each for each in sys.modules if each.split('.')[0] in ('js', 'pyodide_js')]:\n    del sys.modules[name]\ndel name, sys");
+  page.forget_javascript();
   shut();
   say(1);
 }
@@ -89,23 +89,23 @@ function boundMemory() {
   };
 }
 
-/** Takes away what reaches out of the worker, wherever it is defined, and what makes code of text: `import("https://...")` is
-    no function that could be taken away, and not every host of the book sends a policy that forbids it. */
+/** Takes away all that does not stay, wherever it is defined, and what makes code of text: `import("https://...")` is no
+    function that could be taken away, and not every host of the book sends a policy that forbids it. */
 function shut() {
   isShut = true;
-  for (const kind of [function () {}, async function () {}, function* () {}, async function* () {}]) {
-    Object.defineProperty(Object.getPrototypeOf(kind), "constructor", { value: undefined, writable: false, configurable: false });
-  }
+  for (const kind of [function () {}, async function () {}, function* () {}, async function* () {}]) takeAway(Object.getPrototypeOf(kind), "constructor");
   for (const name of ["setTimeout", "setInterval"]) {
-    const wait = self[name].bind(self), value = (call, ...more) => (typeof call === "function" ? wait(call, ...more) : undefined); // a text would be run
-    for (let holder = self; holder; holder = Object.getPrototypeOf(holder)) if (Object.hasOwn(holder, name)) Object.defineProperty(holder, name, { value });
+    const wait = self[name].bind(self);
+    takeAway(self, name, (call, ...more) => (typeof call === "function" ? wait(call, ...more) : undefined)); // a text would be run
   }
-  for (const name of REACHES_OUT) {
-    for (let holder = self; holder; holder = Object.getPrototypeOf(holder)) {
-      if (Object.hasOwn(holder, name)) Object.defineProperty(holder, name, { value: undefined, writable: false, configurable: false });
+  for (let holder = self; holder !== Object.prototype; holder = Object.getPrototypeOf(holder)) {
+    for (const [name, { value, configurable }] of Object.entries(Object.getOwnPropertyDescriptors(holder))) {
+      if (!STAYS.has(name) && (configurable || typeof value !== "number")) takeAway(holder, name); // a constant is only a number
     }
-    if (!Object.hasOwn(self, name)) Object.defineProperty(self, name, { value: undefined, writable: false, configurable: false });
   }
 }
+
+/** Throws where it cannot be done: then no program runs. */
+const takeAway = (holder, name, instead) => Object.defineProperty(holder, name, { value: instead, writable: false, configurable: false });
 
 const lastLine = (error) => String(error?.message ?? error).trim().split("\n").at(-1);
