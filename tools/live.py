@@ -46,6 +46,7 @@ NOT_IN_A_PAGE += ("stage/engines/of_torch/*", "stage/engines/of_paddle/*", "note
 NOT_IN_A_PAGE += ("notebook/magic_options.py", "stage/figures/inked.py")
 NOT_IN_A_PAGE += ("notebook/expect.py", "notebook/claim_tables.py", "notebook/names_tables.py")
 NOT_IN_A_PAGE += ("notebook/reference_tables.py", "notebook/refusals_table.py", "notebook/glossary_table.py")
+ENGINE = ROOT / "chapters" / "small_engine"  # the exercises of chapter 16 judge it
 EARLIEST = (1980, 1, 1, 0, 0, 0)  # the time of every file in the wheel: the same sources give the same bytes
 
 
@@ -207,6 +208,7 @@ def make_wheel(folder: Path) -> Path:
     """minitensor's wheel for the page, written into `folder`: the same bytes for the same sources."""
     version = _own_version()
     contents = {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in page_sources()}
+    contents |= {path.relative_to(ENGINE.parent).as_posix(): path.read_bytes() for path in sorted(ENGINE.glob("*.py"))}
     info = f"minitensor-{version}.dist-info"
     told = ["Metadata-Version: 2.4", "Name: minitensor", f"Version: {version}", "License-Expression: Apache-2.0"]
     contents[f"{info}/METADATA"] = "\n".join([*told, "Requires-Dist: numpy", ""]).encode()

@@ -27,9 +27,10 @@ GIVEN = {"check", "require"} | set(dir(builtins))  # names that the page brings 
 IN_A_PAGE = """
 import json, sys, zipfile
 
-sys.path.insert(0, sys.argv[1])
+sys.path[:0] = [sys.argv[1], sys.argv[1] + "/chapters"]
 files = zipfile.ZipFile(sys.argv[2]).namelist()
 parts = {name.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for name in files}
+parts |= {name.rpartition(".")[0] for name in parts}
 
 class Absent:
     def find_spec(self, name, path=None, target=None):

@@ -17,7 +17,7 @@ const CODE = HighlightStyle.define([{ tag: tags.comment, color: 'var(--muted)' }
 // without them.
 const LOOK = {
   '&': { color: 'var(--ink, CanvasText)', backgroundColor: 'var(--paper, Canvas)', border: '1px solid var(--line, GrayText)', borderRadius: '4px' },
-  '&.cm-focused': { outline: '3px solid var(--focus, Highlight)', outlineOffset: '2px' },
+  '&.cm-focused': { outline: '3px solid var(--focus, Highlight)', outlineOffset: '-1px' }, // inside: what is around it may cut it off
   '.cm-scroller': { fontFamily: 'var(--book-mono, var(--mono, monospace))', fontSize: '14px', lineHeight: '21px' },
   '.cm-content': { caretColor: 'var(--ink, CanvasText)', padding: '8px 0' },
   '.cm-cursor, .cm-dropCursor': { borderLeftColor: 'var(--ink, CanvasText)' },
@@ -56,9 +56,8 @@ export function makeEditor(parent, { doc = '', readOnly = false, onRun, label = 
         indentUnit.of('    '),
         new LanguageSupport(pythonLanguage),
         syntaxHighlighting(CODE),
-        EditorView.lineWrapping,
         EditorView.theme(LOOK, { dark }),
-        EditorView.contentAttributes.of({ 'aria-label': label }),
+        EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0' }), // what scrolls has something to focus
         EditorState.readOnly.of(readOnly),
         keymap.of([...defaultKeymap, ...historyKeymap]),
       ],

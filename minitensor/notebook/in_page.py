@@ -11,6 +11,7 @@ that answer, and never markup. A program that is none, or that fails, is an answ
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import gc
 import io
@@ -36,6 +37,8 @@ DEVICES: dict[str, dict[str, Any]] = {
     "gpu:sim": {"device": "gpu:sim", "profile": "torch"},
     "gpu:sim paddle": {"device": "gpu:sim", "profile": "paddle"},
 }
+#: What Python says of a text that is no program. A null byte is a ValueError, what is too deep is one of the last two.
+NO_PROGRAM = (SyntaxError, ValueError, RecursionError, MemoryError)
 MOST_PRINTED = 20_000  # characters of what an exercise prints, or a program after its last step
 MOST_SHOWN = 4_000_000  # characters of a recording: some hundred times that of a long program of the book
 
@@ -79,7 +82,7 @@ def recorded(asked: dict[str, Any]) -> dict[str, Any]:
                         file=f"<program {variant['id']}>",
                     )
                 )
-            except (SyntaxError, ValueError) as error:  # a null byte is a ValueError
+            except NO_PROGRAM as error:
                 done.append(no_program(variant, error))
             except KeyboardInterrupt:
                 return {"failed": "The program raised KeyboardInterrupt, which ends a recording."}
@@ -87,11 +90,10 @@ def recorded(asked: dict[str, Any]) -> dict[str, Any]:
     return {"trace": shown.data}
 
 
-def no_program(variant: dict[str, Any], error: SyntaxError | ValueError) -> Recording:
+def no_program(variant: dict[str, Any], error: Exception) -> Recording:
     """What a stage shows for a text that is no program: the error at its line, and that nothing has run."""
     code = variant["code"].splitlines() or [""]
     line = min(max(1, getattr(error, "lineno", None) or 1), len(code))
-    told = error.msg if isinstance(error, SyntaxError) else str(error)
     step = {
         "line": line,
         "end": line,
@@ -99,7 +101,7 @@ def no_program(variant: dict[str, Any], error: SyntaxError | ValueError) -> Reco
         "say": f"Line {line} is not Python, so no line has run.",
         "allocated": 0,
         "peak": 0,
-        "events": [{"do": "raise", "text": f"{type(error).__name__}: {told}"}],
+        "events": [{"do": "raise", "text": _worded(error)}],
     }
     shown = {"id": variant["id"], "label": variant["label"], "code": code, "verdict": "raises", "truncated": None}
     return Recording({**shown, "policy": variant["policy"], "steps": [step]}, error, "cpu")
@@ -112,8 +114,8 @@ def explained(asked: dict[str, Any]) -> dict[str, Any]:
     with _afresh(asked["device"]):
         try:
             program = compile(asked["code"], file, "exec", dont_inherit=True)
-        except (SyntaxError, ValueError) as error:
-            return {"failed": f"{type(error).__name__}: {error}"}
+        except NO_PROGRAM as error:
+            return {"failed": _where(error, file)}
         with Listener() as listener, set_inplace_policy(asked["policy"]):
             try:
                 exec(program, _names())
@@ -143,22 +145,27 @@ def checked(asked: dict[str, Any]) -> dict[str, Any]:
         try:
             exec(compile(asked["code"], "<your answer>", "exec", dont_inherit=True), names)
         except BaseException as error:
-            return {"error": _where(error), "printed": printed.getvalue()}
+            return {"error": _where(error, "<your answer>"), "printed": printed.getvalue()}
     if not reports:
         return {"error": "Nothing was checked: leave the line with `check(...)` as it was.", "printed": ""}
     return {"report": reports[-1].as_data(), "printed": printed.getvalue()}
 
 
-def _where(error: BaseException) -> str:
-    """An error that no call of the exercise caught, and the line of the answer that raised it."""
+def _where(error: BaseException, file: str) -> str:
+    """An error, and the line of ``file`` that raised it."""
     line = error.lineno if isinstance(error, SyntaxError) else None
     at = error.__traceback__
     while at is not None:
-        if at.tb_frame.f_code.co_filename == "<your answer>":
+        if at.tb_frame.f_code.co_filename == file:
             line = at.tb_lineno
         at = at.tb_next
+    return _worded(error) + (f" (line {line})" if line else "")
+
+
+def _worded(error: BaseException) -> str:
+    """An error as Python prints it, without the line that it quotes."""
     told = error.msg if isinstance(error, SyntaxError) else str(error)
-    return f"{type(error).__name__}: {told}".removesuffix(": ") + (f" (line {line})" if line else "")
+    return f"{type(error).__name__}: {told}".removesuffix(": ")
 
 
 # ---------- what every request begins with ----------
@@ -172,6 +179,9 @@ class _Printed(io.StringIO):
         if room > 0:
             super().write(text[:room])
         return len(text)
+
+    def close(self) -> None:
+        """A program may close what it prints to; what it has printed stays."""
 
 
 @contextlib.contextmanager
@@ -201,7 +211,17 @@ def _names() -> dict[str, Any]:
         "F": minitensor.nn.functional,
         "torch": minitensor.torch,
         "paddle": minitensor,
+        "input": _not_here("input asks a reader, who cannot answer here: write the value into the program"),
     }
+
+
+def _not_here(why: str) -> Callable[..., Any]:
+    """A function that a page cannot have: whoever calls it is told why."""
+
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise RuntimeError(why)
+
+    return refuse
 
 
 def stand_in() -> None:
@@ -215,6 +235,10 @@ def stand_in() -> None:
 
 
 def forget_javascript() -> None:
-    """From now on a program finds neither ``js`` nor ``pyodide_js``, by which Python speaks to the page."""
+    """From now on a program finds neither ``js`` nor ``pyodide_js``, by which Python speaks to the page.
+
+    What Pyodide waits with goes with them.
+    """
     for name in [each for each in sys.modules if each.partition(".")[0] in ("js", "pyodide_js")]:
         del sys.modules[name]
+    asyncio.run = _not_here("asyncio.run cannot wait here: a program of a page runs in one go")

@@ -28,7 +28,14 @@ def errors(trace: dict) -> list[str]:
 
 @pytest.mark.parametrize("device", in_page.DEVICES)
 @pytest.mark.parametrize(
-    "code", ["x = mt.ones([2])\nx.add_(1.0)", "1/0", "y = (x", "", "\0", "x = torch.ones(2)", "raise SystemExit(3)"]
+    "code",
+    ["x = mt.ones([2])\nx.add_(1.0)", "1/0", "y = (x", "", "\0", "x = torch.ones(2)", "raise SystemExit(3)"]
+    + [
+        "x = " + "(" * 300 + "1" + ")" * 300,
+        "x = " + "-" * 100_000 + "1",
+        "import sys\nsys.stdout.close()\nx = mt.ones([2])",
+    ]
+    + ["def f(x):\n    return f(x)\nf(1)"],
 )
 def test_whatever_is_asked_is_answered_with_a_recording(code, device):
     trace = recorded(code, device=device)["trace"]
@@ -70,3 +77,26 @@ def test_what_stands_in_for_a_framework_is_not_taken_for_it():
         "assert 'add_` writes all 2 cells' in variant['steps'][-1]['say'], variant\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+@pytest.mark.parametrize(
+    "code, told",
+    [
+        ("x = 1\ny = (x", "SyntaxError: '(' was never closed (line 2)"),
+        ("\0", "source code string cannot contain null bytes"),
+        ("x = " + "-" * 100_000 + "1", "MemoryError"),
+    ],
+)
+def test_what_is_no_program_is_not_explained_and_says_where(code, told):
+    asked = {"do": "explain", "code": code, "policy": "2.6", "device": "cpu"}
+    failed = json.loads(in_page.answer(json.dumps(asked)))["failed"]
+    assert told in failed and "\\n" not in failed
+
+
+def test_what_an_answer_prints_is_kept_when_it_closes_where_it_prints_to():
+    code = "import sys\nprint('before')\nsys.stdout.close()\nraise ValueError('late')"
+    asked = {"do": "check", "before": "", "code": code}
+    assert json.loads(in_page.answer(json.dumps(asked))) == {
+        "error": "ValueError: late (line 4)",
+        "printed": "before\n",
+    }

@@ -7,6 +7,8 @@ import urllib.request
 
 import pytest
 
+from tools import live
+
 
 def asked_of(policy: str) -> dict[str, list[str]]:
     """The sources that a policy names, by directive."""
@@ -16,7 +18,9 @@ def asked_of(policy: str) -> dict[str, list[str]]:
 def test_the_server_sends_a_policy_that_forbids_inline_scripts(site):
     with urllib.request.urlopen(f"{site}index.html") as answer:
         policy = asked_of(answer.headers["Content-Security-Policy"])
-    assert policy["default-src"] == policy["script-src"] == policy["connect-src"] == ["'self'"]
+    assert policy["default-src"] == policy["connect-src"] == ["'self'"]
+    assert policy["script-src"] == ["'self'"] + ["'wasm-unsafe-eval'"] * live.wanted()
+    assert policy.get("worker-src") == (["'self'"] if live.wanted() else None)
     assert policy["style-src"] == ["'self'", "'unsafe-inline'"]
     assert policy["img-src"] == policy["font-src"] == ["'self'", "data:"]
 

@@ -2,9 +2,11 @@
 
 const MOST = 100_000; // characters of what a link may hold
 
-/** Puts a link to the programs into the clipboard, or into the address bar; says which. */
+/** Puts a link to the programs into the clipboard, or into the address bar; says which, or that they are too long for one. */
 export async function linkTo(id, what) {
-  const hash = `#${encodeURIComponent(id)}/edit/${await packed(JSON.stringify(what))}`;
+  const text = JSON.stringify(what), link = await packed(text);
+  if (Math.max(text.length, link.length) > MOST) return `This is too long for a link: ${text.length.toLocaleString("en")} characters, of which a link holds ${MOST.toLocaleString("en")}.`;
+  const hash = `#${encodeURIComponent(id)}/edit/${link}`;
   try {
     await navigator.clipboard.writeText(location.href.split("#")[0] + hash);
     return "Link copied: it holds the program.";
@@ -27,7 +29,7 @@ export async function programsIn(text) {
 async function packed(text) {
   const stream = new Blob([text]).stream().pipeThrough(new CompressionStream("deflate-raw"));
   const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
-  return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+  return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join("")).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
 
 async function unpacked(text) {

@@ -144,7 +144,8 @@ const checked = ({ code, policy, device } = {}) => ({
   device: Object.hasOwn(DEVICES, device) ? device : EMPTY.device,
 });
 
-const fromLink = ({ programs, device }) => checked({ ...programs.program, device });
+/** The program of a link: of one to a stage, the first. */
+const fromLink = ({ programs, device }) => checked({ ...(programs.program ?? Object.values(programs)[0]), device });
 
 function stored() {
   try {

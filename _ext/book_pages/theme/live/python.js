@@ -23,7 +23,7 @@ export async function ask(request, { progress = () => {}, loaded = () => {} } = 
       loaded();
       timer = setTimeout(() => stop(`The program was stopped: it ran for ${LIMIT / 1000} seconds.`), LIMIT);
       mine.worker.onmessage = ({ data }) => {
-        if (typeof data?.ended === "string") return stop(`The program has ended Python: ${data.ended}`);
+        if (typeof data?.ended === "string") return stop(ending(data.ended));
         try {
           if (typeof data !== "string" || data.length > MOST) throw new Error();
           give(JSON.parse(data));
@@ -55,4 +55,10 @@ function start() {
     };
   });
   return mine;
+}
+
+/** What ended Python, in a sentence: a stack that was used up, or what Python said last. */
+function ending(why) {
+  const told = /call stack|recursion/i.test(why) ? "its calls, or its brackets, lie too deep inside each other" : why;
+  return `The program has ended Python: ${told}. The next run starts it anew.`;
 }

@@ -35,15 +35,29 @@
     playground().replaceChildren(start, make("p", { className: "live-told", textContent: size }));
   }
 
+  let told; // what became of a link that opens nothing
+  const tell = (beside, ...text) => {
+    told?.remove();
+    told = make("p", { className: "live-why", role: "status" });
+    told.append(...text);
+    beside?.after(told);
+    told.scrollIntoView({ block: "center" });
+  };
+
   /** A link with a program in it opens the editor of its stage, or the playground, and runs nothing. */
   const follow = async () => {
     const [id, verb, text] = location.hash.slice(1).split("/");
+    told?.remove();
     if (verb !== "edit" || !text) return;
-    const place = document.getElementById(decodeURIComponent(id)), open = { "memory-stage": edit, "play-ground": play }[place?.localName];
-    const given = open && (await (await part("link.js")).programsIn(text));
-    if (!given) return;
-    place.scrollIntoView();
-    open(place, given);
+    const place = [...stages(), playground()].find((each) => each && encodeURIComponent(each.id) === id);
+    const given = await (await part("link.js")).programsIn(text);
+    if (!given) return tell(place ?? document.querySelector("h1"), "The program of this link cannot be read: a part of the link is missing, or it is too long. Nothing was changed.");
+    if (place) {
+      place.scrollIntoView();
+      return (place === playground() ? play : edit)(place, given);
+    }
+    const there = make("a", { href: new URL(`../../chapters/playground.html#program/edit/${text}`, parts), textContent: "the playground" });
+    tell(document.querySelector("h1"), "The stage that this link is for is not on this page. Its program can be opened in ", there, ".");
   };
   addEventListener("hashchange", follow);
   follow();
