@@ -466,9 +466,10 @@ class Tensor:
         return other
 
     def _require_leaf(self, what: str) -> None:
-        if self.grad_fn is not None:
+        node = self._current()  # a vocabulary may give `grad_fn` another face
+        if node is not None and type(node) is not Leaf:
             raise RuntimeError(
-                f"only leaf tensors can be {what}: this one was made by {self.grad_fn.name} and would lose its "
+                f"only leaf tensors can be {what}: this one was made by {node.name} and would lose its "
                 f"history. Use x.detach() first, or x.clone() to stay in the graph."
             )
 

@@ -104,11 +104,20 @@ def _leaves(data: Any) -> Any:
             yield item
 
 
-def _without_tensors(data: Any) -> Any:
+#: As many as an array of numpy has.
+MOST_DIMENSIONS = 64
+
+
+def _without_tensors(data: Any, dim: int = 0) -> Any:
     if isinstance(data, Tensor):
         return host_array(data._array)
     if isinstance(data, (list, tuple)):
-        return [_without_tensors(item) for item in data]
+        if dim == MOST_DIMENSIONS:
+            raise ValueError(
+                f"to_tensor: lists nested deeper than {MOST_DIMENSIONS} dimensions, the most that a tensor has. "
+                f"Does one of them hold itself?"
+            )
+        return [_without_tensors(item, dim + 1) for item in data]
     return data
 
 
@@ -153,7 +162,7 @@ def as_shape(op: str, shape: Any) -> tuple[int, ...]:
     if any(n < 0 for n in lengths):
         raise ValueError(f"{op}: shape {list(lengths)} has a negative length")
     if len(lengths) > 64:
-        raise ValueError(f"{op}: a tensor has at most 64 dimensions, not {len(lengths)}")
+        raise ValueError(f"{op}: a tensor has at most {MOST_DIMENSIONS} dimensions, not {len(lengths)}")
     if 0 not in lengths and math.prod(lengths) > MOST_ELEMENTS:
         raise ValueError(f"{op}: shape {list(lengths)} has {math.prod(lengths):,} elements, more than can be addressed")
     return lengths

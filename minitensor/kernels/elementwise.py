@@ -75,7 +75,9 @@ def scale_arguments(scale: Any, bias: Any, bias_after_scale: Any) -> tuple[Any, 
 def scale(a: Array, scale: Any, bias: Any, bias_after_scale: bool, out: Array | None = None) -> Array:
     """``scale * a + bias``, or ``scale * (a + bias)``."""
     if bias == 0 and type(a) is ndarray and a.dtype in FLOATS:
-        return np.multiply(a, a.dtype.type(scale), out=out)
+        scaled = np.multiply(a, a.dtype.type(scale), out=out)
+        # As Paddle does: adding nothing makes 0.0 of -0.0.
+        return np.add(scaled, a.dtype.type(0), out=scaled if type(scaled) is ndarray else out)
     _no_bools("scale", a)
     whole = [without_fraction(scale), without_fraction(bias)]
     a = _for_result("scale", a, whole, out)
@@ -87,7 +89,7 @@ def scale(a: Array, scale: Any, bias: Any, bias_after_scale: bool, out: Array | 
     factor, summand = a.dtype.type(scale), a.dtype.type(bias)
     with np.errstate(all="ignore"):
         result = np.multiply(a, factor, out=out)
-        if bias == 0:
+        if bias == 0 and a.dtype not in FLOATS:
             return result
         return np.add(result, summand, out=None if isinstance(result, np.generic) else result)
 

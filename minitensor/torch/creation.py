@@ -65,10 +65,9 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
             "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
             "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
         )
-    if wanted is None and isinstance(data, (list, tuple)):
-        wanted = _dtype_of_first(data)
     if isinstance(data, (list, tuple)):
         _check_items(data)
+        wanted = _dtype_of_first(data) if wanted is None else wanted
     try:
         array = engine._array_of(data, wanted)
     except ValueError as error:
@@ -82,8 +81,15 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
     return placed("tensor", array, device, requires_grad)
 
 
-def _check_items(data: Any) -> None:
-    """Raise ValueError for text among numbers, and for tensors of several elements, which are no numbers."""
+def _check_items(data: Any, dim: int = 1) -> None:
+    """Raise ValueError for text among numbers, for tensors of several elements, which are no numbers, and for lists
+    that are nested too deep.
+    """
+    if dim > engine.MOST_DIMENSIONS:
+        raise ValueError(
+            f"too many dimensions '{type(data).__name__}'\n"
+            f"A tensor has at most {engine.MOST_DIMENSIONS}; does one of the lists hold itself?"
+        )
     for item in data:
         if isinstance(item, str):
             raise ValueError(f"too many dimensions 'str'\nA tensor holds numbers, not the text {item!r}.")
@@ -93,7 +99,7 @@ def _check_items(data: Any) -> None:
                 f"The list has a tensor of shape {list(item._array.shape)}: torch.stack(list) puts tensors together."
             )
         if isinstance(item, (list, tuple)):
-            _check_items(item)
+            _check_items(item, dim + 1)
 
 
 def _dtype_of_first(data: Any) -> np.dtype | None:
