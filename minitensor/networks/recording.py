@@ -17,13 +17,15 @@ from minitensor.autograd.higher_order import revived
 from minitensor.core.errors import devices_differ, freed
 from minitensor.core.history import Node, Operation
 from minitensor.core.storage import caller, placed
-from minitensor.core.tensor import Tensor
+from minitensor.core.tensor import Tensor, blanks
 from minitensor.device.arrays import gpu_of
 from minitensor.dtypes import FLOATS
 from minitensor.events import watch
 from minitensor.modes import modes, paused
 from minitensor.operations.operands import promote
 from minitensor.saving.saved import FREED, recovered, remember
+
+_blank = blanks(Tensor)
 
 #: ``gradients(node, g, *saved)``: one gradient, or None, for each input; ``saved`` are arrays, or tensors.
 Gradients = Callable[..., Sequence[Any]]
@@ -75,7 +77,7 @@ def recorded(
         needed_by: for each saved name, the positions of the inputs whose gradient needs it.
         arguments: plain values that the gradients need.
     """
-    made = Tensor.__new__(Tensor)
+    made = _blank()
     made._array, made._storage = array, storage = placed(out)
     made._node = made._history = None
     listener = watch.listener

@@ -28,7 +28,7 @@ import numpy as np
 from minitensor.core import errors
 from minitensor.core.history import Leaf, Node, Operation, current, set_node
 from minitensor.core.storage import Storage, calling_frame, outside, outside_engine, placed
-from minitensor.core.tensor import Tensor
+from minitensor.core.tensor import Tensor, blanks
 from minitensor.device.counters import cpu_meter
 from minitensor.dtypes import FLOATS
 from minitensor.events import watch
@@ -265,6 +265,7 @@ CALLS: dict[str, Any] = {
     "after_write": after_write,
     "before_write": before_write,
     "before_write_of_part": before_write_of_part,
+    "blank": blanks(Tensor),
     "current": current,
     **{name: getattr(errors, name) for name in EXPLAINED},
     "freed": errors.freed,
@@ -279,7 +280,6 @@ CALLS: dict[str, Any] = {
     "named": errors.named,
     "paused": paused,
     "ndarray": np.ndarray,
-    "new": object.__new__,
     "placed": placed,
     "quietly": quietly,
     "recovered": recovered,

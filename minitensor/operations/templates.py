@@ -44,7 +44,7 @@ def {name}({parameters}):
             meter.peak = now
     else:
         r, storage = placed(r)
-    result = new(Tensor)
+    result = blank()
     result._array = r
     result._storage = storage
     result._history = None
@@ -125,9 +125,11 @@ node.saved = {saved}
 node.shape = {array}.shape
 node.hooks = None
 frame = getframe(1)
-if frame.f_code is not outside.code:
+code = frame.f_code
+if code is not outside.code:
     frame = outside_engine(frame)
-node.code = frame.f_code
+    code = frame.f_code
+node.code = code
 node.instruction = frame.f_lasti"""
 
 #: What ``saving.remember`` does, with one weak reference for all that a node saves.

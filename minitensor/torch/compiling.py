@@ -12,6 +12,7 @@ from minitensor.autograd.higher_order import revived as engine_revived
 from minitensor.autograd.rules.compiling import on_tensors
 from minitensor.core.history import Node, Operation, Saved
 from minitensor.core.tensor import Tensor as BaseTensor
+from minitensor.core.tensor import blanks
 from minitensor.modes import modes
 from minitensor.operations import compiling
 from minitensor.operations.compiling import Form
@@ -53,6 +54,7 @@ CALLS: dict[str, Any] = {
     **compiling.CALLS,
     **{name: getattr(words, name) for name in compiling.EXPLAINED},
     "Tensor": Tensor,
+    "blank": blanks(Tensor),
     "freed": words.freed,
     "recovered": words.recovered,
     "named": words.named,

@@ -27,13 +27,13 @@ from minitensor.core.history import (
 )
 from minitensor.core.regions import overlaps_itself, same_layout
 from minitensor.core.storage import calling_frame
-from minitensor.core.tensor import Tensor
+from minitensor.core.tensor import Tensor, blanks
 from minitensor.events import watch
 from minitensor.modes import modes, paused
 
 LARGEST = 2**63  # of an integer that numpy takes
 
-_new: Any = object.__new__
+_blank = blanks(Tensor)
 
 
 def view_of(x: Tensor, array: np.ndarray, op: Operation, saved: tuple[Any, ...] | None = ()) -> Tensor:
@@ -41,7 +41,7 @@ def view_of(x: Tensor, array: np.ndarray, op: Operation, saved: tuple[Any, ...] 
 
     ``saved`` is what the operation needs to go back and jvp; None stands for the shape of ``array``.
     """
-    out: Tensor = _new(Tensor)
+    out = _blank()
     out._array = array
     out._storage = x._storage
     history = x._history

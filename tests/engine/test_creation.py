@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import minitensor as mt
+from minitensor import torch
+from minitensor.core.tensor import blanks
 
 
 @pytest.mark.parametrize(
@@ -178,6 +182,26 @@ def test_random_numbers_are_distributed_as_promised():
     assert mt.rand([2, 0]).shape == [2, 0] and mt.randn([]).shape == []
 
 
-def test_a_tensor_is_not_made_by_calling_the_class():
-    with pytest.raises(TypeError, match="to_tensor"):
-        mt.Tensor([1.0])
+class Own(mt.Tensor):
+    """As a program may write one."""
+
+
+@pytest.mark.parametrize("kind", [mt.Tensor, mt.nn.Parameter, Own])
+def test_a_tensor_is_not_made_by_calling_the_class(kind: Any):
+    for given, named in ((), {}), (([1.0],), {}), ((), {"data": [1.0]}):
+        with pytest.raises(TypeError, match=r"not made by calling Tensor; use to_tensor\(data\)"):
+            kind(*given, **named)
+
+
+@pytest.mark.parametrize("kind", [mt.Tensor, torch.Tensor])
+def test_an_empty_tensor_to_be_filled_in_is_of_the_very_class_and_holds_nothing(kind: Any):
+    made = blanks(kind)()
+    assert type(made) is kind
+    for part in ("_array", "_storage", "_node", "_history"):
+        assert not hasattr(made, part)
+
+
+def test_a_class_below_says_itself_what_calling_it_makes():
+    assert torch.Tensor().tolist() == [] and torch.Tensor(2, 3).shape == (2, 3)
+    kept = torch.nn.Parameter(torch.ones(2))
+    assert type(kept) is torch.nn.Parameter and kept.requires_grad and (kept + 1).tolist() == [2.0, 2.0]

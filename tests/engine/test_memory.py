@@ -255,6 +255,17 @@ def test_recorded_chains_peak_at_what_backward_needs(base: int):
     assert peak_of(sines) == 10 and peak_of(sums) == 2 and peak_of(in_place) == 11
 
 
+def test_a_gradient_on_its_way_counts_beside_the_one_that_it_was_made_of(base: int):
+    x, w = leaf(), mt.ones(SHAPE)
+    y = x * w
+
+    def run():
+        y.backward()
+
+    assert peak_of(run) == 2, "the ones to begin with, and what the rule of the product made of them"
+    assert allocated() == base + 4 * KIB, "x, w, y, and the gradient of x"
+
+
 def test_backward_through_a_chain_peaks_at_two_gradients_while_it_frees(base: int):
     w = leaf()
     x = w + 0

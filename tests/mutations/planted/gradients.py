@@ -23,6 +23,13 @@ walk(
     "autograd::test_gradients_add_up_over_calls_and_over_paths",
 )  # fmt: skip
 walk(
+    "gradient-on-its-way-without-a-peak",
+    "A gradient that comes alone counts, but the peak does not learn of it.",
+    "                if now > cpu_meter.peak:\n                    cpu_meter.peak = now\n            return more",
+    "            return more",
+    "memory::test_a_gradient_on_its_way_counts_beside_the_one_that_it_was_made_of",
+)  # fmt: skip
+walk(
     "broadcast-not-summed",
     "The gradient of a broadcast operand keeps the shape of the result.",
     "= summed_to(g.whole() if type(g) is Part else as_array(g), parent.shape)",
