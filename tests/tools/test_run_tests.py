@@ -87,22 +87,25 @@ def test_a_file_that_cannot_be_read_and_a_test_that_cannot_be_set_up_are_errors(
     assert "FAILED tests/test_bad.py" in done.stdout
 
 
-@pytest.mark.parametrize(
-    "end, how",
-    [
-        ("os.kill(os.getpid(), signal.SIGKILL)", "was killed by SIGKILL"),
-        ("os.kill(os.getpid(), signal.SIGSEGV)", "was killed by SIGSEGV"),
-        ("os._exit(0)", "ended with status 0"),
-    ],
-)
-def test_a_process_that_dies_is_named_with_its_test_and_the_others_go_on(project, tmp_path, end, how):
-    dying = f"import os, signal\ndef test_last():\n    {end}\n"
+def test_a_process_that_dies_is_named_with_its_test_and_the_others_go_on(project, tmp_path):
+    ends = {
+        "killed": ("os.kill(os.getpid(), signal.SIGKILL)", "was killed by SIGKILL"),
+        "crashed": ("os.kill(os.getpid(), signal.SIGSEGV)", "was killed by SIGSEGV"),
+        "ended": ("os._exit(0)", "ended with status 0"),
+    }
+    dying = {
+        f"test_a_{name}.py": f"import os, signal\ndef test_last():\n    {end}\n" for name, (end, _) in ends.items()
+    }
     files = {f"test_{name}.py": f"{NOTE}def test_it(): note('{name}')\n" for name in "bcdef"}
-    done = project({"test_a.py": dying, **files})
+    done = project({**dying, **files}, "-j4")  # one more than will die
     assert done.returncode == 1
-    (told,) = {line for line in done.stdout.splitlines() if line.startswith("LOST")}
-    rest = r"The tests of tests/test_a\.py that came after it were not run\."
-    assert re.fullmatch(rf"LOST process \d {how} while it ran tests/test_a\.py::test_last\. {rest}", told)
+    told = {line for line in done.stdout.splitlines() if line.startswith("LOST")}
+    assert len(told) == len(ends), told
+    for name, (_, how) in ends.items():
+        path = rf"tests/test_a_{name}\.py"
+        rest = rf"The tests of {path} that came after it were not run\."
+        line = rf"LOST process \d {how} while it ran {path}::test_last\. {rest}"
+        assert [each for each in told if re.fullmatch(line, each)] != [], (line, told)
     assert sorted((tmp_path / "ran").read_text().split()) == [*"bcdef"]
 
 
@@ -172,7 +175,8 @@ def test_files_that_are_said_to_take_long_are_there():
 def test_the_tests_of_one_operation_are_those_that_have_it_as_a_parameter():
     def collected(*more: str) -> set[str]:
         command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "tests/engine/test_in_place.py", *more]
-        return set(re.findall(r"^tests\S+$", subprocess.check_output(command, cwd=ROOT, text=True), re.MULTILINE))
+        told = subprocess.check_output(command, cwd=ROOT, env=BARE, text=True)
+        return set(re.findall(r"^tests\S+$", told, re.MULTILINE))
 
     of_sin, of_all = collected("--operation", "sin"), collected()
     assert of_sin == {test for test in of_all if re.search(r"[\[-]sin_?[\]-]", test)} != set()
@@ -180,5 +184,5 @@ def test_the_tests_of_one_operation_are_those_that_have_it_as_a_parameter():
 
 def test_an_operation_that_there_is_not_is_refused():
     command = [sys.executable, "-m", "pytest", "--operation", "sine", "tests/engine"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=ROOT, env=BARE, capture_output=True, text=True)
     assert done.returncode == 4 and "no operation of that name" in done.stderr
