@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from minitensor.autograd.higher_order import revived
+from minitensor.core.blanks import blanks
 from minitensor.core.errors import devices_differ, freed
 from minitensor.core.history import Node, Operation
 from minitensor.core.storage import caller, placed
-from minitensor.core.tensor import Tensor, blanks
+from minitensor.core.tensor import Tensor
 from minitensor.device.arrays import gpu_of
 from minitensor.dtypes import FLOATS
 from minitensor.events import watch

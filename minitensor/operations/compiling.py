@@ -26,9 +26,10 @@ from typing import Any
 import numpy as np
 
 from minitensor.core import errors
+from minitensor.core.blanks import blanks
 from minitensor.core.history import Leaf, Node, Operation, current, set_node
 from minitensor.core.storage import Storage, calling_frame, outside, outside_engine, placed
-from minitensor.core.tensor import Tensor, blanks
+from minitensor.core.tensor import Tensor
 from minitensor.device.counters import cpu_meter
 from minitensor.dtypes import FLOATS
 from minitensor.events import watch

@@ -10,9 +10,9 @@ from typing import Any
 
 from minitensor.autograd.higher_order import revived as engine_revived
 from minitensor.autograd.rules.compiling import on_tensors
+from minitensor.core.blanks import blanks
 from minitensor.core.history import Node, Operation, Saved
 from minitensor.core.tensor import Tensor as BaseTensor
-from minitensor.core.tensor import blanks
 from minitensor.modes import modes
 from minitensor.operations import compiling
 from minitensor.operations.compiling import Form

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.core.blanks import blanks
 from minitensor.core.errors import leaf_reshaped
 from minitensor.core.history import (
     History,
@@ -27,7 +28,7 @@ from minitensor.core.history import (
 )
 from minitensor.core.regions import overlaps_itself, same_layout
 from minitensor.core.storage import calling_frame
-from minitensor.core.tensor import Tensor, blanks
+from minitensor.core.tensor import Tensor
 from minitensor.events import watch
 from minitensor.modes import modes, paused
 

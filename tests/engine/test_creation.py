@@ -9,7 +9,7 @@ import pytest
 
 import minitensor as mt
 from minitensor import torch
-from minitensor.core.tensor import blanks
+from minitensor.core.blanks import blanks
 
 
 @pytest.mark.parametrize(
