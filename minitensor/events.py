@@ -38,8 +38,6 @@ kind                  arguments
 from __future__ import annotations
 
 import functools
-import sys
-import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -140,41 +138,6 @@ class Hearing:
         except Exception as failure:
             self.failure = f"{type(failure).__name__}: {failure}"
             self._open = False
-
-
-class Room:
-    """A context manager around what a listener does: room for its calls where the program has used up the stack.
-
-    So a program that never stops calling itself ends as it does unwatched, and what watches it goes on.
-
-    Raises:
-        RecursionError: not even a call of the program has room here; then the listener has done nothing.
-    """
-
-    CALLS = 200  # inside each other: some five times as many as a recorder makes
-    _lock = threading.RLock()  # the limit is that of all threads
-    _inside = 0
-    _limit = 0
-
-    def __enter__(self) -> None:
-        with Room._lock:
-            if not Room._inside:
-                limit = sys.getrecursionlimit()
-                try:
-                    sys.setrecursionlimit(
-                        limit
-                    )  # is refused where the limit is reached: it could not be set back either
-                except RecursionError:
-                    raise RecursionError("maximum recursion depth exceeded") from None
-                Room._limit = limit
-                sys.setrecursionlimit(limit + Room.CALLS)
-            Room._inside += 1
-
-    def __exit__(self, *error: object) -> None:
-        with Room._lock:
-            Room._inside -= 1
-            if not Room._inside:
-                sys.setrecursionlimit(Room._limit)
 
 
 def telling(kind: str) -> Callable[[Maker], Maker]:

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from minitensor.core.history import Leaf, Node, Saved, peek
 from minitensor.core.tensor import Tensor
-from minitensor.events import Hearing, Room
+from minitensor.events import Hearing
 from minitensor.explaining import advice
 from minitensor.explaining.needs import Kept, Needs, kept_by, needs_of, node_of_write, wanted_by, wanted_of
 from minitensor.explaining.outside import Outside
@@ -29,6 +29,7 @@ from minitensor.explaining.taking import Taken, moved, preservable, unnoticed, w
 from minitensor.explaining.verdicts import Verdict, in_order
 from minitensor.explaining.wording import REBOUND, what_happened
 from minitensor.modes import modes
+from minitensor.room import Room
 
 Listening = TypeVar("Listening", bound="Listener")
 

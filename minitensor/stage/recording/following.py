@@ -12,7 +12,7 @@ import threading
 from types import CodeType, FrameType
 from typing import Any
 
-from minitensor.events import Room
+from minitensor.room import Room
 from minitensor.stage.engines.engine import Engine
 from minitensor.stage.recording import facts
 from minitensor.stage.recording.entries import TensorEntry

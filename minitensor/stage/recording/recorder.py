@@ -14,7 +14,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from minitensor.events import Room
+from minitensor.room import Room
 from minitensor.stage.engines.engine import Engine, Node, Role
 from minitensor.stage.recording import backsteps, facts, hooks
 from minitensor.stage.recording.following import Following
