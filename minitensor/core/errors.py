@@ -5,6 +5,7 @@ They are plain ``ValueError``, ``TypeError``, ``RuntimeError`` and ``IndexError`
 
 from __future__ import annotations
 
+import weakref
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -104,10 +105,13 @@ def freed(node: Node) -> RuntimeError:
     )
 
 
-def _lost(text: str, *lost: Any) -> RuntimeError:
-    """An error that says what was lost, so that who began the backward may tell it in the words of a vocabulary."""
+def _lost(text: str, node: Node, what: str = "", saved: Saved | None = None) -> RuntimeError:
+    """An error that says what was lost, so that who began the backward may tell it in the words of a vocabulary. It
+    keeps no tensor alive: a link to the node, and the position of what it saved.
+    """
     error = RuntimeError(text)
-    error.lost = lost  # type: ignore[attr-defined]  # for `minitensor.torch.words.lost`
+    position = next((k for k, each in enumerate(node.saved) if saved is not None and each is saved), None)
+    error.lost = weakref.ref(node), what, position  # type: ignore[attr-defined]  # for `minitensor.torch.words.lost`
     return error
 
 

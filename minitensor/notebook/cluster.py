@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import tempfile
@@ -126,13 +127,13 @@ class Cluster:
 
     def run(self, source: str, count: int, timeout: float) -> list[Answer]:
         """The answers of the first ``count`` ranks; stops all and raises where one does not answer."""
-        call = self._ipp.Reference("_run")
+        call, ends = self._ipp.Reference("_run"), _Ends(self.pids)
         calls = [self._client[rank].apply_async(call, source, count, timeout / 2) for rank in range(count)]
         end = time.monotonic() + timeout
         try:
             while True:
                 done = all(each.ready() for each in calls)
-                lost = self._lost(calls)  # the first; MPI may end the others with it, a third of a second later
+                lost = ends.first_of(self._lost(calls))  # MPI ends the others soon after it
                 if done or lost or time.monotonic() > end:
                     break
                 time.sleep(0.01)
@@ -144,6 +145,8 @@ class Cluster:
         except BaseException:
             self.stop()
             raise
+        finally:
+            ends.close()
         return [Answer(**each.get()) for each in calls]
 
     def _lost(self, calls: list[Any]) -> list[int]:
@@ -167,6 +170,34 @@ class Cluster:
         _left_after(ENDING, pids)  # a process that is killed is there a moment longer
         self.pids = []
         self._folder.cleanup()
+
+
+class _Ends:
+    """In which order processes come to their end, as the kernel tells it: Linux only."""
+
+    def __init__(self, pids: list[int]) -> None:
+        self._ranks: dict[int, int] = {}  # the descriptor of a process -> its place among ``pids``
+        self._order: list[int] = []
+        self._queue = queue = select.epoll() if hasattr(os, "pidfd_open") else None
+        if queue is None:
+            return
+        for rank, pid in enumerate(pids):
+            with suppress(ProcessLookupError):
+                self._ranks[descriptor := os.pidfd_open(pid)] = rank
+                queue.register(descriptor, select.EPOLLIN | select.EPOLLONESHOT)
+
+    def first_of(self, lost: list[int]) -> list[int]:
+        """That of the processes ``lost`` which ended first; all of them where it is not known."""
+        if self._queue is not None:
+            self._order += [self._ranks[descriptor] for descriptor, _ in self._queue.poll(0)]
+        return [rank for rank in self._order if rank in lost][:1] or lost
+
+    def close(self) -> None:
+        """Look no longer."""
+        if self._queue is not None:
+            self._queue.close()
+        for descriptor in self._ranks:
+            os.close(descriptor)
 
 
 def _is_hydra(mpiexec: str) -> bool:

@@ -16,7 +16,7 @@ from minitensor.core.regions import overlaps_itself, read_only, writeable
 from minitensor.core.storage import write_that_made
 from minitensor.device.arrays import gpu_of
 from minitensor.events import telling
-from minitensor.saving.saved import is_right
+from minitensor.saving.saved import FREED, is_right
 from minitensor.saving.saved import recovered as engine_recovered
 from minitensor.torch.dtypes import SCALAR_NAMES
 from minitensor.torch.grad_names import function_name, operation_name
@@ -276,11 +276,15 @@ def recovered(node: Node, what: str, saved: Saved) -> np.ndarray:
     return engine_recovered(node, what, saved)
 
 
-def lost(node: Node, what: str | None = None, saved: Saved | None = None) -> RuntimeError:
-    """The engine's own error about what a backward lacks: some operations are the same in both vocabularies, and so are
-    the rules that a recorded gradient was computed by. It has been told.
+def lost(error: RuntimeError) -> RuntimeError:
+    """The engine's own error about what a backward lacks, in PyTorch's words: some operations are the same in both
+    vocabularies, and so are the rules that a recorded gradient was computed by. It has been told.
     """
-    if what is None or saved is None:
+    link, what, position = error.lost  # type: ignore[attr-defined]  # who asks has seen that it is there
+    node = link()
+    if node is None or (what and (position is None or node.saved is FREED)):
+        return error
+    if not what:
         return freed(node)
-    error: RuntimeError = stale.__wrapped__(node, what, saved)  # type: ignore[attr-defined]  # what `telling` wraps
-    return error
+    told: RuntimeError = stale.__wrapped__(node, what, node.saved[position])  # type: ignore[attr-defined]  # what `telling` wraps
+    return told

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import minitensor as mt
+from minitensor import torch
 from tests.engine.differences import expect_gradients, leaf
 
 # ---------- backward ----------
@@ -250,3 +251,25 @@ def test_a_leaf_that_keeps_its_shape_under_no_grad_keeps_its_gradient():
     assert x.grad is held
     (x * x).backward()
     assert held.tolist() == [[4.0, 8.0]]
+
+
+@pytest.mark.cpu_only
+@pytest.mark.parametrize("make", [lambda: leaf([1.0] * 100), lambda: torch.ones(100, requires_grad=True)])
+@pytest.mark.parametrize("lacks", ["freed", "overwritten"])
+def test_an_error_about_what_backward_lacks_keeps_no_tensor(make, lacks):
+    """Whoever keeps the error, without the frames that it went through, keeps no bytes."""
+    before, kept = mt.device.cpu.memory_allocated(), []
+    x = make()
+    y = x * 2.0
+    z = y * y
+    if lacks == "freed":
+        z.sum().backward()
+    else:
+        with mt.set_inplace_policy("2.6"):
+            y.add_(1.0)
+    try:
+        z.sum().backward()
+    except RuntimeError as error:
+        kept.append(error.with_traceback(None))
+    del x, y, z
+    assert len(kept) == 1 and mt.device.cpu.memory_allocated() == before

@@ -16,6 +16,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 import minitensor as mt
 from minitensor.notebook import ranks
+from minitensor.notebook.cluster import _Ends
 from minitensor.notebook.ranks_magic import RanksMagic, told
 from tests.chapters.chapter import FOLDER, ROOT, Chapter
 
@@ -130,6 +131,22 @@ def test_a_rank_that_is_killed_is_named_and_nothing_is_left(four):
         four.run("rank")
 
 
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only Linux tells in which order processes end")
+def test_of_processes_that_have_ended_the_first_is_known_however_late_it_is_asked():
+    programs = [subprocess.Popen(["sleep", "60"]) for _ in range(4)]
+    ends = _Ends([each.pid for each in programs])
+    assert ends.first_of([]) == []
+    for which in (2, 0, 3):
+        programs[which].kill()
+        programs[which].wait()
+    assert ends.first_of([0, 2, 3]) == [2]
+    assert ends.first_of([0, 3]) == [0]
+    assert ends.first_of([1]) == [1]  # it runs still: nothing is known of its end
+    programs[1].kill()
+    programs[1].wait()
+    ends.close()
+
+
 def is_running(pid: int) -> bool:
     """Whether there is such a process, other than a dead one of whom its parent has not heard yet."""
     try:
@@ -143,6 +160,7 @@ def is_running(pid: int) -> bool:
 ONE_ALONE = """
 import json, os, signal, sys
 from minitensor.notebook import ranks
+from minitensor.notebook.cluster import _Ends
 ranks.start(1)
 try:
     ranks.run("import time; time.sleep(60)", timeout=0.5)

@@ -58,7 +58,7 @@ def searching() -> Iterator[None]:
     except RuntimeError as error:
         if not hasattr(error, "lost"):
             raise
-        raise words.lost(*error.lost) from None
+        raise words.lost(error) from None
 
 
 @contextlib.contextmanager
