@@ -28,6 +28,7 @@ FEWEST_FALSE = 110
 
 #: Said of programs of PyTorch only: the tests with PyTorch say them.
 OF_PYTORCH = {
+    "backwords: {} itself, writes {} into it and answers nothing: {} goes on with it.",
     "backwords: {} takes {} and sends nothing on: what it was made of has no part in it.",
     "refusals: {}, one of several views that one call gave",
 }

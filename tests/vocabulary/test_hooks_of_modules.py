@@ -51,6 +51,37 @@ def test_a_module_with_several_inputs_is_told_once_of_the_gradients_that_came_th
     assert seen[1] == ("Two", [[3.0], [2.0], None], [[1.0], None])
 
 
+class Product(nn.Module):
+    def forward(self, a, b):
+        return a * b
+
+
+def test_a_hook_is_called_where_gradients_of_some_inputs_are_asked_for():
+    """As torch 2.13 called it: all gradients of the inputs are there, whichever one is asked for."""
+    product, seen = Product(), []
+    product.register_full_backward_hook(noted(seen))
+    a, b = (torch.tensor(numbers, requires_grad=True) for numbers in ([1.0, 2.0], [3.0, 4.0]))
+    twice, thrice = a * 2, b * 3
+    assert torch.autograd.grad(product(twice, thrice).sum(), [twice])[0].tolist() == [9.0, 12.0]
+    assert torch.autograd.grad(product(twice, thrice).sum(), [a])[0].tolist() == [18.0, 24.0]
+    assert seen == [("Product", [[9.0, 12.0], [2.0, 4.0]], [[1.0, 1.0]])] * 2
+    product(a, b).sum().backward(inputs=[b])
+    assert seen[2:] == [("Product", [[3.0, 4.0], [1.0, 2.0]], [[1.0, 1.0]])]
+    assert a.grad is None and b.grad.tolist() == [1.0, 2.0]
+    linear = nn.Linear(2, 1)
+    linear.register_full_backward_hook(noted(seen))
+    torch.autograd.grad(linear(a).sum(), [linear.weight])
+    assert len(seen) == 3  # no gradient of what went in
+
+
+def test_a_replaced_gradient_that_has_gone_on_is_refused():
+    product = Product()
+    a, b = (torch.tensor([x], requires_grad=True) for x in (2.0, 3.0))
+    product.register_full_backward_hook(lambda module, given, _: tuple(g * 10 for g in given))
+    with pytest.raises(RuntimeError, match=r"Product returned another gradient for input \d, which has gone on"):
+        product(a, b).backward()
+
+
 @pytest.mark.parametrize("inplace", [False, True])
 def test_what_a_hook_returns_takes_the_place_of_the_gradient_of_the_input(inplace):
     layer = nn.ReLU(inplace=inplace)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+from minitensor.autograd.towards import JointHook
 from minitensor.modes import modes
+from minitensor.torch.answers import answered
 from minitensor.torch.nn.parts import RemovableHandle
-from minitensor.torch.tensor import Tensor
+from minitensor.torch.tensor import Tensor, as_kind
 from minitensor.torch.warning import warn
 
 
@@ -55,7 +59,8 @@ class Hooked:
         """Call ``hook(module, grad_input, grad_output)`` when backward has passed the module.
 
         ``grad_output`` has the gradient of each tensor that came out, ``grad_input`` that of each positional argument,
-        None for one that wants none. What the hook returns, if anything, takes the place of ``grad_input``.
+        None for one that wants none. What the hook returns, if anything, takes the place of ``grad_input``; of several
+        inputs only the gradient that comes last can be replaced, and another one is refused.
 
         Returns:
             A handle; ``handle.remove()`` takes the hook away.
@@ -95,11 +100,14 @@ class _Backward:
 
     def given(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """The arguments; those that want gradients as views of themselves, so that others' gradients stay apart."""
-        passed = []
+        passed: list[Any] = []
+        nodes: list[weakref.ref[Any]] = []
         for position, x in enumerate(args):
             if isinstance(x, Tensor) and x.requires_grad:
                 x = x.view_as(x)
-                x.register_hook(lambda g, position=position: self._arrived(position, g))
+                node: Any = x._current()
+                nodes.append(weakref.ref(node))
+                node.add_hook(JointHook(partial(self._asked, position), nodes))
                 self.waiting += 1
             passed.append(x)
             self.inputs.append(None)
@@ -139,6 +147,9 @@ class _Backward:
             self._call()
         return changed
 
+    def _asked(self, position: int, g: Any) -> Any:
+        return answered(partial(self._arrived, position), as_kind(g))
+
     def _arrived(self, position: int, g: Any) -> Any:
         self.inputs[position] = g
         self.waiting -= 1
@@ -146,7 +157,16 @@ class _Backward:
             return None
         self.waiting = self.count  # for a second backward
         changed = self._call()
-        return None if changed is None else changed[position]
+        if changed is None:
+            return None
+        for other, (was, now) in enumerate(zip(self.inputs, changed, strict=False)):
+            if other != position and was is not None and now is not was:
+                raise RuntimeError(
+                    f"a full backward hook of {type(self.module).__name__} returned another gradient for input "
+                    f"{other}, which has gone on: of several inputs only the last to come, here that of input "
+                    f"{position}, can be replaced. Register a hook at the input itself, x.register_hook(...)."
+                )
+        return changed[position]
 
     def _call(self) -> Any:
         changed = None
