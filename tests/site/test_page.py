@@ -51,6 +51,13 @@ def test_without_scripts_the_colours_follow_the_system(site, visit):
     assert page.evaluate(shade) != light.evaluate(shade)
 
 
+def test_a_link_that_was_cut_in_the_middle_of_a_letter_opens_the_page(site, visit):
+    """An error of the page would fail the test."""
+    page = visit(f"{site}{CHAPTER}.html#the-%C3/2", width=1440).page
+    page.evaluate("location.hash = '#gone%zz'")
+    page.get_by_role("heading", name="8. Leaves").wait_for()
+
+
 def test_ctrl_k_leads_to_the_search(site, visit):
     page = visit(f"{site}{CHAPTER}.html", width=1440).page
     page.keyboard.press("Control+k")

@@ -106,8 +106,9 @@
       }, { once: true });
       seen.observe(element);
     }
+    const plain = text => { try { return decodeURIComponent(text); } catch { return text; } };  // a link may be cut anywhere
     const follow = () => {
-      const id = decodeURIComponent(location.hash.slice(1).split('/')[0]);
+      const id = plain(location.hash.slice(1).split('/')[0]);
       for (const element of asleep) if (id && element.id === id) wake(element);
     };
     addEventListener('hashchange', follow);
