@@ -24,10 +24,8 @@ class Room:
         with Room._lock:
             if not Room._inside:
                 limit = sys.getrecursionlimit()
-                try:
-                    sys.setrecursionlimit(
-                        limit
-                    )  # is refused where the limit is reached: it could not be set back either
+                try:  # it is refused where the limit is reached: it could not be set back either
+                    sys.setrecursionlimit(limit)
                 except RecursionError:
                     raise RecursionError("maximum recursion depth exceeded") from None
                 Room._limit = limit

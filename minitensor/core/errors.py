@@ -110,7 +110,7 @@ def _lost(text: str, node: Node, what: str = "", saved: Saved | None = None) -> 
     keeps no tensor alive: a link to the node, and the position of what it saved.
     """
     error = RuntimeError(text)
-    position = next((k for k, each in enumerate(node.saved) if saved is not None and each is saved), None)
+    position = None if saved is None else next((k for k, each in enumerate(node.saved) if each is saved), None)
     error.lost = weakref.ref(node), what, position  # type: ignore[attr-defined]  # for `minitensor.torch.words.lost`
     return error
 

@@ -161,7 +161,7 @@ def as_shape(op: str, shape: Any) -> tuple[int, ...]:
     lengths = tuple(as_lengths(op, shape))
     if any(n < 0 for n in lengths):
         raise ValueError(f"{op}: shape {list(lengths)} has a negative length")
-    if len(lengths) > 64:
+    if len(lengths) > MOST_DIMENSIONS:
         raise ValueError(f"{op}: a tensor has at most {MOST_DIMENSIONS} dimensions, not {len(lengths)}")
     if 0 not in lengths and math.prod(lengths) > MOST_ELEMENTS:
         raise ValueError(f"{op}: shape {list(lengths)} has {math.prod(lengths):,} elements, more than can be addressed")

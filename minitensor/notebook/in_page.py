@@ -29,7 +29,7 @@ from minitensor.modes import DEFAULT_POLICY, modes, set_inplace_policy
 from minitensor.notebook import exercise
 from minitensor.notebook.explain_html import as_data
 from minitensor.stage import stages
-from minitensor.stage.recording.record import Recording
+from minitensor.stage.recording.record import Recording, line_in
 
 #: What a page offers to run a program on: the word for it -> the arguments of ``set_device``.
 DEVICES: dict[str, dict[str, Any]] = {
@@ -153,12 +153,7 @@ def checked(asked: dict[str, Any]) -> dict[str, Any]:
 
 def _where(error: BaseException, file: str) -> str:
     """An error, and the line of ``file`` that raised it."""
-    line = error.lineno if isinstance(error, SyntaxError) else None
-    at = error.__traceback__
-    while at is not None:
-        if at.tb_frame.f_code.co_filename == file:
-            line = at.tb_lineno
-        at = at.tb_next
+    line = line_in(error, file) or (error.lineno if isinstance(error, SyntaxError) else None)
     return _worded(error) + (f" (line {line})" if line else "")
 
 

@@ -131,12 +131,18 @@ def _run_all(
 
 def _how_it_ended(error: BaseException, file: str) -> str:
     """An error that no step shows, in a sentence: it came after the recording."""
+    line = line_in(error, file)
+    return f" It ended with {type(error).__name__}: {error}".removesuffix(": ") + f", at line {line}." * (line > 0)
+
+
+def line_in(error: BaseException, file: str) -> int:
+    """The line of ``file`` from which the error came, the innermost; 0 where it came by none."""
     line, traceback = 0, error.__traceback__
     while traceback is not None:
         if traceback.tb_frame.f_code.co_filename == file:
             line = traceback.tb_lineno
         traceback = traceback.tb_next
-    return f" It ended with {type(error).__name__}: {error}".removesuffix(": ") + f", at line {line}." * (line > 0)
+    return line
 
 
 def _of_program(traceback: TracebackType | None, engine: Engine) -> TracebackType | None:

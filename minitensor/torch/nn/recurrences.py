@@ -168,11 +168,10 @@ class _Run(_Recurrent):
             raise RuntimeError(
                 f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.shape[-1]}"
             )
-        rows = (input.shape[self.rows_at],) if dims == 3 else ()
+        wanted = (1, *([self._rows(input)] if dims == 3 else []), self.hidden_size)
         for i, state in enumerate(states):
-            if tuple(state.shape) != (1, *rows, self.hidden_size):
+            if tuple(state.shape) != wanted:
                 which = "hidden" if len(states) == 1 else f"hidden[{i}]"
-                wanted = (1, *rows, self.hidden_size)
                 raise RuntimeError(f"Expected {which} size {wanted}, got {list(state.shape)}")
         if input.shape[1 if self.batch_first and dims == 3 else 0] == 0:
             raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
@@ -191,28 +190,30 @@ class _Run(_Recurrent):
         return f"{self.input_size}, {self.hidden_size}" + (", batch_first=True" if self.batch_first else "")
 
 
-class RNN(_Run):
-    """``tanh`` of input and state at each step: all outputs, and the last state [1, batch, hidden_size]."""
+class _RunOfOneState(_Run):
+    """A run whose state is one tensor. ``_step(x, state, weights)`` is the new one."""
+
+    _step: Callable[..., Any]  # of each kind
 
     def _batch(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """The outputs and the last state."""
         weights = self._weights()
         start = self._start(self._rows(input)) if hx is None else hx[0]
-        outputs, last = self._run(lambda x, state: recurrent.rnn_step(x, state, weights), input, start)
+        outputs, last = self._run(lambda x, state: self._step(x, state, weights), input, start)
         return outputs, as_kind(last).unsqueeze(0)
 
 
-class GRU(_Run):
+class RNN(_RunOfOneState):
+    """``tanh`` of input and state at each step: all outputs, and the last state [1, batch, hidden_size]."""
+
+    _step = staticmethod(recurrent.rnn_step)
+
+
+class GRU(_RunOfOneState):
     """A gated recurrent unit over a sequence: all outputs, and the last state [1, batch, hidden_size]."""
 
     gates = 3
-
-    def _batch(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """The outputs and the last state."""
-        weights = self._weights()
-        start = self._start(self._rows(input)) if hx is None else hx[0]
-        outputs, last = self._run(lambda x, state: recurrent.gru_step(x, state, weights), input, start)
-        return outputs, as_kind(last).unsqueeze(0)
+    _step = staticmethod(recurrent.gru_step)
 
 
 class LSTM(_Run):
