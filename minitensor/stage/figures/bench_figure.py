@@ -232,7 +232,7 @@ def _source(figure: Figure, record: Record) -> None:
     """Below everything: on what it was measured, with what, and when."""
     machine, libraries = record["machine"], record["libraries"]
     told = {row["over"] for subject in record["subjects"].values() for row in subject["rows"]}
-    versions = [f"{name} {_version(name, libraries[name])}" for name in libraries if name in told]
+    versions = [f"{name} {_version(name, libraries[name])}".strip() for name in libraries if name in told]
     figure.supxlabel(
         f"{machine['processor']}, {machine['cores']} cores; Python {record['python']}; {', '.join(versions)}; "
         f"median of {record['rounds']} rounds; {record['date']}",
