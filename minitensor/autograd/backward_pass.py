@@ -6,8 +6,8 @@ and in :mod:`minitensor.autograd.higher_order` that of gradients which are recor
 
 ``x.backward()`` and ``grad`` (:mod:`minitensor.autograd.gradients`) begin it with ones; what arrived at a leaf is put
 into ``Leaf.saved``, which ``.grad`` shows. The rules of a node are ``node.op.backward``, made of its row when it is
-first called: ``print(minitensor.source("sin_backward"))``. Where they ask for
-something saved that a write has taken since, they go to :func:`minitensor.saving.saved.recovered`, and that may raise.
+first called: ``print(minitensor.source("sin_backward"))``. Where they ask for something saved that a write has taken
+since, they go to :func:`minitensor.saving.saved.recovered`, and that may raise.
 
 There is no recursion, so the depth of a graph has no limit. Nothing is committed here: what arrived is handed over when
 all of it has been computed. Gradients on their way are counted by the device's meter.

@@ -17,7 +17,7 @@ def backward(
 ) -> None:
     """Add the gradient of all ``tensors`` together to the ``grad`` of every leaf that they were computed from.
 
-    What they have in common is walked once, so nothing is freed too early.
+    What they have in common is passed once, so nothing is freed too early.
 
     Args:
         grad_tensors: the gradients to begin with, one per tensor; None for ones.

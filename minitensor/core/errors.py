@@ -140,7 +140,7 @@ def stale(node: Node, what: str, saved: Saved) -> RuntimeError:
     if by:
         made, writer = by.made, f"by {by.op}, which made version {by.made} ({Place(by.code, by.instruction)})"
     else:
-        # Writes under "copy_on_write" harm nobody: the last careless one is the last, or the one before their run.
+        # Writes under "copy_on_write" harm nobody: the one to name is the last of the others.
         kept_from, kept_to = getattr(storage, "kept", (0, -1))
         made = kept_from if kept_to == now else now
         write = write_that_made(storage, made)

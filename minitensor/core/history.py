@@ -34,9 +34,9 @@ class Operation:
 
     ``backward(node, g)`` returns one gradient array (or None) per entry of ``node.inputs``. It may return ``g``
     itself, or a view of it, and never writes into it. What else it returns is new, and not twice the same: others are
-    added to it in place. ``on_tensors`` does the same with tensors, recorded. A linear
-    operation says instead how it goes jvp: ``jvp(node, i, u)`` is what it makes of ``u`` in place of input ``i``,
-    with zeros for the other inputs.
+    added to it in place. ``on_tensors`` does the same with tensors, recorded. A linear operation gives its ``jvp``
+    in place of that: ``jvp(node, i, u)`` is what it makes of ``u`` in place of input ``i``, with zeros for the other
+    inputs.
 
     Where a small part of a large memory is read or written, passes over all of it are saved: backward may answer with a
     :class:`~minitensor.core.regions.Part`; and ``owned(node, g)``, which may write into ``g``, stands in for it where
@@ -237,7 +237,7 @@ class History:
 
 
 def group_of(x: Any) -> History:
-    """The group of tensor ``x``, which founds one if it has none."""
+    """The group of tensor ``x``, which becomes the base of one if it has none."""
     history: History | None = x._history
     if history is None:
         x._history = history = History(x)
@@ -330,7 +330,7 @@ def become_leaf(x: Any, leaf: Leaf) -> None:
         return
     if same_layout(x._array, history.base):
         history.node = leaf
-    else:  # its shape or strides changed since it founded the group
+    else:  # its shape or strides changed since it became the base of the group
         history.node = new_node(READ, (leaf,), (region_of(history.base, x._array),), history.base.shape)
     history.version += 1
     x._seen = history.version

@@ -77,7 +77,7 @@ class Row:
     def needs(self, operand: str) -> frozenset[str]:
         """The names in the rule of ``operand`` (helpers included); for a mark, the names that it is made of, too.
 
-        Without a rule, none: the gradient of a step is 0 in place, whatever the numbers are.
+        Without a rule, none: what is not differentiable has gradient 0 in place, whatever the numbers are.
         """
         names = names_in(self.rules[operand]) if operand in self.rules else frozenset()
         return names.union(*(names_in(self.marks[mark]) for mark in names & self.marks.keys()))

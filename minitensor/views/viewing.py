@@ -40,7 +40,7 @@ _blank = blanks(Tensor)
 def view_of(x: Tensor, array: np.ndarray, op: Operation, saved: tuple[Any, ...] | None = ()) -> Tensor:
     """A tensor that looks at the storage of ``x`` as ``array`` does, recorded as ``op``.
 
-    ``saved`` is what the operation needs to go back and jvp; None stands for the shape of ``array``.
+    ``saved`` is what the backward and the jvp of the operation need; None stands for the shape of ``array``.
     """
     out = _blank()
     out._array = array

@@ -60,7 +60,7 @@ def test_a_view_does_not_retain_the_gradient_of_a_value_that_another_member_took
 @pytest.mark.parametrize("through", [slice(0, 4), slice(0, 3)], ids=["all of it", "a part of it"])
 def test_a_write_through_part_of_a_family_that_began_backwards(through: slice):
     x = mt.zeros([4], "float64")
-    backwards = x[::-1].detach()  # founds a group whose strides go down
+    backwards = x[::-1].detach()  # the base of a group whose strides go down
     value = leaf([5.0, 6.0])
     backwards[through][1:3] = value
     part = backwards[2:]

@@ -98,7 +98,7 @@ class Lineage(Savings):
         return known if known.inner else None
 
     def _follow_group(self, x: Tensor, entry: TensorEntry) -> None:
-        """Note that a tensor has founded a group, left one or joined another."""
+        """Note that a tensor has begun a group, left one or joined another."""
         key, group = self.engine.group(x), entry.group
         if group.key == key:
             return
