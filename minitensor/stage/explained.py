@@ -46,7 +46,7 @@ class Explaining:
                 masks = any(each.look["dtype"] == "bool" for each in fact.reads)
                 self._add(self._wrote(done, fact), advice.About(_is_leaf(fact.tensor), masks))
             elif isinstance(fact, Unversioned):
-                leaf = any(_is_leaf(each) for each in fact.storage.lookers.values())
+                leaf = any(_is_leaf(each) for each in fact.storage.aliases.values())
                 self._add(self._unversioned(done, fact), advice.About(leaf))
             elif isinstance(fact, Asked):
                 self._add(self._asked(done, fact))
@@ -93,7 +93,7 @@ class Explaining:
         verdicts = []
         if fact.victims:
             verdicts.append(Verdict.STALE)
-        aliases = [each for each in fact.storage.lookers.values() if each is not fact.tensor and not each.is_array]
+        aliases = [each for each in fact.storage.aliases.values() if each is not fact.tensor and not each.is_array]
         unknown = fact.tensor.look["stop_gradient"] and any(not each.look["stop_gradient"] for each in aliases)
         by_hand = fact.node is None and not fact.tensor.look["stop_gradient"] and not fact.tensor.look["leaf"]
         if unknown or by_hand:
@@ -110,7 +110,7 @@ class Explaining:
 
     def _unversioned(self, done: Done, fact: Unversioned) -> Row:
         verdicts = [Verdict.UNNOTICED] if fact.used and not fact.checked else []
-        tensor = fact.tensor or next(iter(fact.storage.lookers.values()), None)
+        tensor = fact.tensor or next(iter(fact.storage.aliases.values()), None)
         row = self._new(done, fact.called or "numpy", tensor, *verdicts)
         row.before = row.after = fact.storage.version
         row.stale = [_saved(save) for save in fact.used]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from minitensor.core.tensor import Tensor as BaseTensor
-from minitensor.torch import creation, data, functions, indexing, operators, parts, rebinding, views  # noqa: F401  # they define names
+from minitensor.torch import creation, data, functions, indexing, operators, parts, replacing, views  # noqa: F401  # they define names
 from minitensor.torch.missing import NOT_HERE
 from minitensor.torch.tensor import Tensor
 

@@ -257,7 +257,7 @@ def windows_see_later_writes(w):
 
 
 @right
-def strided_families_of_a_reversed_view(w):
+def strided_groups_of_a_reversed_view(w):
     b = (w * 1)[::-1]
     up, down = b.as_strided([4], [1], 0), b.as_strided([4], [-1], 3)
     up[0:2].sin_()

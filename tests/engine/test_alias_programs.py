@@ -59,7 +59,7 @@ def test_a_detached_alias_that_takes_in_a_leaf_has_a_history_of_its_own():
     assert w.grad.tolist() == [1, 1] and u.grad.tolist() == [10, 10]
 
 
-def test_two_families_over_one_storage_do_not_mix():
+def test_two_groups_over_one_storage_do_not_mix():
     w, u = leaf([1.0, 2.0, 3.0]), leaf([4.0, 5.0, 6.0])
     x = w * 1
     alias = x.detach()[::-1]

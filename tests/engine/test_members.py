@@ -58,7 +58,7 @@ def test_a_view_does_not_retain_the_gradient_of_a_value_that_another_member_took
 
 
 @pytest.mark.parametrize("through", [slice(0, 4), slice(0, 3)], ids=["all of it", "a part of it"])
-def test_a_write_through_part_of_a_family_that_began_backwards(through: slice):
+def test_a_write_through_part_of_a_group_that_began_backwards(through: slice):
     x = mt.zeros([4], "float64")
     backwards = x[::-1].detach()  # the base of a group whose strides go down
     value = leaf([5.0, 6.0])
@@ -71,7 +71,7 @@ def test_a_write_through_part_of_a_family_that_began_backwards(through: slice):
     assert value.grad.tolist() == [10.0, 112.0]
 
 
-def test_second_derivatives_through_a_view_of_a_family_that_lies_in_columns():
+def test_second_derivatives_through_a_view_of_a_group_that_lies_in_columns():
     w = leaf([[1.0, 2.0], [3.0, 4.0]])
     x = w.t() * 1.0
     assert x.strides == [1, 2]

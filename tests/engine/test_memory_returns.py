@@ -155,7 +155,7 @@ def test_a_loop_of_updates_holds_no_more_at_the_end_than_after_the_first_round(b
     assert seen == {8 * 4 * 4 + 16 * 8 * 4}
 
 
-def test_a_family_that_is_written_again_and_again_without_gradient_does_not_grow(base: int):
+def test_a_group_that_is_written_again_and_again_without_gradient_does_not_grow(base: int):
     x = mt.zeros([4, 4])
     view = x[1]
     nodes = []

@@ -158,7 +158,7 @@ def view_of_view(x: mt.Tensor) -> mt.Tensor:
     ],
     ids=["once", "twice", "after add_", "through a view", "through a view of a view"],
 )
-def test_in_place_the_family_moves_on(function, policy):
+def test_in_place_the_group_moves_on(function, policy):
     with mt.set_inplace_policy(policy):
         assert gradcheck(function, leaf([0.4, -0.7, 1.1]), order=2)
 

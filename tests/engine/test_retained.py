@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import minitensor as mt
+from minitensor import torch
 from tests.engine.differences import leaf
 
 # ---------- retained gradients ----------
@@ -41,7 +42,7 @@ def test_the_next_retained_gradient_takes_the_place_of_the_last_as_in_paddle():
 
 
 def test_retained_gradients_add_up_in_pytorchs_vocabulary():
-    w = mt.torch.tensor([1.0, 2.0], requires_grad=True)
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
     x = w + 0
     x.retain_grad()
     (x * 2).sum().backward()
@@ -49,7 +50,7 @@ def test_retained_gradients_add_up_in_pytorchs_vocabulary():
     assert x.grad.tolist() == [5, 5]
 
 
-def test_retained_gradients_of_a_family_follow_each_members_value():
+def test_retained_gradients_of_a_group_follow_each_members_value():
     w = leaf([1.0, 2.0])
     x = w * 1
     part = x[0:1]

@@ -17,7 +17,7 @@ function drawTray(st, { x, y, w }, { bottom }, k, plan) {
 
 function drawCells(plan, f, st, rows, { x0, y, cells }, m, uid, defs) {
   const k = f.step, freed = st.freed !== undefined, wrote = st.wrote?.at === k ? st.wrote : null;
-  const lookers = rows.map(r => r.t).filter(t => t && !t.saved && t.freed === undefined && t.storage === st.id);
+  const aliases = rows.map(r => r.t).filter(t => t && !t.saved && t.freed === undefined && t.storage === st.id);
   const meets = (ranges, s) => ranges.some(([lo, hi]) => lo <= s.to && hi >= s.from);
   // 2: written, 1: some of the cells that a gap stands for were, 0: not
   const written = s => !wrote ? 0 : s.to === s.from ? s.from in wrote.old || meets(wrote.ranges, s) ? 2 : 0
@@ -25,7 +25,7 @@ function drawCells(plan, f, st, rows, { x0, y, cells }, m, uid, defs) {
   let out = '', marks = '';
   cells.slots.forEach(s => {
     const x = x0 + s.x, top = y + m.lineTop[s.line], mid = x + s.w / 2, gap = s.to > s.from, most = s.w - 3;
-    const hues = lookers.filter(t => overlap(t, { shape: [s.to - s.from + 1], strides: [1], offset: s.from })).map(t => plan.hues.get(t.id));
+    const hues = aliases.filter(t => overlap(t, { shape: [s.to - s.from + 1], strides: [1], offset: s.from })).map(t => plan.hues.get(t.id));
     let fill = C('paper');
     if (freed) fill = 'none';
     else if (hues.length === 1) fill = C(`t${colorOf(hues[0])}`);

@@ -31,7 +31,7 @@ class StorageEntry:
     ref: Any = None  # a weak reference to that counter
     seen_by_tensor: bool = False
     freed: bool = False
-    lookers: dict[int, TensorEntry] = field(default_factory=dict)  # tensors and numpy arrays on it, by id
+    aliases: dict[int, TensorEntry] = field(default_factory=dict)  # tensors and numpy arrays on it, by id
     groups: list[Group] = field(default_factory=list)  # that ever looked at it
     saves: list[SaveEntry] = field(default_factory=list)  # that were made of it
     known: set[int] = field(default_factory=set)  # cells whose numbers are told

@@ -50,7 +50,7 @@ class Ledger(Lineage):
             return
         given = self._see_all(inputs)
         known = self.entry_of(x)
-        shared = known is not None and any(not other.is_array for other in known.lookers.values())
+        shared = known is not None and any(not other.is_array for other in known.aliases.values())
         entry = self.meet(x, op)
         entry.pending = op, self._states_of(inputs)
         self.facts.append(facts.Viewed(op, entry, None, False) if shared else facts.Made(op, entry, given))
@@ -167,8 +167,8 @@ class Ledger(Lineage):
     def wrote_elsewhere(self, key: Key, version: int) -> None:
         """Another thread has written the storage of this key, which was at ``version`` after that."""
         storage = self.storages.get(key)
-        lookers = [] if storage is None else storage.lookers.values()
-        x = next((x for entry in lookers if not entry.is_array and (x := entry.ref()) is not None), None)
+        aliases = [] if storage is None else storage.aliases.values()
+        x = next((x for entry in aliases if not entry.is_array and (x := entry.ref()) is not None), None)
         if storage is None or x is None or version <= storage.version:
             return
         before, storage.version = storage.version, version
@@ -222,7 +222,7 @@ class Ledger(Lineage):
     def _label_kept(self) -> None:
         """Say what storages are for that an operation of this step made for its backward and no tensor looks at."""
         for fact in self.facts:
-            if type(fact) is facts.Allocated and not (fact.storage.freed or fact.storage.lookers or fact.storage.saves):
+            if type(fact) is facts.Allocated and not (fact.storage.freed or fact.storage.aliases or fact.storage.saves):
                 op = next((made.node.called for made in reversed(self.facts) if getattr(made, "node", None)), "")
                 if op and "label" not in fact.storage.event:
                     fact.storage.label(f"kept by {op}")

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from minitensor.stage.engines.engine import Copied, Engine, Fate, Key, Node, Patch, Saved, Storage
 from minitensor.stage.recording import facts
+from minitensor.stage.recording.aliases import Aliases
 from minitensor.stage.recording.entries import NodeEntry, SaveEntry, StateEntry, StorageEntry
-from minitensor.stage.recording.lookers import Lookers
 
 
-class Savings(Lookers):
+class Savings(Aliases):
     """Memory, who looks at it, and what is saved of it."""
 
     def __init__(self, engine: Engine) -> None:
@@ -31,7 +31,7 @@ class Savings(Lookers):
         read = [state for state in (*value.reads.values(), value.state) if state.group.storage is kept]
         others = [group.states[version] for group in kept.groups if version in group.states]
         at = next((state for state in read + others if state.version == version), None)
-        looking = next((entry for entry in kept.lookers.values() if not entry.is_array), None)
+        looking = next((entry for entry in kept.aliases.values() if not entry.is_array), None)
         save = SaveEntry(self._new_id("s"), what, kept, version, value, at, looking, position)
         value.saves.append(save)
         kept.saves.append(save)

@@ -64,7 +64,7 @@ def say_names(done: Done) -> str:
 def _array(done: Done, fact: Named) -> str:
     """A name for a numpy array on the memory of a storage."""
     storage = fact.tensor.storage
-    names = [entry.names[0] for entry in storage.lookers.values() if not entry.is_array and entry.names]
+    names = [entry.names[0] for entry in storage.aliases.values() if not entry.is_array and entry.names]
     which = f", the memory of {code(names[0])}" if names else ""
     return fitting(
         f"{code(fact.name)} names a numpy array on storage {storage.id}{which}: no number is copied.",

@@ -18,7 +18,7 @@ def say_borrowed(done: Done, fact: Made, subject: str) -> str:
     tensor, storage = fact.tensor, fact.tensor.storage
     numbers = count_of(storage.length, "number")
     what = f"the tensor {called(done, tensor)}" if tensor.names else "a tensor"
-    owners = [entry.names[0] for entry in storage.lookers.values() if entry.is_array and entry.names]
+    owners = [entry.names[0] for entry in storage.aliases.values() if entry.is_array and entry.names]
     whose = f"of {code(owners[0])}" if owners else "of another owner"
     first = f"{subject} makes {what} on the {numbers} {whose}: nothing is copied."
     size = bytes_text(storage.nbytes)
@@ -43,7 +43,7 @@ def say_unversioned(done: Done, fact: Unversioned) -> str:
 
 def say_elsewhere(done: Done, fact: Elsewhere) -> str:
     """Another thread has made a storage, or written one."""
-    name = next((entry.names[0] for entry in fact.storage.lookers.values() if entry.names), "")
+    name = next((entry.names[0] for entry in fact.storage.aliases.values() if entry.names), "")
     whose = f", that of {code(name)}" if name else ""
     what = f"writes storage {fact.storage.id}{whose}: version {fact.before} to version {fact.version}."
     if fact.before is None:
@@ -96,7 +96,7 @@ def say_moved(done: Done, fact: Moved) -> str:
         return fitting(first, left)
     if storage.length == 0:
         return fitting(f"{code('set_')} leaves {name} empty, on a storage of 0 bytes.", left)
-    others = [entry.names[0] for entry in storage.lookers.values() if entry is not tensor and entry.names]
+    others = [entry.names[0] for entry in storage.aliases.values() if entry is not tensor and entry.names]
     where = f"the storage of {code(others[0])}, storage {storage.id}" if others else f"storage {storage.id}"
     subject = code(fact.called) if fact.op else f"Line {done.line}"
     return fitting(f"{subject} lets {name} look at {where}: nothing is copied.", left)

@@ -126,7 +126,7 @@ def _joined(done: Done, fact: Wrote) -> str:
 
 def _aliases(done: Done, fact: Wrote) -> list[TensorEntry]:
     """Other named tensors and arrays on the storage that was written."""
-    others = fact.storage.lookers.values()
+    others = fact.storage.aliases.values()
     return [entry for entry in others if entry is not fact.tensor and entry.names]
 
 

@@ -3,8 +3,8 @@
 from minitensor.torch.autograd import function, functional
 from minitensor.torch.autograd.anomaly import detect_anomaly, set_detect_anomaly
 from minitensor.torch.autograd.function import Function
+from minitensor.torch.autograd.gradients import backward, grad
 from minitensor.torch.autograd.modes import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
-from minitensor.torch.autograd.walking import backward, grad
 from minitensor.torch.missing import missing_in
 from minitensor.torch.older_names import Variable
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from minitensor.core.tensor import Tensor as BaseTensor
+from minitensor.torch.autograd.gradients import grad
 from minitensor.torch.autograd.modes import enable_grad
-from minitensor.torch.autograd.walking import grad
 from minitensor.torch.creation import ones_like, zeros_like
 from minitensor.torch.joining import stack
 from minitensor.torch.missing import missing_in

@@ -91,7 +91,7 @@ templates(
     "memory::test_what_an_in_place_operation_holds_for_backward",
 )  # fmt: skip
 templates(
-    "view-written-without-its-family",
+    "view-written-without-its-group",
     "A write through a view gives the view a new value, and the rest of the group does not hear of it.",
     "        if {x}._history is None and (before is None or before.hooks is None):",
     "        if before is None or before.hooks is None:",

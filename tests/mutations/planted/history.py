@@ -114,7 +114,7 @@ history(
     "leaves::test_a_view_protects_the_leaf_also_when_the_leaf_was_declared_one_later",
 )  # fmt: skip
 history(
-    "part-becomes-leaf-with-its-family",
+    "part-becomes-leaf-with-its-group",
     "A view of a part that becomes a leaf takes the group's memory for its own.",
     "    if not covers(x._array, history.base):\n        x._history = None\n        return",
     "    if False:\n        return",

@@ -6,7 +6,7 @@ from ..mutation import mutation
 
 context = partial(mutation, "autograd/context.py")
 layer = partial(mutation, "autograd/py_layer.py")
-rebinding = partial(mutation, "views/replacing.py")
+replacing = partial(mutation, "views/replacing.py")
 
 context(
     "layer-writes-a-leaf",
@@ -20,7 +20,7 @@ context(
     "What a layer saves and then overwrites is not copied.",
     "            entries[i] = own_input(self.name, x)",
     "            pass",
-    "py_layer::test_in_place_the_family_moves_on",
+    "py_layer::test_in_place_the_group_moves_on",
 )  # fmt: skip
 context(
     "saved-tensor-may-be-written",
@@ -34,7 +34,7 @@ context(
     "The storages of what a layer saved do not know of it.",
     "                remember(x._storage, self.node)",
     "                pass",
-    "py_layer::test_in_place_the_family_moves_on",
+    "py_layer::test_in_place_the_group_moves_on",
 )  # fmt: skip
 context(
     "unannounced-write-goes-unnoticed",
@@ -72,19 +72,19 @@ layer(
     "    found: PyLayerContext = node.saved[-1]",
     "py_layer::test_backward_runs_again_when_the_graph_is_retained_or_nothing_was_saved",
 )  # fmt: skip
-rebinding(
+replacing(
     "cast-begins-at-version-0",
     "cast_ gives a tensor a storage whose version begins anew.",
     "    storage.version = x._storage.version\n",
     "",
-    "rebinding::test_the_version_of_a_tensor_that_moves_to_a_new_storage_goes_on_from_the_old",
+    "replacing::test_the_version_of_a_tensor_that_moves_to_a_new_storage_goes_on_from_the_old",
 )  # fmt: skip
-rebinding(
-    "cast-stays-in-the-family",
+replacing(
+    "cast-stays-in-the-group",
     "A tensor that cast_ has moved to another storage still belongs to the old group.",
     "_moved_to(x, x._array.astype(wanted.numpy, order=\"C\"), \"cast_\")\n    x._history = None\n",
     "_moved_to(x, x._array.astype(wanted.numpy, order=\"C\"), \"cast_\")\n",
-    "rebinding::test_a_cast_view_leaves_its_family_and_the_family_its_history",
+    "replacing::test_a_cast_view_leaves_its_group_and_the_group_its_history",
 )  # fmt: skip
 mutation(
     "autograd/gradients.py",

@@ -166,7 +166,7 @@ joining(
 )  # fmt: skip
 mutation(
     "core/tensor.py",
-    "detach-stays-in-the-family",
+    "detach-stays-in-the-group",
     "A detached alias belongs to the group, and writes through it are recorded.",
     "        alias = Tensor._alias(self._array, self._storage)\n        if watch",
     "        alias = self.__copy__()\n        if watch",

@@ -71,7 +71,7 @@ def test_cast_under_no_grad_keeps_the_history_in_step():
     assert w.grad.tolist() == [6] and w.grad.dtype == "float64"
 
 
-def test_a_cast_view_leaves_its_family_and_the_family_its_history():
+def test_a_cast_view_leaves_its_group_and_the_group_its_history():
     w = leaf([1.0, 2.0, 3.0])
     x = w * 1
     view = x[1:]
@@ -228,7 +228,7 @@ def test_set_without_a_source_is_empty(base: int):
     assert x.shape == [0] and x.dtype == "float64" and allocated() == base
 
 
-def test_set_joins_family_and_history_of_the_source():
+def test_set_joins_group_and_history_of_the_source():
     w = leaf([1.0, 2.0])
     x, source = w * 100, w * 3
     y = x * 1

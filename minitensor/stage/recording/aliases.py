@@ -17,7 +17,7 @@ from minitensor.stage.recording.memory import Memory
 MOST_ASKED = 20  # times that the heap is searched for holders
 
 
-class Lookers(Memory):
+class Aliases(Memory):
     """Memory, and who looks at it."""
 
     def __init__(self, engine: Engine) -> None:
@@ -48,10 +48,10 @@ class Lookers(Memory):
         key = id(x)
         # The callback outlives neither: it holds an id and a weak reference to the books.
         me = weakref.ref(self)
-        ref = weakref.ref(x, lambda _: _looker_gone(me, key, "tensors"))
+        ref = weakref.ref(x, lambda _: _alias_gone(me, key, "tensors"))
         entry = TensorEntry(self._new_id("t"), ref, group, self._look(x, storage), op, run=self.run)
         self.tensors[key] = entry
-        group.members[key] = storage.lookers[key] = entry
+        group.members[key] = storage.aliases[key] = entry
         self.touched[group] = None
         entry.event = event = {"do": "tensor", "id": entry.id, "storage": storage.id, **entry.look}
         # Met only now on an old storage: a view is new, anything else was there before.
@@ -95,10 +95,10 @@ class Lookers(Memory):
         """The tensor leaves its group for another one."""
         key = id(x)
         entry.group.members.pop(key, None)
-        entry.storage.lookers.pop(key, None)
+        entry.storage.aliases.pop(key, None)
         self.touched |= {entry.group: None, group: None}
         entry.group = group
-        group.members[key] = group.storage.lookers[key] = entry
+        group.members[key] = group.storage.aliases[key] = entry
         if entry.names:
             self.name_group(entry)
 
@@ -164,9 +164,9 @@ class Lookers(Memory):
             return entry
         look = _as_told(self.engine.look_of_array(storage, array))
         me = weakref.ref(self)
-        ref = weakref.ref(array, lambda _: _looker_gone(me, key, "arrays"))
+        ref = weakref.ref(array, lambda _: _alias_gone(me, key, "arrays"))
         entry = TensorEntry(self._new_id("t"), ref, Group("", kept), look, run=self.run)
-        self.arrays[key] = kept.lookers[key] = entry
+        self.arrays[key] = kept.aliases[key] = entry
         entry.event = {"do": "tensor", "id": entry.id, "storage": kept.id, **look, "outside": "numpy"}
         (self.before if kept.step < 0 and self.step < 0 else self.events).append(entry.event)
         self._show_ends(kept, storage, look)
@@ -175,7 +175,7 @@ class Lookers(Memory):
     def lookers_of(self, storage: StorageEntry) -> list[TensorEntry]:
         """Tensors and arrays on the memory of ``storage``, also those that count versions of their own."""
         counters = [each for each in self.storages.values() if each.over is storage]
-        return [entry for each in (storage, *counters) for entry in each.lookers.values()]
+        return [entry for each in (storage, *counters) for entry in each.aliases.values()]
 
     def holder_of(self, entry: TensorEntry) -> str:
         """Who holds a tensor without a name, in words. Asked of the whole heap, and so not often."""
@@ -210,20 +210,20 @@ class Lookers(Memory):
         entry.group.members.pop(key, None)
         if not entry.is_array:
             self.touched[entry.group] = None
-        entry.storage.lookers.pop(key, None)
+        entry.storage.aliases.pop(key, None)
         self._freed("tensors", entry.id)
         self.facts.append(facts.TensorFreed(entry))
 
     def free_known(self, key: Key) -> None:
         """A storage is gone. An array of numpy that had lent it goes on without the trace."""
         entry = self.storages.get(key)
-        for number, looker in list(entry.lookers.items()) if entry is not None else ():
-            if looker.is_array and self.arrays.pop(number, None) is not None:
-                self._let_go(number, looker)
+        for number, alias in list(entry.aliases.items()) if entry is not None else ():
+            if alias.is_array and self.arrays.pop(number, None) is not None:
+                self._let_go(number, alias)
         super().free_known(key)
 
 
-def _looker_gone(books: weakref.ref[Lookers], key: int, kind: str) -> None:
+def _alias_gone(books: weakref.ref[Aliases], key: int, kind: str) -> None:
     alive = books()
     if alive is not None:
         alive.gone(lambda: alive.looker_gone(key, kind))
