@@ -23,7 +23,7 @@ from numpy import add, ndarray
 
 from minitensor.core.errors import leaf_reshaped_by_hook
 from minitensor.core.history import GradientBox, Leaf, Node
-from minitensor.core.regions import Part
+from minitensor.core.regions import PartGradient
 from minitensor.core.tensor import Hook, Tensor
 from minitensor.device.arrays import as_array, gpu_of, host_array
 from minitensor.device.counters import cpu_meter
@@ -175,7 +175,7 @@ def _propagated(
 
 def ready_for(parent: Node, g: Any) -> np.ndarray:
     """What a rule answered, as an array in the shape of the node it goes to."""
-    found: np.ndarray = summed_to(g.whole() if type(g) is Part else as_array(g), parent.shape)
+    found: np.ndarray = summed_to(g.whole() if type(g) is PartGradient else as_array(g), parent.shape)
     return found
 
 
@@ -259,7 +259,7 @@ class OnArrays:
             return more
         free = so_far is not None and so_far is not g and self.alone(so_far)
         if type(more) is not ndarray or more.shape != parent.shape:
-            if so_far is not None and free and type(more) is Part and more.add_to(so_far):
+            if so_far is not None and free and type(more) is PartGradient and more.add_to(so_far):
                 return so_far
             more = ready_for(parent, more)
         ready: np.ndarray = more
@@ -359,7 +359,7 @@ class Seen:
         """The rules have answered, and nothing has been added up."""
         for parent, g in zip(self._node.inputs, passed, strict=True):
             if parent is not None:
-                g = g.on_the_host() if type(g) is Part else host_array(as_array(g)).copy()
+                g = g.on_the_host() if type(g) is PartGradient else host_array(as_array(g)).copy()
                 self._sent.append((parent, summed_to(g, parent.shape)))
 
     def went(self) -> None:

@@ -38,7 +38,7 @@ class Output:
 ALL: Any = "all"
 
 
-class Part:
+class OutputPart:
     """The elements of one output among those of all, laid end to end.
 
     Behind them lies one number per output that counts the gradients which have come for it: where it is 0, backward is
@@ -57,12 +57,12 @@ class Part:
         self.op, self.begin, self.end, self.count, self.total, self.dtype = op, begin, end, count, total, dtype
 
 
-def part_operation(name: str) -> Operation:
+def output_operation(name: str) -> Operation:
     """What reads one output of a layer called ``name`` from them all."""
-    return Operation(name, _part_backward, jvp=_part_jvp)
+    return Operation(name, _output_backward, jvp=_output_jvp)
 
 
-def _part_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
+def _output_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
     (part,) = node.saved
     whole = np.zeros_like(g, part.dtype, shape=(part.total,))
     whole[part.begin : part.end] = g.reshape(-1)
@@ -70,6 +70,6 @@ def _part_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
     return (whole,)
 
 
-def _part_jvp(node: Node, _: int, u: np.ndarray) -> np.ndarray:
+def _output_jvp(node: Node, _: int, u: np.ndarray) -> np.ndarray:
     (part,) = node.saved
     return u[part.begin : part.end].reshape(node.shape)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from minitensor.autograd.context import Call, PyLayerContext
-from minitensor.autograd.outputs import ALL, Output, Part, part_operation
+from minitensor.autograd.outputs import ALL, Output, OutputPart, output_operation
 from minitensor.core.errors import freed
 from minitensor.core.history import Node, Operation, new_leaf, set_node
 from minitensor.core.storage import calling_frame
@@ -233,7 +233,7 @@ def _laid_out(call: Call, outputs: list[Tensor], wanting: list[bool]) -> tuple[O
         part = None
         if wants:
             end = begin + x._array.size
-            part = Part(part_operation(f"{call.name}[{k}]"), begin, end, count, total, dtype)
+            part = OutputPart(output_operation(f"{call.name}[{k}]"), begin, end, count, total, dtype)
             begin, count = end, count + 1
         laid.append(Output(x._array.shape, x._array.dtype, part))
     return tuple(laid)

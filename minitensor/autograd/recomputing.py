@@ -24,7 +24,7 @@ from minitensor.randomness import source
 from minitensor.saving.saved import FREED
 
 
-class Part:
+class Repeatable:
     """A function with its arguments that can be run again.
 
     Attributes:
@@ -186,17 +186,17 @@ class Recomputed(PyLayer):
     """The part as one operation of its arguments and of what it uses besides."""
 
     @staticmethod
-    def forward(ctx: Any, part: Part, results: Callable[[], Any], *tensors: Any) -> Any:
+    def forward(ctx: Any, repeatable: Repeatable, results: Callable[[], Any], *tensors: Any) -> Any:
         """Nothing is left to compute."""
-        ctx.part = part
-        ctx.save_for_backward(*tensors[: len(tensors) - len(part.outside)])
+        ctx.repeatable = repeatable
+        ctx.save_for_backward(*tensors[: len(tensors) - len(repeatable.outside)])
         return results()
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
         """Run the part again and go back through it."""
         wanted = [each is not None for each in ctx._node.inputs]
-        return tuple(ctx.part.gradients(ctx.saved_tensor(), wanted, grads, modes.grad))
+        return tuple(ctx.repeatable.gradients(ctx.saved_tensor(), wanted, grads, modes.grad))
 
 
 def recompute(
@@ -221,7 +221,7 @@ def recompute(
         raise TypeError(f"recompute: function is a layer or another function, not {type(function).__name__}")
     if not modes.grad:
         return function(*args, **kwargs)
-    part = Part(function, args, kwargs, preserve_rng_state)
-    results = part.first()
+    repeatable = Repeatable(function, args, kwargs, preserve_rng_state)
+    results = repeatable.first()
     tensors = [x for x in args if isinstance(x, Tensor)]
-    return Recomputed.apply(part, lambda: results, *tensors, *part.stand_ins(results))
+    return Recomputed.apply(repeatable, lambda: results, *tensors, *repeatable.stand_ins(results))

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.core.regions import Extent, Part, Pick, Region, covers, extent_of, region_of, same_layout
+from minitensor.core.regions import Extent, PartGradient, Pick, Region, covers, extent_of, region_of, same_layout
 from minitensor.core.small_stack import mind_the_stack
 from minitensor.core.storage import Place, Storage, caller, calling_frame
 from minitensor.device.arrays import like
@@ -39,8 +39,8 @@ class Operation:
     inputs.
 
     Where a small part of a large memory is read or written, passes over all of it are saved: backward may answer with a
-    :class:`~minitensor.core.regions.Part`; and ``owned(node, g)``, which may write into ``g``, stands in for it where
-    nobody else holds ``g``.
+    :class:`~minitensor.core.regions.PartGradient`; and ``owned(node, g)``, which may write into ``g``, stands in for it
+    where nobody else holds ``g``.
     """
 
     __slots__ = ("name", "backward", "saved_names", "jvp", "owned", "later", "_on_tensors")
@@ -352,9 +352,9 @@ def is_protected(x: Any) -> bool:
 # ---------- the three operations that groups are made of ----------
 
 
-def _read_backward(node: Node, g: np.ndarray) -> tuple[Part]:
+def _read_backward(node: Node, g: np.ndarray) -> tuple[PartGradient]:
     (region,) = node.saved
-    return (Part(g, region, node.inputs[0].shape),)  # type: ignore[union-attr]  # recorded for this input
+    return (PartGradient(g, region, node.inputs[0].shape),)  # type: ignore[union-attr]  # recorded for this input
 
 
 def _write_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:

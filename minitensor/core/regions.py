@@ -135,7 +135,7 @@ class Pick:
         return taken
 
 
-class Part:
+class PartGradient:
     """A gradient for the whole of a memory that is zero but for one part: told as the gradient ``g`` for that part.
 
     So that reading a row of a large matrix takes no matrix of zeros on the way back. ``region`` is where it lies in

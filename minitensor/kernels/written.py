@@ -15,42 +15,42 @@ from minitensor.kernels.indexed import checked, from_front, places_of
 from minitensor.kernels.masked import over
 
 Array = np.ndarray
-Part = tuple[Array, Any]
+Written = tuple[Array, Any]
 
 
-def rows_at(a: Array, index: Array, axis: int) -> Part:
+def rows_at(a: Array, index: Array, axis: int) -> Written:
     """The parts along ``axis`` that ``index`` lists."""
     axis = from_front(axis, a.ndim)
     return a, (*(slice(None),) * axis, checked(index, a.shape[axis], axis).reshape(-1))
 
 
-def places_at(a: Array, rows: Array, depth: int) -> Part:
+def places_at(a: Array, rows: Array, depth: int) -> Written:
     """The elements that ``rows``, which counts the leading ``depth`` dimensions as one, lists."""
     return a, places_of(rows, a.shape, depth)
 
 
-def elements_at(a: Array, index: Array, axis: int, broadcast: bool) -> Part:
+def elements_at(a: Array, index: Array, axis: int, broadcast: bool) -> Written:
     """The single elements along ``axis`` that ``index`` names."""
     flat, _ = positions(index, a.shape, axis, broadcast)
     return a, np.unravel_index(flat, a.shape) if flat.size else (np.zeros(0, np.int64, like=a),) * a.ndim
 
 
-def where_true(a: Array, mask: Array) -> Part:
+def where_true(a: Array, mask: Array) -> Written:
     """The elements where ``mask``, spread over the target, is true."""
     return a, over(mask, a.shape)
 
 
-def side(a: Array, diagonal: int, upper: bool) -> Part:
+def side(a: Array, diagonal: int, upper: bool) -> Written:
     """The elements above a diagonal, or those not above the one before it."""
     dropped = above(a, diagonal) if upper else ~above(a, diagonal - 1)
     return a, (..., dropped)
 
 
-def main(a: Array, offset: int, wrap: bool) -> Part:
+def main(a: Array, offset: int, wrap: bool) -> Written:
     """The main diagonal."""
     return a, main_diagonal(a, offset, wrap)
 
 
-def diagonal(a: Array, offset: int, dim1: int, dim2: int) -> Part:
+def diagonal(a: Array, offset: int, dim1: int, dim2: int) -> Written:
     """A diagonal of the matrices in two dimensions."""
     return matrix_diagonal(a, offset, dim1, dim2)

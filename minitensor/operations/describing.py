@@ -1,7 +1,8 @@
 """The docstrings of operations: what follows from a row, in the words of a vocabulary.
 
 The first line is the row's own, with the names that the vocabulary gives to its operands and arguments. Which shapes
-and dtypes meet, what is raised and which gradients pass follow from the other fields, as the code does.
+fit, to which dtype operands are promoted, what is raised and which gradients pass follow from the other fields, as the
+code does; only shapes that are not broadcast are told in words (``Row.takes``, ``Row.gives``).
 """
 
 from __future__ import annotations
@@ -46,10 +47,11 @@ def described(row: Row, in_place: bool, signature: str, renamed: Mapping[str, st
     target = called(row.target)
     parts = [called(row.doc) + (f" In place: {target} is overwritten and returned." if in_place else "")]
     if given:
-        what = _operands(row, in_place, target, len(given))
+        what = _operands(row, in_place, target, called(row.takes), len(given))
         parts.append(f"Args:\n    {', '.join(map(called, given))}: {what}")
-    parts.append(f"Returns:\n    {_result(row, in_place, target)}")
-    parts.append(f"Raises:\n{_errors(row, in_place, target, raised)}")
+    parts.append(f"Returns:\n    {_result(row, in_place, target, called(row.gives))}")
+    axes = [axis for name in row.argument_names if name in ("axis", "dim") and (axis := called(name)) in names]
+    parts.append(f"Raises:\n{_errors(row, in_place, target, axes, raised)}")
     rules = row.rules_in_place if in_place else row.rules
     shown = [(called(x), called(rule)) for x, rule in rules.items() if called(x) in names]
     lines = [f"    {x}: {rule}" for x, rule in shown] + [
@@ -67,36 +69,43 @@ def parameters_of(signature: str) -> list[str]:
     return re.findall(r"(?:^|,)\s*\**(\w+)", re.sub(r"\([^()]*\)|\[[^\[\]]*\]", "", signature))
 
 
-def _operands(row: Row, in_place: bool, target: str, count: int) -> str:
+def _operands(row: Row, in_place: bool, target: str, takes: str, count: int) -> str:
+    dtypes = _promoted(in_place, target) if len(row.promote) > 1 else ""
+    if takes:
+        return f"{'a tensor' if count == 1 else 'tensors'}. Shapes: {takes}.{dtypes}"
     if count == 1:
-        return "a tensor of any shape." if row.elementwise else "a tensor."
-    meet = _meet(in_place, target) if len(row.promote) > 1 else ""
-    if not row.elementwise:
-        return f"tensors.{meet}"
+        return "a tensor of any shape."
     shapes = f"to the shape of {target}" if in_place else "against each other"
-    return f"tensors, arrays or numbers, at least one a tensor. Shapes are broadcast {shapes}.{meet}"
+    return f"tensors, arrays or numbers, at least one a tensor. Shapes are broadcast {shapes}.{dtypes}"
 
 
-def _meet(in_place: bool, target: str) -> str:
+def _promoted(in_place: bool, target: str) -> str:
     if in_place:
         return f" They are converted to the dtype of {target}, which never changes."
-    return " Two dtypes meet in the wider one; a number widens none."
+    return (
+        " Of two dtypes they are promoted to one: floats before integers before bools, then the wider. A number counts "
+        "by its kind, not by its width."
+    )
 
 
-def _result(row: Row, in_place: bool, target: str) -> str:
+def _result(row: Row, in_place: bool, target: str, gives: str) -> str:
     if in_place:
         return f"{target} itself: its shape and dtype are what they were, its version is one more."
-    shape = ""
-    if row.elementwise:
-        shape = " of the broadcast shape" if len(row.operands) > 1 else f" of the shape of {target}"
-    return f"A new tensor{shape}, on a storage of its own{'; of integers, a float32 one' if row.floats else ''}."
+    shape = "the broadcast shape" if row.elementwise and len(row.operands) > 1 else f"the shape of {target}"
+    dtype = "; of integers, a float32 one" if row.floats else ""
+    return f"A new tensor of {gives or shape}, on a storage of its own{dtype}."
 
 
-def _errors(row: Row, in_place: bool, target: str, raised: Raised) -> str:
+def _errors(row: Row, in_place: bool, target: str, axes: list[str], raised: Raised) -> str:
     found = ["TypeError: for an operand that is no tensor, array or number."]
-    if row.elementwise and len(row.operands) > 1:
+    if row.takes:
+        found.append(f"{raised.shape}: for other shapes.")
+    elif row.elementwise and len(row.operands) > 1:
         fit = f"cannot be broadcast to that of {target}" if in_place else "cannot be broadcast against each other"
         found.append(f"{raised.shape}: for shapes that {fit}.")
+    found += [f"IndexError: for {axis} that is no dimension of {target}." for axis in axes]
+    if {"index", "indices", "rows"}.intersection(row.operands):
+        found.append("IndexError: for an index out of range.")
     if in_place:
         if row.rules_in_place:
             found.append(f"{raised.shape}: for a leaf that wants a gradient, in grad mode.")

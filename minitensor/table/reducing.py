@@ -9,6 +9,7 @@ _AXES: dict[str, Any] = {
     "arguments": ("axis=None", "keepdim=False"),
     "prepare": kernels.reduce_arguments,
     "in_place": False,
+    "gives": "the shape of x without the dimensions axis, which stay as 1 with keepdim",
 }
 
 op("sum", kernels.sum_, "x", "Sum along axis (all by default).", **_AXES,

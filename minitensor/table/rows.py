@@ -37,6 +37,8 @@ class Row:
         writes: for an operation that writes a part of its target: which, as a call of a function of
             :mod:`minitensor.kernels.written`.
         elementwise: operands are broadcast against each other, and errors may say so.
+        takes: the shapes of the operands, for the docstring, where they are not just any that broadcast.
+        gives: the shape of the result, for the docstring, where it is not that of the operands.
         by_element: the result has at each place what follows from the elements at that place alone: big arrays may be
             computed part by part.
         prepare: checks the arguments and makes them constant, before anything is computed or saved.
@@ -61,6 +63,8 @@ class Row:
     promote: tuple[str, ...] = ()
     writes: str = ""
     elementwise: bool = True
+    takes: str = ""
+    gives: str = ""
     by_element: bool = False
     prepare: Callable[..., tuple[Any, ...]] | None = None
 

@@ -224,9 +224,12 @@ spell("mean", "mean", _REDUCED, keywords="dtype=None", floats=False,
       prologue=f"{_IN_DTYPE}\nx = only_floats('mean', x)\n{_DIM}", grad_name=_over("Mean"))  # fmt: skip
 spell("amax", "max", "input, dim=(), keepdim=False", prologue=_DIM, grad_name="AmaxBackward0")
 spell("amin", "min", "input, dim=(), keepdim=False", prologue=_DIM, grad_name="AminBackward0")
+_SCAN = "The {} of each element and those before it along dim; dtype, if given, is that of the result."
 _SCANNED = f"{_IN_DTYPE}\nelse: x = as_long(x, '{{_}}')"
-spell("cumsum", "cumsum", "input, dim", keywords="dtype=None", prologue=_SCANNED)
-spell("cumprod", "cumprod", "input, dim", keywords="dtype=None", prologue=_SCANNED)
+spell("cumsum", "cumsum", "input, dim", keywords="dtype=None", prologue=_SCANNED, gives="",
+      doc=_SCAN.format("sum"))  # fmt: skip
+spell("cumprod", "cumprod", "input, dim", keywords="dtype=None", prologue=_SCANNED, gives="",
+      doc=_SCAN.format("product"))  # fmt: skip
 spell("softmax", "softmax", "input, dim, dtype=None", prologue=_IN_DTYPE, found="Tensor torch")
 
 # ---------- networks ----------
@@ -265,12 +268,15 @@ def _index(name: str, stores: str = "", how: str = "storable", index: str = "ind
 
 
 _EXACT = "broadcast = False"
+_SCATTERED = "{0} any, {1} of as many dimensions and no longer than {2} anywhere; {2} is of the dtype of {0}"
 
 spell("index_select", "index_select", "input, dim, index", prologue=_index("index_select"))
 spell("index_add", "index_add", "input, dim, index, source", keywords="alpha=1", renamed={"value": "source"},
+      takes="x any, index [n], value as x with length n along axis, and of its dtype", promote=(),
       prologue=_index("index_add", "x, value", "same_dtype"))  # fmt: skip
 spell("index_fill", "index_fill", "input, dim, index, value", prologue=_index("index_fill", "x, value"), out=False)
-spell("gather", "take_along_axis", "input, dim, index", prologue=f"{_index('gather', index='indices')}\n{_EXACT}",
+spell("gather", "take_along_axis", "input, dim, index", gives="the shape of indices",
+      prologue=f"{_index('gather', index='indices')}\n{_EXACT}",
       doc="The elements of arr that indices names along axis.",
       grad_name="GatherBackward0")  # fmt: skip
 spell("take_along_dim", "take_along_axis", "input, indices, dim", renamed={"indices": "indices"},
@@ -278,6 +284,7 @@ spell("take_along_dim", "take_along_axis", "input, indices, dim", renamed={"indi
       prologue="indices = as_index('take_along_dim', indices)\nbroadcast = True",
       grad_name="GatherBackward0")  # fmt: skip
 spell("scatter", "put_along_axis", "input, dim, index, src", renamed={"values": "src"},
+      takes=_SCATTERED.format("arr", "indices", "values"),
       prologue=f"as_many_dimensions('scatter', index, src)\n"
             f"{_index('scatter', 'arr, values', 'same_dtype', 'indices')}\n{_EXACT}",
       grad_name="ScatterBackward0")  # fmt: skip
@@ -285,17 +292,20 @@ spell(
     "scatter_add",
     "scatter_add",
     "input, dim, index, src",
+    takes=_SCATTERED.format("input", "index", "src"),
+    promote=(),
     prologue="as_many_dimensions('scatter_add', index, src)\n" + _index("scatter_add", "input, src", "same_dtype"),
 )
 spell("masked_fill", "masked_fill", "input, mask, value", out=False,
       prologue="mask = as_mask('masked_fill{_}', mask)\nx, value = storable('masked_fill{_}', x, value)")  # fmt: skip
 spell("masked_scatter", "masked_scatter", "input, mask, source", renamed={"value": "source"}, out=False,
+      takes=f"{ROWS['masked_scatter'].takes}, and of the dtype of x",
       prologue="mask = as_mask('masked_scatter{_}', mask)\n"
             "x, value = same_dtype('masked_scatter{_}', x, value)")  # fmt: skip
 spell("masked_select", "masked_select", "input, mask", prologue="mask = as_mask('masked_select', mask)")
 spell("index_put", "index_put", "input, indices, values, accumulate=False", out=False,
       found=_ALSO_IN_PLACE,
-      renamed={"value": "values", "indices": "indices"},
+      renamed={"value": "values", "indices": "indices"}, takes=f"{ROWS['index_put'].takes}, and of the dtype of x",
       prologue="rows, depth = as_rows('index_put{_}', x, indices)\n"
             "x, value = same_dtype('index_put{_}', x, value)")  # fmt: skip
 

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 
 from minitensor.core.history import READ, Node, Operation, group_of, reading
-from minitensor.core.regions import Part, Pick, address, memory_of, overlaps_itself, span
+from minitensor.core.regions import PartGradient, Pick, address, memory_of, overlaps_itself, span
 from minitensor.core.tensor import Tensor
 from minitensor.creation.making import as_shape
 from minitensor.device.arrays import restrided
 from minitensor.views.viewing import as_axis, need_tensor, view_of, whole
 
 
-def part_backward(node: Node, g: np.ndarray) -> tuple[Part]:
+def part_backward(node: Node, g: np.ndarray) -> tuple[PartGradient]:
     """The gradient of a part for the whole: zero where the part does not look."""
     (pick,) = node.saved
-    return (Part(g, pick, node.inputs[0].shape),)  # type: ignore[union-attr]  # recorded for this input
+    return (PartGradient(g, pick, node.inputs[0].shape),)  # type: ignore[union-attr]  # recorded for this input
 
 
 def part_jvp(node: Node, _: int, u: np.ndarray) -> np.ndarray:

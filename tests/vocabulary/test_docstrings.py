@@ -128,3 +128,60 @@ def test_cannot_is_one_word():
     ]
     found = {str(path.relative_to(ROOT)) for path in files if re.search(r"\bcan\s+not\b", path.read_text(), re.I)}
     assert len(files) > 300 and found == {f"minitensor/{path}" for path in THEIRS}
+
+
+@pytest.mark.parametrize("vocabulary", [PADDLES, PYTORCHS], ids=["Paddle's", "PyTorch's"])
+def test_shapes_are_told_where_they_are_not_broadcast(vocabulary: Any):
+    told = [name for name in vocabulary if "Shapes: " in vocabulary[name].__doc__]
+    rows = {name: vocabulary.forms[name].row for name in vocabulary}
+    assert len(told) > 20
+    assert [
+        name
+        for name, row in rows.items()
+        if not row.elementwise and len(row.operands) > 1 and "Shapes: " not in vocabulary[name].__doc__
+    ] == []
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "max", "prod", "cumsum", "tril", "softmax", "renorm"])
+def test_an_operation_raises_what_its_docstring_says_of_axes_and_shapes(name: str):
+    axis = {"tril": {}, "renorm": {"p": 2.0, "max_norm": 1.0}}.get(name, {})
+    function = getattr(mt, name, None) or getattr(mt.nn.functional, name)
+    if "axis" in parameters(function):
+        assert "IndexError: for axis that is no dimension of x." in function.__doc__
+        with pytest.raises(IndexError):
+            function(mt.ones([2, 3]), axis=7, **axis)
+    if "Shapes: x [..., n, m]" in function.__doc__:
+        with pytest.raises(ValueError, match="two dimensions"):
+            function(mt.ones([3]))
+
+
+#: Calls with shapes that do not fit, under Paddle's names and under PyTorch's.
+MISFITS = {
+    "matmul": lambda m, x, i: m.matmul(x, x),
+    "addmm": lambda m, x, i: m.addmm(x, x, x),
+    "baddbmm": lambda m, x, i: m.baddbmm(x, x, x),
+    "gather": lambda m, x, i: m.gather(x, i.reshape([1, 1, 2]), 0) if m is mt else m.gather(x, 0, i),
+    "index_add": lambda m, x, i: m.index_add(x, i, 0, x) if m is mt else m.index_add(x, 0, i, x),
+    "index_put": lambda m, x, i: m.index_put(x, (i,), m.ones([7])),
+    "masked_scatter": lambda m, x, i: m.masked_scatter(x, x > 0, m.ones([2])),
+    "masked_select": lambda m, x, i: m.masked_select(x, (m.ones([3]) > 0)),
+    "scatter": lambda m, x, i: m.scatter(x, i, x) if m is mt else m.scatter(x, 0, i, x),
+    "tril": lambda m, x, i: m.tril(m.ones([3])),
+}
+
+
+@pytest.mark.parametrize("name", MISFITS)
+@pytest.mark.parametrize(("module", "kind"), [(mt, ValueError), (torch, RuntimeError)], ids=["Paddle's", "PyTorch's"])
+def test_other_shapes_than_a_docstring_tells_are_refused(name: str, module: Any, kind: type[Exception]):
+    doc = (PADDLES if module is mt else PYTORCHS)[name].__doc__
+    assert "Shapes: " in doc and f"{kind.__name__}: for other shapes." in doc
+    index = mt.to_tensor([0, 1]) if module is mt else torch.tensor([0, 1])
+    with pytest.raises(kind):
+        MISFITS[name](module, module.ones([3, 4]), index)
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "max", "min", "prod"])
+def test_a_result_has_the_shape_that_its_docstring_tells(name: str):
+    function, x = getattr(mt, name), mt.ones([2, 3])
+    assert "without the dimensions axis, which stay as 1 with keepdim" in function.__doc__
+    assert function(x, axis=0).shape == [3] and function(x, axis=0, keepdim=True).shape == [1, 3]

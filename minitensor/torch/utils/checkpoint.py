@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from minitensor.autograd.recomputing import Part
+from minitensor.autograd.recomputing import Repeatable
 from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.modes import modes
 from minitensor.torch.autograd import grad
@@ -46,10 +46,10 @@ def checkpoint(
         )
     if not modes.grad:
         return function(*args, **kwargs)
-    part = _Part(function, args, kwargs, preserve_rng_state)
-    results = part.first()
+    repeatable = _Repeatable(function, args, kwargs, preserve_rng_state)
+    results = repeatable.first()
     tensors = [x for x in args if isinstance(x, BaseTensor)]
-    return _Checkpoint.apply(part, results, *tensors, *part.stand_ins(results))
+    return _Checkpoint.apply(repeatable, results, *tensors, *repeatable.stand_ins(results))
 
 
 def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentrant: bool | None = None) -> Any:
@@ -72,8 +72,8 @@ def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentra
     return run(begin, len(steps))(input)
 
 
-class _Part(Part):
-    """A part in PyTorch's vocabulary."""
+class _Repeatable(Repeatable):
+    """Such a function in PyTorch's vocabulary."""
 
     called = "torch.utils.checkpoint"
     kind = Tensor
@@ -99,16 +99,16 @@ class _Checkpoint(Function):
     """The part as one operation of its arguments and of what it uses besides."""
 
     @staticmethod
-    def forward(ctx: Any, part: _Part, results: Any, *tensors: Any) -> Any:
+    def forward(ctx: Any, repeatable: _Repeatable, results: Any, *tensors: Any) -> Any:
         """Nothing is left to compute."""
-        ctx.part = part
-        ctx.save_for_backward(*tensors[: len(tensors) - len(part.outside)])
+        ctx.repeatable = repeatable
+        ctx.save_for_backward(*tensors[: len(tensors) - len(repeatable.outside)])
         return results
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
         """Run the part again and go back through it."""
-        return None, None, *ctx.part.gradients(ctx.saved_tensors, ctx.needs_input_grad[2:], grads, modes.grad)
+        return None, None, *ctx.repeatable.gradients(ctx.saved_tensors, ctx.needs_input_grad[2:], grads, modes.grad)
 
 
 __getattr__ = missing_in("torch.utils.checkpoint", lambda: __all__)

@@ -32,8 +32,8 @@ walk(
 walk(
     "broadcast-not-summed",
     "The gradient of a broadcast operand keeps the shape of the result.",
-    "= summed_to(g.whole() if type(g) is Part else as_array(g), parent.shape)",
-    "= g.whole() if type(g) is Part else as_array(g)",
+    "= summed_to(g.whole() if type(g) is PartGradient else as_array(g), parent.shape)",
+    "= g.whole() if type(g) is PartGradient else as_array(g)",
     "operations::test_the_gradient_is_that_of_central_differences",
 )  # fmt: skip
 walk(
