@@ -97,7 +97,7 @@ def minitensor_cases() -> tuple[Library, dict[str, Callable[[], Any]]]:
 
     return library, {
         "add": lambda: x + y,
-        "add_": lambda: x.add_(y),  # type: ignore[attr-defined]
+        "add_": lambda: x.add_(y),
         "relu": lambda: relu(x),
         "relu_": lambda: relu_(x),
         "relu of 1x64x512x512": lambda: relu(features),
@@ -168,7 +168,7 @@ def torch_cases() -> tuple[Library, dict[str, Callable[[], Any]]]:
         (error * error).mean().backward()
         with torch.no_grad():
             for weight in weights:
-                weight.sub_(weight.grad * 0.01)  # type: ignore[operator]
+                weight.sub_(weight.grad * 0.01)
                 weight.grad = None
 
     return library, {

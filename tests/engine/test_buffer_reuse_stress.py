@@ -131,7 +131,7 @@ class Program:
 
     def write(self) -> None:
         """In place, through a tensor or through memory that was exported."""
-        look, other = self.any((mt.Tensor, np.ndarray)), self.any(mt.Tensor)  # type: ignore[arg-type]
+        look, other = self.any((mt.Tensor, np.ndarray)), self.any(mt.Tensor)
         if look is None or look.shadow.dtype == np.bool_:
             return
         x, a = look.shown, look.shadow
@@ -147,7 +147,7 @@ class Program:
             a += other.shadow.copy()
 
     def view(self) -> None:
-        look = self.any((mt.Tensor, np.ndarray))  # type: ignore[arg-type]
+        look = self.any((mt.Tensor, np.ndarray))
         if look is None or look.shadow.shape[0] < 2:
             return
         begin = int(self.random.integers(look.shadow.shape[0] - 1))
@@ -194,7 +194,7 @@ class Program:
         elif self.looks:
             look = self.looks.pop(self.random.integers(len(self.looks)))
             if self.random.random() < 0.2:
-                look.itself = look  # type: ignore[attr-defined]  # only the garbage collector ends it
+                look.itself = look  # only the garbage collector ends it
 
     def collect(self) -> None:
         gc.collect()

@@ -34,11 +34,11 @@ def looking(namespace: dict[str, Any]) -> Iterator[list[dict[str, Any]]]:
             # Where a function has come back, names that it gave its result to are told in the next step.
             seen.append({} if settings.get("came_back") else state_of(namespace))
 
-    Recorder._finish = finish_and_look  # type: ignore[method-assign]
+    Recorder._finish = finish_and_look
     try:
         yield seen
     finally:
-        Recorder._finish = finish  # type: ignore[method-assign]
+        Recorder._finish = finish
 
 
 def state_of(namespace: dict[str, Any]) -> dict[str, Any]:

@@ -242,12 +242,12 @@ def watched(namespace: dict[str, Any], file: str) -> Iterator[Witness]:
         begin(self)
         witness.look(self)
 
-    Recorder._finish, Recorder.begin = finish_and_look, begin_and_look  # type: ignore[method-assign]
+    Recorder._finish, Recorder.begin = finish_and_look, begin_and_look
     try:
         with only_what_comes():
             yield witness
     finally:
-        Recorder._finish, Recorder.begin = finish, begin  # type: ignore[method-assign]
+        Recorder._finish, Recorder.begin = finish, begin
 
 
 # ---------- sentences ----------

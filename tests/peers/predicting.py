@@ -95,7 +95,7 @@ def run(first: int, last: int) -> tuple[Counter[str], list[int]]:
     """The counts over some programs, and the numbers of those in which something was predicted wrongly."""
     from minitensor.stage.engines.of_torch import ear
 
-    before, ear.Backward = ear.Backward, Watched  # type: ignore[misc]  # in its place
+    before, ear.Backward = ear.Backward, Watched  # in its place
     total: Counter[str] = Counter()
     wrong = []
     try:
@@ -112,7 +112,7 @@ def run(first: int, last: int) -> tuple[Counter[str], list[int]]:
                 wrong.append(number)
             total += counts
     finally:
-        ear.Backward = before  # type: ignore[misc]
+        ear.Backward = before
     return total, wrong
 
 

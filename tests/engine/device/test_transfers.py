@@ -45,11 +45,11 @@ def simulated() -> None:
 
 def crossed(work: Callable[[], object]) -> tuple[int, int, int]:
     """Arrays to the device, arrays to the host, and numbers waited for, during ``work``."""
-    transfers = current.simulated.transfers  # type: ignore[union-attr]
+    transfers = current.simulated.transfers
     before = transfers.to_device, transfers.to_host, transfers.waits
     work()
     after = transfers.to_device, transfers.to_host, transfers.waits
-    return tuple(b - a for a, b in zip(before, after, strict=True))  # type: ignore[return-value]
+    return tuple(b - a for a, b in zip(before, after, strict=True))
 
 
 def forward_and_backward(sample: Sample, in_place: bool) -> tuple[int, int, int]:
@@ -57,7 +57,7 @@ def forward_and_backward(sample: Sample, in_place: bool) -> tuple[int, int, int]
     tensors = sample.tensors(*sample.wanting(in_place))
     target = tensors[sample.target]
     if in_place and not target.stop_gradient:
-        tensors[sample.target] = target.clone()  # type: ignore[attr-defined]
+        tensors[sample.target] = target.clone()
     shape = target.shape if in_place else sample.run(tensors).shape
     ones = mt.ones(shape, "float64")
 
@@ -74,7 +74,7 @@ def only_backward(case: Case, in_place: bool) -> tuple[int, int, int]:
     tensors = samples_indexed.tensors(case)
     for tensor in tensors:
         tensor.stop_gradient = False
-    out = case.run(*(tensor.clone() for tensor in tensors), in_place=in_place)  # type: ignore[attr-defined]
+    out = case.run(*(tensor.clone() for tensor in tensors), in_place=in_place)
     ones = mt.ones(out.shape, out.dtype)
     return (0, 0, 0) if out.stop_gradient else crossed(lambda: out.backward(ones))
 
@@ -102,10 +102,10 @@ def test_operations_stay_on_the_device() -> None:
 def test_an_index_is_looked_at_where_it_lies() -> None:
     x, rows, values = mt.rand([4, 3]), mt.to_tensor([2, 0, 2]), mt.rand([3, 3])
     for name, work in {
-        "index_select": lambda: x.index_select(rows),  # type: ignore[attr-defined]
-        "index_add": lambda: x.index_add_(rows, 0, values),  # type: ignore[attr-defined]
-        "scatter": lambda: x.scatter_(rows, values),  # type: ignore[attr-defined]
-        "gather": lambda: x.gather(rows),  # type: ignore[attr-defined]
+        "index_select": lambda: x.index_select(rows),
+        "index_add": lambda: x.index_add_(rows, 0, values),
+        "scatter": lambda: x.scatter_(rows, values),
+        "gather": lambda: x.gather(rows),
     }.items():
         to_device, to_host, waits = crossed(work)
         assert (to_device, to_host) == (0, 0), name
@@ -121,12 +121,12 @@ def test_random_numbers_are_drawn_on_the_host_and_cross_once() -> None:
 
 
 def test_what_crosses_is_counted() -> None:
-    transfers = current.simulated.transfers  # type: ignore[union-attr]
+    transfers = current.simulated.transfers
     before = transfers.bytes_to_device, transfers.bytes_to_host
     x = mt.to_tensor(np.zeros((2, 3), np.float32))
     assert crossed(lambda: x.numpy()) == (0, 1, 0)
     assert (transfers.bytes_to_device - before[0], transfers.bytes_to_host - before[1]) == (24, 24)
-    assert crossed(lambda: x.sum().item()) == (0, 0, 1)  # type: ignore[attr-defined]
+    assert crossed(lambda: x.sum().item()) == (0, 0, 1)
     assert crossed(lambda: bool(mt.ones([1]))) == (1, 0, 1)
     array = x._array
     mask = array > 1
@@ -135,8 +135,8 @@ def test_what_crosses_is_counted() -> None:
 
 def test_the_copy_of_an_operand_that_overlaps_the_output_takes_device_memory() -> None:
     gpu = current.simulated
-    array = gpu.put(np.arange(1025.0))  # type: ignore[union-attr]
-    counters, target, others = gpu.counters(), array[:-1], array[1:]  # type: ignore[union-attr]
+    array = gpu.put(np.arange(1025.0))
+    counters, target, others = gpu.counters(), array[:-1], array[1:]
     for operand, scratch in ((target, 0), (others, 8 * 1024)):
         counters.reset_peak()
         before = counters.requested
