@@ -20,7 +20,7 @@ from tools.build import ROOT
 MOST = 300  # lines of a file
 MOST_TO_READ = 2_500  # lines of the eight files
 
-#: Files that are longer, and why they are one.
+#: Files of the package that are longer, and why they are one.
 LONGER = {
     "core/errors.py": "every refusal of the core, which share their words",
     "core/history.py": "nodes, view groups, and the three operations that groups are made of, which know each other",
@@ -50,6 +50,24 @@ LONGER = {
     "vocabulary/names.py": "a table: what is called alike and means something else",
 }
 
+#: The same beside the package, and for scripts.
+LONGER_BESIDE = {
+    "facts/differences.py": "a table: what differs on purpose, each with its reason",
+    "facts/gradients.py": "a list: the programs that are asked",
+    "facts/learners.py": "a list: what learners type, by subject",
+    "facts/paddle_saved.py": "how a table is learned from Paddle, one operation at a time, and what it is tried on",
+    "minitensor/stage/assets/stage.js": "one element: what it shows and which keys, clicks and calls it answers",
+    "tools/live.py": "bringing the parts of Python in the page: each found, checked and laid in its place",
+}
+#: Code that is no test, beside the package: tests are lists of cases, as long as there are cases.
+BESIDE = [
+    path
+    for pattern in ("_ext/**/*.*", "benchmarks/**/*.py", "chapters/**/*.py", "facts/*.py", "tools/*.py",
+                    "book/live/*.*", "minitensor/**/*.js", "minitensor/**/*.css")
+    for path in ROOT.glob(pattern)
+    if path.suffix in (".py", ".js", ".css", ".mjs")
+]  # fmt: skip
+
 
 def length(path: str) -> int:
     return len((ROOT / "minitensor" / path).read_text().splitlines())
@@ -73,6 +91,11 @@ def in_package() -> list[tuple[str, int]]:
 )
 def test_a_file_is_short_or_has_its_reason(path: str):
     assert (length(path) > MOST) == (path in LONGER)
+
+
+def test_so_is_a_file_beside_the_package():
+    long = {str(path.relative_to(ROOT)) for path in BESIDE if len(path.read_text("utf-8").splitlines()) > MOST}
+    assert len(BESIDE) > 150 and long == set(LONGER_BESIDE)
 
 
 def test_the_files_to_read_are_about_as_long_as_is_said():
