@@ -4,8 +4,9 @@ r"""The stage: memory, step by step, as a recording that a page, a notebook or a
     stage.record("x = mt.ones([3])\nx.add_(1.0)")
 
 * :mod:`~minitensor.stage.engines` says what is asked of an engine, and answers for this one;
-* :mod:`~minitensor.stage.recording` runs a program and keeps what each line did to memory;
+* :mod:`~minitensor.stage.books` keeps what each line of a program did to memory;
 * :mod:`~minitensor.stage.wording` says it in sentences;
+* :mod:`~minitensor.stage.recording` runs the program, and makes a trace of both;
 * the picture is drawn by one script, ``assets/stage*.js``, in a page and, for what is shown without scripts, in V8;
 * :mod:`~minitensor.stage.figures` are the figures beside it.
 

@@ -19,9 +19,9 @@ from minitensor.explaining.report import Report
 from minitensor.explaining.rows import Look, Row, SavedTensor, Spot
 from minitensor.explaining.verdicts import Verdict, in_order
 from minitensor.stage import advice
-from minitensor.stage.recording.done import Done
-from minitensor.stage.recording.entries import SaveEntry, TensorEntry
-from minitensor.stage.recording.facts import Asked, Refused, Reshaped, Unversioned, Wrote
+from minitensor.stage.books.done import Done
+from minitensor.stage.books.entries import SaveEntry, TensorEntry
+from minitensor.stage.books.facts import Asked, Refused, Reshaped, Unversioned, Wrote
 from minitensor.stage.stages import run_and_let_go
 
 MOST_ROWS = 1000  # the totals count what happens after them

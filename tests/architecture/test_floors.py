@@ -45,7 +45,7 @@ def graph() -> grimp.ImportGraph:
 
 def floors() -> list[set[str]]:
     """The floors as `pyproject.toml` has them, from the ground up."""
-    (written,) = re.findall(r"^layers = \[(.*?)^\]", (ROOT / "pyproject.toml").read_text(), re.M | re.S)
+    written, *_ = re.findall(r"^layers = \[(.*?)^\]", (ROOT / "pyproject.toml").read_text(), re.M | re.S)
     return [set(line.split(" | ")) for line in reversed(re.findall(r'"(.*?)"', written))]
 
 
@@ -109,6 +109,19 @@ def test_a_package_says_what_it_promises_and_what_it_may_import(package: str):
     assert {module.split(".")[1] if "." in module else module for module in imported} <= allowed
 
 
+#: The engines of frameworks say it together, in the package above them.
+TOGETHER = {"of_torch", "of_paddle"}
+
+
+@pytest.mark.parametrize(
+    "path", sorted(str(path.parent.relative_to(ROOT)) for path in ROOT.glob("minitensor/*/**/__init__.py"))
+)
+def test_so_does_a_package_inside_another(path: str):
+    text = ast.get_docstring(ast.parse((ROOT / path / "__init__.py").read_text())) or ""
+    assert len(text.partition("May import: ")[0]) > 40
+    assert "May import: " in text or path.rpartition("/")[2] in TOGETHER
+
+
 def test_an_import_inside_a_function_is_listed_with_its_reason():
     later = {
         (module, imported)
@@ -130,7 +143,7 @@ def is_only_inside_functions(module: str, imported: str) -> bool:
 def test_the_recorder_asks_an_engine_through_the_protocol_and_in_no_other_way():
     asked = {
         (module, imported)
-        for package in ("minitensor.stage.recording", "minitensor.stage.wording")
+        for package in ("minitensor.stage.recording", "minitensor.stage.wording", "minitensor.stage.books")
         for module in (package, *graph().find_descendants(package))
         for imported in graph().find_modules_directly_imported_by(module)
     }

@@ -97,7 +97,7 @@ def reachable(tensors: list[mt.Tensor]) -> set[Node]:
 
 def differences(told: Any, seen: dict[str, Any]) -> Iterator[str]:
     """Where a replayed trace (``replay.Memory``) and what was seen disagree."""
-    from minitensor.stage.recording.cells import SMALL, text_of
+    from minitensor.stage.cells import SMALL, text_of
 
     if not seen:
         return

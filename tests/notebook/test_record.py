@@ -17,10 +17,10 @@ import minitensor as mt
 from minitensor import stage
 from minitensor.device.counters import cpu_meter
 from minitensor.events import listening
+from minitensor.stage.books.ledger import Ledger
 from minitensor.stage.engines.of_minitensor import _Ear
 from minitensor.stage.engines.together import _Ears
 from minitensor.stage.recording import hooks, record
-from minitensor.stage.recording.ledger import Ledger
 from minitensor.stage.recording.names import Names
 from minitensor.stage.recording.recorder import Recorder
 from minitensor.stage.validation import problems

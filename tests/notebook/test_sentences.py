@@ -7,8 +7,8 @@ import re
 import pytest
 
 import minitensor as mt
+from minitensor.stage.cells import text_of
 from minitensor.stage.recording import record
-from minitensor.stage.recording.cells import text_of
 from tests.notebook import fuzz
 from tests.notebook.programs import PROGRAMS
 

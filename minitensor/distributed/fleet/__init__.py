@@ -1,4 +1,7 @@
-"""``paddle.distributed.fleet``: of it, :mod:`~minitensor.distributed.fleet.utils`, which needs no other process."""
+"""``paddle.distributed.fleet``: of it, :mod:`~minitensor.distributed.fleet.utils`, which needs no other process.
+
+May import: all that stands below ``distributed``.
+"""
 
 from minitensor.distributed.fleet import utils
 

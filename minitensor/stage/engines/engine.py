@@ -1,6 +1,6 @@
 """What the recorder asks of an engine: one protocol, for whoever computes with tensors and has backward.
 
-Whoever answers these questions, and tells these events, is recorded: the books (:mod:`minitensor.stage.recording`) keep
+Whoever answers these questions, and tells these events, is recorded: the books (:mod:`minitensor.stage.books`) keep
 identities, texts and weak references of what they are given here, and look into none of it.
 
 * **No answer has an effect.** It brings no view up to date, makes no node, allocates nothing that a meter counts,

@@ -35,8 +35,8 @@ from minitensor.randomness import source as random_source
 from minitensor.saving.patches import Patch
 from minitensor.saving.saved import FREED, Lost, Preserved, is_right, version_saved
 from minitensor.sharing import borrowing
+from minitensor.stage.cells import MOST_RANGES, SMALL, Run, merged, runs_of
 from minitensor.stage.engines.engine import Block, Copied, Fate, Layout, Look, Role, Saved
-from minitensor.stage.recording.cells import MOST_RANGES, SMALL, Run, merged, runs_of
 from minitensor.table import ROWS
 
 _ROLES = {READ: Role.READ, WRITE: Role.WRITE, RESHAPED: Role.RESHAPED}

@@ -14,8 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from minitensor.device.arrays import host_array
+from minitensor.stage.cells import text_of
 from minitensor.stage.element import Figure, Table
-from minitensor.stage.recording.cells import text_of
 
 TITLE = "From an index to a cell"
 MOST_CELLS = 36

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from minitensor.stage import cells
+from minitensor.stage.books import facts
+from minitensor.stage.books.entries import NodeEntry, StateEntry
+from minitensor.stage.books.ledger import Ledger
 from minitensor.stage.engines.engine import Node, Role, Tensor
-from minitensor.stage.recording import cells, facts
-from minitensor.stage.recording.entries import NodeEntry, StateEntry
-from minitensor.stage.recording.ledger import Ledger
 from minitensor.stage.wording.words import code
 
 MOST_SUMMED = 64  # elements of a gradient that are added up for showing

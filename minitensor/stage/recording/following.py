@@ -13,10 +13,10 @@ from types import CodeType, FrameType
 from typing import Any
 
 from minitensor.room import Room
+from minitensor.stage.books import facts
+from minitensor.stage.books.entries import TensorEntry
+from minitensor.stage.books.statement import Statement
 from minitensor.stage.engines.engine import Engine
-from minitensor.stage.recording import facts
-from minitensor.stage.recording.entries import TensorEntry
-from minitensor.stage.recording.hooks import Statement
 from minitensor.stage.recording.steps import Open, Steps
 
 

@@ -17,9 +17,10 @@ import inspect
 import itertools
 import linecache
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from types import CodeType, FunctionType
 from typing import Any
+
+from minitensor.stage.books.statement import Statement
 
 HOOK = "__stage__"
 
@@ -40,24 +41,6 @@ def _hook(index: int, moment: str, value: Any = None) -> Any:
 setattr(builtins, HOOK, _hook)
 
 _indexes = itertools.count()  # never reused: a hook of an older program is never taken for one of a newer
-
-
-@dataclass(frozen=True)
-class Statement:
-    """A statement, or the head of a compound one."""
-
-    line: int
-    end: int
-    kind: str  # assign, augment, delete, expression, return, raise, for, while, def, method, or quiet
-    text: str  # source of the value or of the whole statement, on one line
-    file: str
-    function: str  # where it stands; "" for the top level
-    loops: tuple[int, ...] = ()  # hooks of the loops around it, the outermost first
-
-    @property
-    def is_quiet(self) -> bool:
-        """Whether it is worth a step only when it did something to memory."""
-        return self.kind in ("quiet", "for", "while", "def", "method", "return")
 
 
 _KINDS: dict[type[ast.stmt], str] = {

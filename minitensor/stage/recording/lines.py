@@ -11,8 +11,9 @@ import inspect
 import linecache
 from types import CodeType
 
+from minitensor.stage.books.statement import Statement
 from minitensor.stage.recording import hooks
-from minitensor.stage.recording.hooks import Hooks, Statement
+from minitensor.stage.recording.hooks import Hooks
 
 
 class Lines:

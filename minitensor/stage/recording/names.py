@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.stage.books import facts
+from minitensor.stage.books.entries import TensorEntry
+from minitensor.stage.books.ledger import Ledger
 from minitensor.stage.engines.engine import Tensor
-from minitensor.stage.recording import facts
-from minitensor.stage.recording.entries import TensorEntry
-from minitensor.stage.recording.ledger import Ledger
 from minitensor.stage.recording.reaching import local_variables, reached
 from minitensor.stage.recording.running import chain
 

@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from types import CodeType, FunctionType, TracebackType
 from typing import Any
 
+from minitensor.stage.books.done import Done
 from minitensor.stage.engines.engine import Engine
 from minitensor.stage.engines.together import Together
 from minitensor.stage.recording import hooks
-from minitensor.stage.recording.done import Done
 from minitensor.stage.recording.recorder import Recorder
 
 LIMIT = 500  # steps

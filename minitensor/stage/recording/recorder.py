@@ -15,8 +15,9 @@ from types import FrameType
 from typing import Any
 
 from minitensor.room import Room
+from minitensor.stage.books import facts
 from minitensor.stage.engines.engine import Engine, Node, Role
-from minitensor.stage.recording import backsteps, facts, hooks
+from minitensor.stage.recording import backsteps, hooks
 from minitensor.stage.recording.following import Following
 from minitensor.stage.recording.steps import Open
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from types import CodeType, FrameType
 from typing import Any
 
-from minitensor.stage.recording.hooks import Statement
+from minitensor.stage.books.statement import Statement
 from minitensor.stage.recording.lines import Lines
 
 

@@ -15,9 +15,9 @@ from collections.abc import Iterator, Sequence
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
+from minitensor.stage.books.entries import TensorEntry
+from minitensor.stage.books.facts import Operated
 from minitensor.stage.engines.engine import Engine, Tensor
-from minitensor.stage.recording.entries import TensorEntry
-from minitensor.stage.recording.facts import Operated
 
 MOST_TEXT = 28  # characters of an expression that is quoted
 

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
+from minitensor.stage.books import facts
+from minitensor.stage.books.done import Done
+from minitensor.stage.books.ledger import Ledger
+from minitensor.stage.books.statement import Statement
 from minitensor.stage.engines.engine import Engine, Node
-from minitensor.stage.recording import facts, names, spelling
-from minitensor.stage.recording.done import Done
-from minitensor.stage.recording.hooks import Statement
-from minitensor.stage.recording.ledger import Ledger
+from minitensor.stage.recording import names, spelling
 from minitensor.stage.recording.running import Running
 from minitensor.stage.wording import sentences
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from minitensor.amounts import bytes_text
-from minitensor.stage.recording.done import Done
-from minitensor.stage.recording.entries import NodeEntry, StorageEntry
-from minitensor.stage.recording.facts import Allocated, Collected, Hooked, Named, Passed, Sent, Started, StorageFreed
+from minitensor.stage.books.done import Done
+from minitensor.stage.books.entries import NodeEntry, StorageEntry
+from minitensor.stage.books.facts import Allocated, Collected, Hooked, Named, Passed, Sent, Started, StorageFreed
 from minitensor.stage.wording.frameworks import say_sent_unseen
 from minitensor.stage.wording.words import (
     RESHAPING,

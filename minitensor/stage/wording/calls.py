@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from minitensor.stage.recording.done import Done
-from minitensor.stage.recording.facts import Called, Made, Named, Resumed, Returned, Viewed
+from minitensor.stage.books.done import Done
+from minitensor.stage.books.facts import Called, Made, Named, Resumed, Returned, Viewed
 from minitensor.stage.wording.naming import called, freed, moved
 from minitensor.stage.wording.several import brief
 from minitensor.stage.wording.words import both, code, fitting

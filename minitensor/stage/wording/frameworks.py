@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from minitensor.stage.recording.entries import NodeEntry, TensorEntry
-from minitensor.stage.recording.facts import Unversioned
+from minitensor.stage.books.entries import NodeEntry, TensorEntry
+from minitensor.stage.books.facts import Unversioned
 from minitensor.stage.wording.words import both, code
 
 

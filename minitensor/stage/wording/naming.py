@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from minitensor.amounts import bytes_text
-from minitensor.stage.recording.done import Done
-from minitensor.stage.recording.entries import StorageEntry, TensorEntry
-from minitensor.stage.recording.facts import Allocated, Named, StorageFreed, TensorFreed, Unnamed
+from minitensor.stage.books.done import Done
+from minitensor.stage.books.entries import StorageEntry, TensorEntry
+from minitensor.stage.books.facts import Allocated, Named, StorageFreed, TensorFreed, Unnamed
 from minitensor.stage.wording.words import both, code, fitting, node_text, storages_text
 
 MOST_NAMED = 3  # storages, each by its number

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from minitensor.amounts import count_of
-from minitensor.stage.recording.done import Done
-from minitensor.stage.recording.entries import TensorEntry
-from minitensor.stage.recording.facts import Refused, Unversioned, Wrote
+from minitensor.stage.books.done import Done
+from minitensor.stage.books.entries import TensorEntry
+from minitensor.stage.books.facts import Refused, Unversioned, Wrote
 from minitensor.stage.wording.frameworks import say_written_all_the_same
 from minitensor.stage.wording.several import brief
 from minitensor.stage.wording.words import code, fitting, node_text

@@ -9,9 +9,9 @@ import math
 import re
 
 from minitensor.amounts import bytes_text, count_of
-from minitensor.stage.recording.done import Done
-from minitensor.stage.recording.entries import NodeEntry
-from minitensor.stage.recording.facts import Made, Named, Operated, Reshaped, Viewed
+from minitensor.stage.books.done import Done
+from minitensor.stage.books.entries import NodeEntry
+from minitensor.stage.books.facts import Made, Named, Operated, Reshaped, Viewed
 from minitensor.stage.wording.frameworks import has_own_history, say_histories_apart, say_unknown
 from minitensor.stage.wording.naming import called, kept, moved, name_of
 from minitensor.stage.wording.sharing import say_borrowed

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from minitensor.amounts import bytes_text
-from minitensor.stage.recording.entries import NodeEntry
-from minitensor.stage.recording.facts import Elsewhere, Wrote
+from minitensor.stage.books.entries import NodeEntry
+from minitensor.stage.books.facts import Elsewhere, Wrote
 from minitensor.stage.wording.words import both, code, node_text, storages_text
 
 MOST_NAMED = 2  # savers; of more, only their number

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from minitensor.amounts import bytes_text
-from minitensor.stage.recording.done import Done
-from minitensor.stage.recording.facts import (
+from minitensor.stage.books.done import Done
+from minitensor.stage.books.facts import (
     Called,
     Elsewhere,
     Made,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from minitensor.amounts import bytes_text, count_of
-from minitensor.stage.recording.done import Done
-from minitensor.stage.recording.facts import Elsewhere, Made, Moved, Unversioned, Viewed, Wrote
+from minitensor.stage.books.done import Done
+from minitensor.stage.books.facts import Elsewhere, Made, Moved, Unversioned, Viewed, Wrote
 from minitensor.stage.wording.naming import called, kept, moved
 from minitensor.stage.wording.savers import preserved_text, stale_text
 from minitensor.stage.wording.sharing import brief_moved, brief_unversioned, unnoticed

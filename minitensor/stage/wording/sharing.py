@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from minitensor.amounts import bytes_text, count_of
-from minitensor.stage.recording.done import Done
-from minitensor.stage.recording.entries import StorageEntry
-from minitensor.stage.recording.facts import Elsewhere, Made, Moved, Unversioned
+from minitensor.stage.books.done import Done
+from minitensor.stage.books.entries import StorageEntry
+from minitensor.stage.books.facts import Elsewhere, Made, Moved, Unversioned
 from minitensor.stage.wording.frameworks import say_counts_nothing
 from minitensor.stage.wording.naming import called, kept
 from minitensor.stage.wording.savers import named_savers, stale_text

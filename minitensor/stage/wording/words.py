@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from minitensor.stage.recording.entries import NodeEntry, StorageEntry
+    from minitensor.stage.books.entries import NodeEntry, StorageEntry
 
 MOST_WORDS = 35
 

@@ -6,11 +6,11 @@ import math
 import re
 
 from minitensor.amounts import bytes_text, count_of
-from minitensor.stage.recording.cells import SMALL, merged, runs_of
-from minitensor.stage.recording.covers import Cover
-from minitensor.stage.recording.done import Done
-from minitensor.stage.recording.entries import NodeEntry, StorageEntry, TensorEntry
-from minitensor.stage.recording.facts import Named, Wrote
+from minitensor.stage.books.covers import Cover
+from minitensor.stage.books.done import Done
+from minitensor.stage.books.entries import NodeEntry, StorageEntry, TensorEntry
+from minitensor.stage.books.facts import Named, Wrote
+from minitensor.stage.cells import SMALL, merged, runs_of
 from minitensor.stage.wording.frameworks import is_inferred, say_inferred, say_unknown
 from minitensor.stage.wording.naming import called
 from minitensor.stage.wording.savers import preserved_text, spared_text, stale_text

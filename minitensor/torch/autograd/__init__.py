@@ -1,4 +1,8 @@
-"""``torch.autograd``: backward, ``grad``, grad modes and the search for the operation that went wrong."""
+"""``torch.autograd``: backward, ``grad``, grad modes and the search for the operation that went wrong.
+
+Backward itself is the engine's; here are PyTorch's arguments, refusals and words for it.
+May import: all that stands below ``torch``, and its tensors.
+"""
 
 from minitensor.torch.autograd import function, functional
 from minitensor.torch.autograd.anomaly import detect_anomaly, set_detect_anomaly

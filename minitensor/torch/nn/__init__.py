@@ -1,4 +1,8 @@
-"""``torch.nn``: modules, losses and the functions that they are made of."""
+"""``torch.nn``: modules, losses and the functions that they are made of.
+
+What a layer computes is that of :mod:`minitensor.networks`; how its parameters begin is PyTorch's, number for number.
+May import: all that stands below ``torch``, its tensors, and ``torch.autograd``.
+"""
 
 from minitensor.torch.missing import missing_in
 from minitensor.torch.nn import functional, init, utils

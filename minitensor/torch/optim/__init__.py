@@ -1,4 +1,8 @@
-"""``torch.optim``: optimizers that write the parameters in place, and schedules of their learning rates."""
+"""``torch.optim``: optimizers that write the parameters in place, and schedules of their learning rates.
+
+Every step is one counted write of each parameter, as an operation's is.
+May import: all that stands below ``torch``, its tensors, ``torch.nn`` and ``torch.autograd``.
+"""
 
 from minitensor.torch.missing import missing_in
 from minitensor.torch.optim import lr_scheduler

@@ -1,4 +1,8 @@
-"""``torch.utils``: gradient checkpointing, and data in batches."""
+"""``torch.utils``: gradient checkpointing, and data in batches.
+
+Samples come in PyTorch's order, seed by seed; a batch is a copy of its samples unless views are asked for.
+May import: all that stands below ``torch``, its tensors, and ``torch.autograd``.
+"""
 
 from minitensor.torch.missing import missing_in
 from minitensor.torch.utils import checkpoint, data

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.stage.cells import SMALL, runs_of
 from minitensor.stage.engines.engine import Layout
 from minitensor.stage.engines.of_paddle import reading
-from minitensor.stage.recording.cells import SMALL, runs_of
 
 #: Positions of cells are worked out for a tensor of at most so many elements.
 MOST_INDEXED = 1 << 20

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from minitensor.stage.cells import SMALL, merged, reach, runs_of
 from minitensor.stage.engines.engine import Fate, Layout
 from minitensor.stage.engines.of_torch.memory import Kept
-from minitensor.stage.recording.cells import SMALL, merged, reach, runs_of
 
 _NAMES_SAVED: dict[type, tuple[str, ...]] = {}
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.stage.books import facts
+from minitensor.stage.books.entries import Group, StorageEntry, TensorEntry
+from minitensor.stage.books.holders import SOMETHING, holder_of
+from minitensor.stage.books.memory import Memory
 from minitensor.stage.engines.engine import Engine, Key, Look, Tensor
-from minitensor.stage.recording import facts
-from minitensor.stage.recording.entries import Group, StorageEntry, TensorEntry
-from minitensor.stage.recording.holders import SOMETHING, holder_of
-from minitensor.stage.recording.memory import Memory
 
 MOST_ASKED = 20  # times that the heap is searched for holders
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from minitensor.stage.recording.entries import NodeEntry
-from minitensor.stage.recording.hooks import Statement
-from minitensor.stage.recording.ledger import Ledger
+from minitensor.stage.books.entries import NodeEntry
+from minitensor.stage.books.ledger import Ledger
+from minitensor.stage.books.statement import Statement
 
 
 @dataclass

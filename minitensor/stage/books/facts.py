@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from minitensor.stage.recording.covers import Cover
-    from minitensor.stage.recording.entries import NodeEntry, SaveEntry, StorageEntry, TensorEntry
+    from minitensor.stage.books.covers import Cover
+    from minitensor.stage.books.entries import NodeEntry, SaveEntry, StorageEntry, TensorEntry
 
 
 @dataclass(eq=False)

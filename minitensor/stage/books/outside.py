@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from minitensor.stage import cells
 from minitensor.stage.engines.engine import Engine, Key, Layout, Storage
-from minitensor.stage.recording import cells
 
 MOST_BYTES = 1 << 20  # of a storage of more, only the cells that are shown are compared
 

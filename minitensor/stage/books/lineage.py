@@ -11,10 +11,10 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from minitensor.stage.books import facts
+from minitensor.stage.books.entries import Event, Group, NodeEntry, StateEntry, TensorEntry
+from minitensor.stage.books.savings import Savings
 from minitensor.stage.engines.engine import Key, Node, Role, Tensor
-from minitensor.stage.recording import facts
-from minitensor.stage.recording.entries import Event, Group, NodeEntry, StateEntry, TensorEntry
-from minitensor.stage.recording.savings import Savings
 
 
 class Lineage(Savings):

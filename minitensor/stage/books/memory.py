@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from minitensor.stage import cells
+from minitensor.stage.books import facts
+from minitensor.stage.books.covers import Cover
+from minitensor.stage.books.entries import Event, StorageEntry
+from minitensor.stage.books.meters import Meters
 from minitensor.stage.engines.engine import Engine, Key, Meter, Storage
-from minitensor.stage.recording import cells, facts
-from minitensor.stage.recording.covers import Cover
-from minitensor.stage.recording.entries import Event, StorageEntry
-from minitensor.stage.recording.meters import Meters
 
 
 class Memory:

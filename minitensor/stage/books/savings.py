@@ -5,10 +5,10 @@ Whether a saved tensor is right still is asked of the engine, never worked out a
 
 from __future__ import annotations
 
+from minitensor.stage.books import facts
+from minitensor.stage.books.aliases import Aliases
+from minitensor.stage.books.entries import NodeEntry, SaveEntry, StateEntry, StorageEntry
 from minitensor.stage.engines.engine import Copied, Engine, Fate, Key, Node, Patch, Saved, Storage
-from minitensor.stage.recording import facts
-from minitensor.stage.recording.aliases import Aliases
-from minitensor.stage.recording.entries import NodeEntry, SaveEntry, StateEntry, StorageEntry
 
 
 class Savings(Aliases):

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from minitensor.stage import cells
 from minitensor.stage.engines.engine import Key, Node
-from minitensor.stage.recording import cells
 
 Event = dict[str, Any]
 

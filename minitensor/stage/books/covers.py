@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from minitensor.stage import cells
 from minitensor.stage.engines.engine import Layout
-from minitensor.stage.recording import cells
 
 MOST_PICKED = 10_000  # cells that an index picks are told apart; of more, the first and the last
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from minitensor.stage import cells
+from minitensor.stage.books import facts, outside
+from minitensor.stage.books.covers import Cover
+from minitensor.stage.books.entries import SaveEntry, StateEntry, StorageEntry, TensorEntry
+from minitensor.stage.books.lineage import Lineage
+from minitensor.stage.books.memory import at_once
 from minitensor.stage.engines.engine import Engine, Key, Node, Role, Storage, Tensor
-from minitensor.stage.recording import cells, facts, outside
-from minitensor.stage.recording.covers import Cover
-from minitensor.stage.recording.entries import SaveEntry, StateEntry, StorageEntry, TensorEntry
-from minitensor.stage.recording.lineage import Lineage
-from minitensor.stage.recording.memory import at_once
 
 
 class Ledger(Lineage):
