@@ -79,7 +79,7 @@ globals().update(
 )
 
 
-_OPERATIONS = frozenset(operations.names_in("m"))
+_OPERATIONS = frozenset(operations.found_in("m"))
 _LATER = frozenset({*_OPERATIONS, *vocabulary.NAMES, *vocabulary.MODULES, "explain"})
 
 

@@ -50,7 +50,8 @@ def log_softmax(x: Tensor, axis: int = -1, name: str | None = None) -> Tensor:
 
 
 def dropout(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False, name: str | None = None) -> Tensor:
-    """In training, 0 with probability ``p``, and what is left divided by ``1 - p``; otherwise ``x`` itself.
+    """In training, 0 with probability ``p``, and what is left divided by ``1 - p``; otherwise ``x`` itself
+    (Srivastava and others 2014).
 
     Args:
         inplace: overwrite ``x`` and return it.

@@ -186,7 +186,8 @@ def nll_loss(
 def kl_div(
     input: Tensor, label: Tensor, reduction: str = "mean", log_target: bool = False, name: str | None = None
 ) -> Tensor:
-    """``label * (log(label) - input)``: how far probabilities ``label`` are from log-probabilities ``input``.
+    """``label * (log(label) - input)``: how far probabilities ``label`` are from log-probabilities ``input``
+    (Kullback and Leibler 1951).
 
     Args:
         reduction: also ``"batchmean"``: the sum over the number of rows, which is what the formula means.

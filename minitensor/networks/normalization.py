@@ -70,7 +70,7 @@ def batch_norm(
     epsilon: float = 1e-5,
     name: str | None = None,
 ) -> Tensor:
-    """``(x - mean) / sqrt(variance + epsilon) * weight + bias`` for each channel.
+    """``(x - mean) / sqrt(variance + epsilon) * weight + bias`` for each channel (Ioffe and Szegedy 2015).
 
     In training, mean and variance are those of the batch (the variance divided by the number of elements), and the
     running ones are moved towards them in place: one counted write each. Otherwise the running ones are used.

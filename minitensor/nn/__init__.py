@@ -7,7 +7,7 @@ May import: all that stands below ``nn``.
 import importlib
 
 from minitensor.nn import functional
-from minitensor.vocabulary.missing import missing
+from minitensor.vocabulary.missing import missing as _missing
 
 #: Where each name is defined.
 _DEFINED = {
@@ -45,7 +45,7 @@ def __getattr__(name: str) -> object:
     if name in ("initializer", "utils"):
         return importlib.import_module(f"minitensor.nn.{name}")
     if name not in _MODULES:
-        raise missing(__name__, name, __all__)
+        raise _missing(__name__, name, __all__)
     found = globals()[name] = getattr(importlib.import_module(_MODULES[name]), name)
     return found
 

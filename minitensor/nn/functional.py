@@ -4,7 +4,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-from minitensor.operations import FUNCTIONS, names_in
+from minitensor.operations import FUNCTIONS, found_in
 from minitensor.vocabulary.missing import missing
 
 #: Functions that are no rows of the table, and where each is defined.
@@ -30,7 +30,7 @@ _DEFINED = {
 }
 _MODULES = {name: module for module, names in _DEFINED.items() for name in names}
 
-__all__ = sorted([*names_in("F"), *_MODULES])
+__all__ = sorted([*found_in("F"), *_MODULES])
 
 
 def __getattr__(name: str) -> Callable[..., Any]:

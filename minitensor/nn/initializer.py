@@ -100,7 +100,9 @@ class XavierUniform(Initializer):
 
 
 class XavierNormal(XavierUniform):
-    """From the normal distribution of standard deviation ``gain * sqrt(2 / (fan_in + fan_out))``."""
+    """From the normal distribution of standard deviation ``gain * sqrt(2 / (fan_in + fan_out))`` (Glorot and Bengio,
+    2010).
+    """
 
     def drawn(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
         return Normal(0.0, self.gain * math.sqrt(2 / self._both(shape))).drawn(shape, dtype)
@@ -124,7 +126,7 @@ class KaimingUniform(Initializer):
 
 
 class KaimingNormal(KaimingUniform):
-    """From the normal distribution of standard deviation ``gain / sqrt(fan_in)``."""
+    """From the normal distribution of standard deviation ``gain / sqrt(fan_in)`` (He and others, 2015)."""
 
     def drawn(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
         return Normal(0.0, self.gain / math.sqrt(self._one(shape))).drawn(shape, dtype)

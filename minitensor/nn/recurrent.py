@@ -51,7 +51,9 @@ class _Cell(Layer):
 
 
 class SimpleRNNCell(_Cell):
-    """One step: ``tanh(x @ weight_ih.T + bias_ih + state @ weight_hh.T + bias_hh)``, as output and as state."""
+    """One step: ``tanh(x @ weight_ih.T + bias_ih + state @ weight_hh.T + bias_hh)``, as output and as state
+    (Elman 1990).
+    """
 
     def __init__(self, input_size: int, hidden_size: int, activation: str = "tanh") -> None:
         if activation not in ("tanh", "relu"):
@@ -66,7 +68,9 @@ class SimpleRNNCell(_Cell):
 
 
 class LSTMCell(_Cell):
-    """One step of a long short-term memory: the output, and (output, cell) as states."""
+    """One step of a long short-term memory (Hochreiter and Schmidhuber 1997; its forget gate: Gers, Schmidhuber and
+    Cummins 2000): the output, and (output, cell) as states.
+    """
 
     gates = 4
 
@@ -79,7 +83,7 @@ class LSTMCell(_Cell):
 
 
 class GRUCell(_Cell):
-    """One step of a gated recurrent unit: the new state, as output and as state."""
+    """One step of a gated recurrent unit (Cho and others 2014): the new state, as output and as state."""
 
     gates = 3
 

@@ -4,6 +4,6 @@ May import: the ground files, ``device``, ``core``, ``kernels``, ``table``, ``cr
 """
 
 from minitensor.operations.compiling import FUNCTIONS, source
-from minitensor.operations.methods import Method, names_in
+from minitensor.operations.methods import Method, found_in
 
-__all__ = ["FUNCTIONS", "Method", "names_in", "source"]
+__all__ = ["FUNCTIONS", "Method", "found_in", "source"]

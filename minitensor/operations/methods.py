@@ -20,12 +20,12 @@ from minitensor.operations.operands import NUMBERS
 from minitensor.table import ROWS
 
 
-def names_in(space: str) -> list[str]:
-    """The operations that are found in a space: ``T`` Tensor's methods, ``m`` minitensor, ``F`` nn.functional."""
+def found_in(namespace: str) -> list[str]:
+    """The operations that are found in a namespace: ``T`` Tensor's methods, ``m`` minitensor, ``F`` nn.functional."""
     return [
         name
         for row in ROWS.values()
-        if space in row.namespaces
+        if namespace in row.namespaces
         for each in (row.name, *row.aliases)
         for name in (each, each + "_")
         if name in FUNCTIONS
@@ -46,7 +46,7 @@ class Method:
         return function.__get__(x, kind)
 
 
-for _name in names_in("T"):
+for _name in found_in("T"):
     setattr(Tensor, _name, Method(Tensor, FUNCTIONS, _name))
 
 

@@ -15,7 +15,8 @@ from minitensor.optimizer.optimizer import Array, Optimizer, penalized
 
 
 class Adam(Optimizer):
-    """Moves each element by its average gradient over the root of its average squared gradient.
+    """Moves each element by its average gradient over the root of its average squared gradient
+    (Kingma and Ba, 2015).
 
     Args:
         beta1, beta2: how much of the average gradient and of the average squared gradient stays, from 0 up to 1.
@@ -66,7 +67,9 @@ class Adam(Optimizer):
 
 
 class AdamW(Adam):
-    """Adam; before each step the parameter is made smaller by ``learning_rate * weight_decay`` of itself."""
+    """Adam; before each step the parameter is made smaller by ``learning_rate * weight_decay`` of itself
+    (Loshchilov and Hutter, 2019).
+    """
 
     def __init__(
         self,

@@ -46,7 +46,9 @@ class ClipGradByNorm(Clip):
 
 
 class ClipGradByGlobalNorm(Clip):
-    """All gradients are scaled alike, where the root of the sum of all their squares is above ``clip_norm``."""
+    """All gradients are scaled alike, where the root of the sum of all their squares is above ``clip_norm``
+    (Pascanu, Mikolov and Bengio, 2013).
+    """
 
     def __init__(self, clip_norm: float) -> None:
         self.clip_norm = _norm_of(clip_norm, "ClipGradByGlobalNorm")

@@ -14,7 +14,8 @@ from minitensor.optimizer.optimizer import Array, Optimizer, penalized
 
 
 class RMSProp(Optimizer):
-    """Moves each element by its gradient over the root of its average squared gradient, with momentum if asked for.
+    """Moves each element by its gradient over the root of its average squared gradient, with momentum if asked for
+    (Hinton, 2012).
 
     Args:
         rho: how much of the average squared gradient stays, from 0 up to 1.

@@ -29,9 +29,10 @@ class SGD(Optimizer):
 
 
 class Momentum(Optimizer):
-    """``velocity = momentum * velocity + gradient``; ``parameter -= learning_rate * velocity``.
+    """``velocity = momentum * velocity + gradient``; ``parameter -= learning_rate * velocity`` (Polyak, 1964).
 
-    With ``use_nesterov`` the parameter moves by ``learning_rate * (gradient + momentum * velocity)``.
+    With ``use_nesterov`` the parameter moves by ``learning_rate * (gradient + momentum * velocity)`` (Nesterov,
+    1983).
     """
 
     slots = ("velocity",)

@@ -60,7 +60,7 @@ from minitensor.torch.random import (
     seed,
     set_rng_state,
 )
-from minitensor.torch.spelling import names_in as _names_in
+from minitensor.torch.spelling import found_in as _found_in
 from minitensor.torch.tensor import Tensor
 
 inf, nan, pi, e = _math.inf, _math.nan, _math.pi, _math.e
@@ -73,7 +73,7 @@ for _name in ("arange", "empty", "eye", "full", "linspace", "logspace", "normal"
     globals()[_name] = _with_out(globals()[_name])
 
 #: What is found here without having been looked up yet: functions of the table, compiled when they first are.
-_LATER = frozenset(name for name in (*_names_in("torch"), *_names_in("torch_")) if name not in globals())
+_LATER = frozenset(name for name in (*_found_in("torch"), *_found_in("torch_")) if name not in globals())
 
 
 def __dir__() -> list[str]:

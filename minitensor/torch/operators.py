@@ -17,10 +17,10 @@ from minitensor.device.arrays import as_array
 from minitensor.operations import Method
 from minitensor.operations.operands import NUMBERS
 from minitensor.torch.compiling import FUNCTIONS, reflected
-from minitensor.torch.spelling import names_in
+from minitensor.torch.spelling import found_in
 from minitensor.torch.tensor import Tensor
 
-for _name in (*names_in("Tensor"), *names_in("Tensor_")):
+for _name in (*found_in("Tensor"), *found_in("Tensor_")):
     setattr(Tensor, _name, Method(Tensor, FUNCTIONS, _name))
 
 

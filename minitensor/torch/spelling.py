@@ -50,14 +50,14 @@ class Spelling:
     found: frozenset[str]
     grad_name: str | Callable[[Node], str] | None
 
-    def names_in(self, space: str) -> list[str]:
-        """Its names that are found in a space, which ends in an underscore where in-place ones are meant."""
-        last = "_" if space.endswith("_") else ""
+    def found_in(self, namespace: str) -> list[str]:
+        """Its names that are found in a namespace, which ends in an underscore where in-place ones are meant."""
+        last = "_" if namespace.endswith("_") else ""
         if not (self.row.in_place if last else self.row.normal):
             return []
-        if space in self.found:
+        if namespace in self.found:
             return [name + last for name in self.names]
-        return [f"{name}_" for name in self.names if space == "torch_" and f"{name}_" in self.found]
+        return [f"{name}_" for name in self.names if namespace == "torch_" and f"{name}_" in self.found]
 
     def text(self, in_place: bool) -> tuple[str, str]:
         """Signature and first statements of one of the two forms."""
@@ -325,6 +325,6 @@ spell("random", "random", "input, from_=0, to=None", keywords="generator=None", 
       prepare=kernels.random_arguments)  # fmt: skip
 
 
-def names_in(space: str) -> list[str]:
-    """Every name that is found in a space, one of the words of :attr:`Spelling.found`."""
-    return [name for spelling in SPELLINGS for name in spelling.names_in(space)]
+def found_in(namespace: str) -> list[str]:
+    """Every name that is found in a namespace, one of the words of :attr:`Spelling.found`."""
+    return [name for spelling in SPELLINGS for name in spelling.found_in(namespace)]

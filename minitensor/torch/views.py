@@ -323,4 +323,11 @@ def _reversed(x: BaseTensor) -> Tensor:
 
 
 Tensor.T = property(_reversed)
-Tensor.mT = property(lambda x: transpose(x, -2, -1))  # type: ignore[attr-defined]  # put on the class here
+
+
+def _matrices_transposed(input: Tensor) -> Tensor:
+    """A view with the last two dimensions exchanged."""
+    return transpose(input, -2, -1)
+
+
+Tensor.mT = property(_matrices_transposed)  # type: ignore[attr-defined]  # put on the class here

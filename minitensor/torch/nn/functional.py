@@ -35,7 +35,7 @@ from minitensor.torch.nn.loss_functions import (  # noqa: F401  # found here by 
     smooth_l1_loss,
 )
 from minitensor.torch.products import matmul
-from minitensor.torch.spelling import names_in
+from minitensor.torch.spelling import found_in
 from minitensor.torch.statistics import log_softmax as log_softmax_along
 from minitensor.torch.tensor import Tensor, as_kind
 from minitensor.torch.warning import warn
@@ -60,8 +60,8 @@ def _switched(name: str) -> Callable[..., Tensor]:
 
 #: Rows of the derivative table, under PyTorch's names.
 _ROWS = {
-    **{name: _switched(name) for name in names_in("F")},
-    **{name: FUNCTIONS[name] for name in (*names_in("F_"), *names_in("f"))},
+    **{name: _switched(name) for name in found_in("F")},
+    **{name: FUNCTIONS[name] for name in (*found_in("F_"), *found_in("f"))},
 }
 globals().update(_ROWS)
 sigmoid = _ROWS["sigmoid"]
@@ -94,14 +94,14 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
-    """``x * sigmoid(x)``."""
+    """``input * sigmoid(input)`` (Elfwing, Uchibe and Doya 2017). With ``inplace=True`` the input is overwritten."""
     need_tensor("silu", input)
     out = as_kind(activations.silu(input, inplace))
     return out if inplace else called(out, "SiluBackward0")
 
 
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
-    """``log(1 + exp(beta * x)) / beta``, and x where ``beta * x`` is above ``threshold``."""
+    """``log(1 + exp(beta * input)) / beta``, and ``input`` where ``beta * input`` is above ``threshold``."""
     scaled = _mul(input, beta)
     small = _where(FUNCTIONS["gt"](scaled, threshold), 0.0, scaled)
     soft = _div(FUNCTIONS["log1p"](FUNCTIONS["exp"](small)), beta)
@@ -109,7 +109,19 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """``input @ weight.T + bias``."""
+    """``input @ weight.T + bias``.
+
+    Args:
+        input: shape [..., in_features].
+        weight: shape [out_features, in_features].
+        bias: shape [out_features].
+
+    Returns:
+        A tensor of shape [..., out_features].
+
+    Raises:
+        RuntimeError: when shapes or dtypes do not fit.
+    """
     need_tensor("linear", input)
     turned = weight.t()
     if bias is None:
@@ -133,7 +145,8 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """0 with probability ``p``, and what is left made larger by as much.
+    """0 with probability ``p``, and what is left divided by ``1 - p`` (Srivastava and others 2014); ``input`` itself
+    unless ``training``. With ``inplace=True`` the input is overwritten.
 
     Raises:
         ValueError: when ``p`` is no probability.

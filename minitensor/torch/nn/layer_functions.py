@@ -37,6 +37,10 @@ def conv2d(
 def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0) -> Tensor:
     """The largest number of each window; by default the stride is the kernel.
 
+    Args:
+        input: images, of shape [images, channels, height, width].
+        kernel_size, stride, padding: one integer, or two for height and width.
+
     Raises:
         ValueError: when no window fits, or the padding is more than half of the kernel.
     """
@@ -48,6 +52,10 @@ def avg_pool2d(
 ) -> Tensor:
     """The mean of each window; the padding counts unless ``count_include_pad=False``.
 
+    Args:
+        input: images, of shape [images, channels, height, width].
+        kernel_size, stride, padding: one integer, or two for height and width.
+
     Raises:
         ValueError: when no window fits, or the padding is more than half of the kernel.
     """
@@ -56,12 +64,18 @@ def avg_pool2d(
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
-    """The means of ``output_size`` parts of each image, as equal as they can be."""
+    """The means of ``output_size`` parts of each image, as equal as they can be.
+
+    Args:
+        input: images, of shape [images, channels, height, width].
+        output_size: one integer, or two for height and width.
+    """
     return called(as_kind(pooling.adaptive_avg_pool2d(input, output_size)), "AdaptiveAvgPool2DBackward0")
 
 
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
-    """``input`` times the probability that a standard normal number is below it; ``"tanh"`` approximates that.
+    """``input`` times the probability that a standard normal number is below it (Hendrycks and Gimpel 2016);
+    ``"tanh"`` approximates that.
 
     Raises:
         RuntimeError: when ``approximate`` is neither ``"none"`` nor ``"tanh"``.
@@ -78,7 +92,8 @@ def layer_norm(
     bias: Tensor | None = None,
     eps: float = 1e-05,
 ) -> Tensor:
-    """Each example with mean 0 and variance 1 over its last dimensions, of the lengths ``normalized_shape``.
+    """Each example with mean 0 and variance 1 over its last dimensions, of the lengths ``normalized_shape``
+    (Ba, Kiros and Hinton 2016). ``weight`` and ``bias``, of these lengths, too, scale and shift what comes of it.
 
     Raises:
         ValueError: when ``input`` does not end in these dimensions.
@@ -90,7 +105,11 @@ def layer_norm(
 def group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05
 ) -> Tensor:
-    """Each of ``num_groups`` parts of an image's channels with mean 0 and variance 1.
+    """Each of ``num_groups`` parts of an image's channels with mean 0 and variance 1 (Wu and He 2018).
+
+    Args:
+        input: shape [images, channels, ...].
+        weight, bias: shape [channels]: a scale and a shift of each channel.
 
     Raises:
         ValueError: when the channels do not make so many groups.
@@ -109,7 +128,12 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-05,
 ) -> Tensor:
-    """Each channel of each image with mean 0 and variance 1. Running statistics are not kept.
+    """Each channel of each image with mean 0 and variance 1 (Ulyanov, Vedaldi and Lempitsky 2016). Running
+    statistics are not kept.
+
+    Args:
+        input: shape [images, channels, ...].
+        weight, bias: shape [channels]: a scale and a shift of each channel.
 
     Raises:
         ValueError: when ``input`` has no dimension beside images and channels, or running statistics are given.
@@ -130,10 +154,15 @@ def batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-05,
 ) -> Tensor:
-    """``(input - mean) / sqrt(variance + eps) * weight + bias`` for each channel.
+    """``(input - mean) / sqrt(variance + eps) * weight + bias`` for each channel (Ioffe and Szegedy 2015).
 
     In training mean and variance are those of the batch, and the running ones, where given, move towards them in place
     by ``momentum`` (the variance divided by one less than the count); otherwise the running ones are used.
+
+    Args:
+        input: shape [rows, channels, ...].
+        running_mean, running_var, weight, bias: shape [channels].
+        momentum: how much of the batch's mean and variance comes into the running ones.
 
     Raises:
         ValueError: when the shapes do not fit, or a channel has a single value in training.
@@ -154,6 +183,13 @@ def batch_norm(
 def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> Tensor:
     """Row ``input[i]`` of ``weight`` for each index; the row ``padding_idx`` gets no gradient.
 
+    Args:
+        input: integers, of any shape.
+        weight: shape [rows, length].
+
+    Returns:
+        A tensor of the shape of ``input`` with one dimension more, of that length.
+
     Raises:
         TypeError, IndexError: when ``input`` holds no integers, or one that is no row.
     """
@@ -169,9 +205,10 @@ def scaled_dot_product_attention(
     dropout_p: float = 0.0,
     is_causal: bool = False,
 ) -> Tensor:
-    """``softmax(query @ key.T / sqrt(length)) @ value`` over the last two dimensions.
+    """``softmax(query @ key.T / sqrt(length)) @ value`` over the last two dimensions (Vaswani et al. 2017).
 
     Args:
+        query: shape [..., queries, length]; ``key``: [..., keys, length]; ``value``: [..., keys, any].
         attn_mask: truth values that say which keys a query may see, or floats that are added to the scores.
         is_causal: query i sees the keys up to i only.
 

@@ -55,7 +55,9 @@ def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
 
 
 def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", beta: float = 1.0) -> Tensor:
-    """Half the square of small differences, over ``beta``; of large ones the size, less half of ``beta``."""
+    """Half the square of small differences, over ``beta``; of large ones the size, less half of ``beta``
+    (Girshick 2015). Warns where the shapes differ, as they are broadcast then.
+    """
     _warn_of_sizes(input, target)
     size = FUNCTIONS["abs"](_sub(input, target))
     small = FUNCTIONS["lt"](size, beta)
@@ -223,7 +225,8 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Tensor:
-    """``target * (log(target) - input)``; ``"batchmean"`` is what the formula means, ``"mean"`` warns of that.
+    """``target * (log(target) - input)``; ``"batchmean"`` is what the formula means, ``"mean"`` warns of that
+    (Kullback and Leibler 1951).
 
     Raises:
         ValueError: when the shapes differ.

@@ -101,7 +101,7 @@ class _Recurrent(Module):
 
 
 class RNNCell(_Recurrent):
-    """One step: ``tanh(x @ weight_ih.T + bias_ih + hx @ weight_hh.T + bias_hh)``."""
+    """One step: ``tanh(x @ weight_ih.T + bias_ih + hx @ weight_hh.T + bias_hh)`` (Elman 1990)."""
 
     def __init__(self, input_size: int, hidden_size: int, nonlinearity: str = "tanh") -> None:
         super().__init__(input_size, hidden_size)
@@ -116,7 +116,9 @@ class RNNCell(_Recurrent):
 
 
 class LSTMCell(_Recurrent):
-    """One step of a long short-term memory."""
+    """One step of a long short-term memory (Hochreiter and Schmidhuber 1997; its forget gate: Gers, Schmidhuber and
+    Cummins 2000): the new output and the new cell, both [batch, hidden_size].
+    """
 
     gates = 4
 
@@ -128,7 +130,7 @@ class LSTMCell(_Recurrent):
 
 
 class GRUCell(_Recurrent):
-    """One step of a gated recurrent unit."""
+    """One step of a gated recurrent unit (Cho and others 2014): the new state [batch, hidden_size]."""
 
     gates = 3
 

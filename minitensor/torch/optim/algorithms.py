@@ -23,7 +23,7 @@ def _check(name: str, value: Any) -> None:
 
 
 class SGD(Optimizer):
-    """Steps against the gradient, with momentum if asked for."""
+    """Steps against the gradient, with momentum (Polyak 1964), or Nesterov's (1983), if asked for."""
 
     def __init__(
         self,

@@ -96,7 +96,7 @@ class ExponentialLR(LRScheduler):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """Down to ``eta_min`` along half a cosine, in ``T_max`` steps, and back."""
+    """Down to ``eta_min`` along half a cosine, in ``T_max`` steps, and back (Loshchilov and Hutter 2017)."""
 
     def __init__(self, optimizer: Any, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
         self.T_max, self.eta_min = T_max, eta_min
