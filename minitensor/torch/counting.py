@@ -63,7 +63,16 @@ def unique(
 
 
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
-    """How often each whole number from 0 on is in ``input``; with ``weights``, the sum of its weights."""
+    """How often each whole number from 0 on is in ``input``; with ``weights``, the sum of its weights.
+
+    Args:
+        input: whole numbers that are not negative, shape [n].
+        weights: shape [n], too.
+
+    Raises:
+        NotImplementedError: for a dtype with fractions.
+        RuntimeError: for a negative number, or another shape.
+    """
     need_tensor("bincount", input)
     array = host_array(input._array)
     if array.dtype.kind != "i":

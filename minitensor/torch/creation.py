@@ -58,7 +58,15 @@ def size_of(op: str, size: tuple[Any, ...]) -> tuple[int, ...]:
 
 
 def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """A tensor with a copy of ``data`` (numbers, nested lists, an array, a tensor) on a storage of its own."""
+    """A tensor with a copy of ``data`` (numbers, nested lists, an array, a tensor) on a storage of its own.
+
+    Args:
+        dtype: by default that of the numbers: float32, int64 or bool; that of an array or a tensor.
+
+    Raises:
+        ValueError: for lists that are not equally long.
+        TypeError: for what is no number.
+    """
     wanted = None if dtype is None else dtype_of(dtype).numpy
     if isinstance(data, BaseTensor):
         warn(
@@ -218,7 +226,15 @@ empty = _constant("empty", np.zeros, "Not filled in PyTorch; 0 everywhere here, 
 
 
 def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """1 on the diagonal of a matrix, else 0."""
+    """1 on the diagonal of a matrix, else 0.
+
+    Args:
+        n: rows.
+        m: columns; as many by default.
+
+    Raises:
+        RuntimeError: for negative numbers.
+    """
     wanted = float32 if dtype is None else dtype_of(dtype)
     if n < 0 or (m is not None and m < 0):
         raise RuntimeError(f"n must be greater or equal to 0, got {n if n < 0 else m}")
@@ -265,7 +281,11 @@ def arange(*bounds: Any, dtype: Any = None, device: Any = None, requires_grad: b
 def linspace(
     start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """``steps`` numbers in equal distances from ``start`` to ``end``, both included."""
+    """``steps`` numbers in equal distances from ``start`` to ``end``, both included.
+
+    Raises:
+        RuntimeError: for a negative number of steps.
+    """
     wanted = (float32 if dtype is None else dtype_of(dtype)).numpy
     start, end = wanted.type(_number("linspace", start)), wanted.type(_number("linspace", end))
     if steps < 0:

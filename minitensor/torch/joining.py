@@ -27,7 +27,15 @@ def _tensors(op: str, tensors: Any) -> list[Tensor]:
 
 
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-    """The tensors one behind the other along ``dim``, on a new storage."""
+    """The tensors one behind the other along ``dim``, on a new storage.
+
+    Args:
+        tensors: of equal shapes, but for the lengths along ``dim``; an empty vector joins anything.
+
+    Raises:
+        RuntimeError: for other shapes, or no tensor at all.
+        IndexError: for a dimension that the tensors do not have.
+    """
     given = _tensors("cat", tensors)
     for i, x in enumerate(given):
         if x._array.ndim == 0:
@@ -49,7 +57,12 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
 
 
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-    """The tensors, all of one shape, side by side along a new ``dim``, on a new storage."""
+    """The tensors, all of one shape, side by side along a new ``dim``, on a new storage.
+
+    Raises:
+        RuntimeError: for different shapes, or no tensor at all.
+        IndexError: for a dimension that the result does not have.
+    """
     given = _tensors("stack", tensors)
     first = given[0]._array.shape
     for i, x in enumerate(given):

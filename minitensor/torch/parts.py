@@ -33,7 +33,14 @@ def expansion_of(x: BaseTensor, sizes: Sequence[int]) -> str:
 
 
 def expand(input: Tensor, *size: Any) -> Tensor:
-    """A view repeated to ``size`` without a copy: elements share memory. -1 keeps a dimension."""
+    """A view repeated to ``size`` without a copy: elements share memory. -1 keeps a dimension.
+
+    Args:
+        size: as many lengths as ``input`` has, or more; where its own is 1 the new one is free.
+
+    Raises:
+        RuntimeError: for a length that is neither its own nor takes the place of 1.
+    """
     have = input._array.shape
     sizes = sizes_of("expand", size)
     missing = len(sizes) - len(have)
@@ -66,7 +73,11 @@ def expand(input: Tensor, *size: Any) -> Tensor:
 
 
 def broadcast_to(input: Tensor, size: Any) -> Tensor:
-    """A view repeated to ``size`` without a copy."""
+    """A view repeated to ``size`` without a copy.
+
+    Raises:
+        RuntimeError: for a length that is neither its own nor takes the place of 1.
+    """
     return expand(input, size)
 
 
@@ -86,7 +97,11 @@ def need_dimension(text: str, x: Tensor) -> None:
 
 
 def select(input: Tensor, dim: int, index: int) -> Tensor:
-    """A view of one position along ``dim``, without that dimension."""
+    """A view of one position along ``dim``, without that dimension.
+
+    Raises:
+        IndexError: for an index out of range, or a dimension that ``input`` does not have.
+    """
     if input._array.ndim == 0:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     dim = as_dim(dim, input._array.ndim)
@@ -100,7 +115,12 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
 
 
 def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
-    """A view of ``length`` positions along ``dim``, from ``start`` on."""
+    """A view of ``length`` positions along ``dim``, from ``start`` on.
+
+    Raises:
+        RuntimeError: when there are not so many positions.
+        IndexError: for a dimension that ``input`` does not have.
+    """
     need_dimension("narrow() cannot be applied to a 0-dim tensor.", input)
     dim = as_dim(dim, input._array.ndim)
     have = input._array.shape[dim]
@@ -111,7 +131,12 @@ def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
 
 
 def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """Views of pieces along ``dim``: of one size (the last may be smaller), or of the sizes in a list."""
+    """Views of pieces along ``dim``: of one size (the last may be smaller), or of the sizes in a list.
+
+    Raises:
+        RuntimeError: for a size of 0, or sizes whose sum is not the length.
+        IndexError: for a dimension that ``tensor`` does not have.
+    """
     need_dimension("split expects at least a 1-dimensional tensor", tensor)
     dim = as_dim(dim, tensor._array.ndim)
     length = tensor._array.shape[dim]
@@ -136,7 +161,12 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
 
 
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """Views of at most ``chunks`` pieces of equal size along ``dim``; the last may be smaller."""
+    """Views of at most ``chunks`` pieces of equal size along ``dim``; the last may be smaller.
+
+    Raises:
+        RuntimeError: for no chunks at all.
+        IndexError: for a dimension that ``input`` does not have.
+    """
     need_dimension("chunk expects at least a 1-dimensional tensor", input)
     chunks = need_int("chunk", "chunks", chunks)
     if chunks < 1:
@@ -146,7 +176,11 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
 
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    """One view per position along ``dim``, without that dimension."""
+    """One view per position along ``dim``, without that dimension.
+
+    Raises:
+        IndexError: for a dimension that ``input`` does not have.
+    """
     dim = as_dim(dim, input._array.ndim)
     if input._array.ndim == 0:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
@@ -155,7 +189,14 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
 
 
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """A view of the diagonal in the plane of two dimensions."""
+    """A view of the diagonal in the plane of two dimensions.
+
+    Returns:
+        A view without ``dim1`` and ``dim2``; the diagonal, moved by ``offset``, is its last dimension.
+
+    Raises:
+        IndexError: for a dimension that ``input`` does not have.
+    """
     first, second = as_dim(dim1, input._array.ndim), as_dim(dim2, input._array.ndim)
     if first == second:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")

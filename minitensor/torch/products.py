@@ -12,7 +12,18 @@ _mul, _matmul = TABLE["mul"], TABLE["matmul"]
 
 
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
-    """The product of two matrices."""
+    """The product of two matrices.
+
+    Args:
+        input: shape [n, k].
+        mat2: shape [k, m].
+
+    Returns:
+        A tensor of shape [n, m].
+
+    Raises:
+        RuntimeError: for other shapes, or two dtypes.
+    """
     need_tensor("mm", input)
     need_tensor("mm", mat2, 2, "mat2")
     if input._array.ndim != 2 or mat2._array.ndim != 2:
@@ -21,7 +32,18 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
 
 
 def matmul(input: Tensor, other: Tensor) -> Tensor:
-    """The product over the last two dimensions."""
+    """The product over the last two dimensions.
+
+    Args:
+        input: shape [..., n, k], or [k].
+        other: shape [..., k, m], or [k]; what comes before is broadcast.
+
+    Returns:
+        A tensor of shape [..., n, m], without n or m for a vector.
+
+    Raises:
+        RuntimeError: for other shapes, or two dtypes.
+    """
     for i, x in enumerate((input, other)):
         need_tensor("matmul", x, i + 1)
     a, b = input._array, other._array
@@ -49,14 +71,36 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
 
 
 def mv(input: Tensor, vec: Tensor) -> Tensor:
-    """The product of a matrix and a vector."""
+    """The product of a matrix and a vector.
+
+    Args:
+        input: shape [n, k].
+        vec: shape [k].
+
+    Returns:
+        A tensor of shape [n].
+
+    Raises:
+        RuntimeError: for other shapes, or two dtypes.
+    """
     need_tensor("mv", input)
     need_tensor("mv", vec, 2, "vec")
     return matmul(input, vec)
 
 
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
-    """The products of two stacks of matrices."""
+    """The products of two stacks of matrices.
+
+    Args:
+        input: shape [b, n, k].
+        mat2: shape [b, k, m].
+
+    Returns:
+        A tensor of shape [b, n, m].
+
+    Raises:
+        RuntimeError: for other shapes, or two dtypes.
+    """
     need_tensor("bmm", input)
     need_tensor("bmm", mat2, 2, "mat2")
     if input._array.ndim != 3 or mat2._array.ndim != 3:
@@ -65,7 +109,17 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
 
 
 def dot(input: Tensor, other: Tensor) -> Tensor:
-    """The product of two vectors."""
+    """The product of two vectors.
+
+    Args:
+        input, other: shape [n].
+
+    Returns:
+        A tensor without dimensions.
+
+    Raises:
+        RuntimeError: for other shapes, or two dtypes.
+    """
     need_tensor("dot", input)
     need_tensor("dot", other, 2, "tensor")
     if input._array.ndim != 1 or other._array.ndim != 1:
@@ -74,7 +128,15 @@ def dot(input: Tensor, other: Tensor) -> Tensor:
 
 
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
-    """Every product of an element of one vector with one of the other."""
+    """Every product of an element of one vector with one of the other.
+
+    Args:
+        input: shape [n].
+        vec2: shape [m].
+
+    Returns:
+        A tensor of shape [n, m].
+    """
     need_tensor("outer", input)
     need_tensor("outer", vec2, 2, "vec2")
     return _mul(input.reshape(-1, 1), vec2)

@@ -73,7 +73,11 @@ def randn(
 
 
 def randint(*given: Any, generator: Any = None, dtype: Any = None, device: Any = None, **named: Any) -> Tensor:
-    """Whole numbers: ``randint(high, size)`` from 0, ``randint(low, high, size)`` from ``low``, up to ``high - 1``."""
+    """Whole numbers: ``randint(high, size)`` from 0, ``randint(low, high, size)`` from ``low``, up to ``high - 1``.
+
+    Raises:
+        RuntimeError: when ``low`` is not below ``high``.
+    """
     arguments = list(given)
     if "size" in named:
         arguments.append(named.pop("size"))
@@ -88,7 +92,11 @@ def randint(*given: Any, generator: Any = None, dtype: Any = None, device: Any =
 
 
 def randperm(n: int, *, generator: Any = None, dtype: Any = None, device: Any = None) -> Tensor:
-    """The numbers from 0 to ``n - 1`` in any order."""
+    """The numbers from 0 to ``n - 1`` in any order.
+
+    Raises:
+        RuntimeError: for a negative number.
+    """
     if n < 0:
         raise RuntimeError(f"n must be non-negative, got{n}")
     drawn = _drawer(generator).permutation(n).astype((int64 if dtype is None else dtype_of(dtype)).numpy)
@@ -120,7 +128,11 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any 
 
 
 def bernoulli(input: Tensor, *, generator: Any = None) -> Tensor:
-    """1 with the probability that each element of ``input`` says, else 0."""
+    """1 with the probability that each element of ``input`` says, else 0.
+
+    Raises:
+        RuntimeError: for an element that is no probability.
+    """
     return input.new_empty(input._array.shape).bernoulli_(input, generator=generator)
 
 

@@ -24,7 +24,11 @@ def _picked(x: Tensor, dim: int, order: np.ndarray, name: str) -> Tensor:
 
 
 def flip(input: Tensor, *dims: Any) -> Tensor:
-    """The elements in reverse order along some dimensions: a copy."""
+    """The elements in reverse order along some dimensions: a copy.
+
+    Raises:
+        IndexError: for a dimension that ``input`` does not have.
+    """
     given = dims[0] if len(dims) == 1 and isinstance(dims[0], (tuple, list)) else dims
     out = input
     for dim in given:
@@ -34,7 +38,11 @@ def flip(input: Tensor, *dims: Any) -> Tensor:
 
 
 def roll(input: Tensor, shifts: int, dims: int | None = None) -> Tensor:
-    """The elements moved along a dimension (of all elements in a row without one); what falls off enters again."""
+    """The elements moved along a dimension (of all elements in a row without one); what falls off enters again.
+
+    Raises:
+        IndexError: for a dimension that ``input`` does not have.
+    """
     shifts = need_int("roll", "shifts", shifts)
     if dims is None:
         return roll(input.reshape(-1), shifts, 0).reshape(input._array.shape)
@@ -44,7 +52,14 @@ def roll(input: Tensor, shifts: int, dims: int | None = None) -> Tensor:
 
 
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
-    """The positions of the elements in order; equal ones stay in theirs."""
+    """The positions of the elements in order; equal ones stay in theirs.
+
+    Returns:
+        An int64 tensor of the shape of ``input``.
+
+    Raises:
+        IndexError: for a dimension that ``input`` does not have.
+    """
     need_tensor("argsort", input)
     array = host_array(input._array)
     if array.ndim == 0:
@@ -81,7 +96,14 @@ class Largest(_Pair):
 
 
 def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = True) -> Sorted:
-    """The elements in order along ``dim``, and where they were; equal ones stay in their order."""
+    """The elements in order along ``dim``, and where they were; equal ones stay in their order.
+
+    Returns:
+        The elements, and where they were (int64), both of the shape of ``input``.
+
+    Raises:
+        IndexError: for a dimension that ``input`` does not have.
+    """
     order = argsort(input, dim, descending)
     if input._array.ndim == 0:
         return Sorted(called(TABLE["clone"](input), "SortBackward0"), order)
@@ -109,14 +131,27 @@ def tile(input: Tensor, *dims: Any) -> Tensor:
 
 
 def trace(input: Tensor) -> Tensor:
-    """The sum of the diagonal of a matrix."""
+    """The sum of the diagonal of a matrix.
+
+    Raises:
+        RuntimeError: for a tensor that is no matrix.
+    """
     if input._array.ndim != 2:
         raise RuntimeError("trace: expected a matrix")
     return called(TABLE["sum"](input.diagonal()), "TraceBackward0")
 
 
 def index_copy_(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    """Overwrite the parts along ``dim`` that ``index`` lists with those of ``source``."""
+    """Overwrite the parts along ``dim`` that ``index`` lists with those of ``source``.
+
+    Args:
+        index: int64, shape [n].
+        source: as ``input``, with length n along ``dim``.
+
+    Raises:
+        RuntimeError: for other shapes.
+        IndexError: for an index out of range.
+    """
     need_tensor("index_copy_", source)
     before = (slice(None),) * as_dim(dim, input._array.ndim)
     input[(*before, index)] = source
@@ -127,12 +162,26 @@ def index_copy_(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tenso
 
 
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
-    """``input + value * tensor1 * tensor2``."""
+    """``input + value * tensor1 * tensor2``.
+
+    Args:
+        input, tensor1, tensor2: of shapes that are broadcast against each other.
+
+    Raises:
+        RuntimeError: for shapes that cannot be broadcast.
+    """
     return called(TABLE["add"](input, TABLE["mul"](tensor1, tensor2), alpha=value), "AddcmulBackward0")
 
 
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
-    """``input + value * tensor1 / tensor2``."""
+    """``input + value * tensor1 / tensor2``.
+
+    Args:
+        input, tensor1, tensor2: of shapes that are broadcast against each other.
+
+    Raises:
+        RuntimeError: for shapes that cannot be broadcast.
+    """
     return called(TABLE["add"](input, TABLE["div"](tensor1, tensor2), alpha=value), "AddcdivBackward0")
 
 

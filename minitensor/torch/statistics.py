@@ -17,7 +17,17 @@ _add, _sub, _mul, _div = (TABLE[name] for name in ("add", "sub", "mul", "div"))
 def var(
     input: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None
 ) -> Tensor:
-    """The mean square distance from the mean, over one less than the count (``correction`` less)."""
+    """The mean square distance from the mean, over one less than the count (``correction`` less).
+
+    Args:
+        dim: one dimension or several; all by default.
+        keepdim: they stay, with length 1.
+        correction: in the place of 1, which ``unbiased=False`` makes 0.
+
+    Raises:
+        RuntimeError: for a dtype without fractions.
+        IndexError: for a dimension that ``input`` does not have.
+    """
     if isinstance(dim, bool):
         dim, unbiased = None, dim
     correction = int(bool(unbiased)) if correction is None else number("var", "correction", correction)
@@ -32,7 +42,15 @@ def var(
 def std(
     input: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None
 ) -> Tensor:
-    """The square root of :func:`var`. Its gradient is 0 where all numbers are equal."""
+    """The square root of :func:`var`. Its gradient is 0 where all numbers are equal.
+
+    Args:
+        dim, keepdim, correction: as for :func:`var`.
+
+    Raises:
+        RuntimeError: for a dtype without fractions.
+        IndexError: for a dimension that ``input`` does not have.
+    """
     return called(_root(var(input, dim, unbiased, keepdim, correction=correction)), "StdBackward0")
 
 
@@ -43,7 +61,16 @@ def _root(x: Tensor) -> Tensor:
 
 
 def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False) -> Tensor:
-    """The p-norm; by default the root of the sum of squares. Its gradient at 0 is 0."""
+    """The p-norm; by default the root of the sum of squares. Its gradient at 0 is 0.
+
+    Args:
+        p: a number, inf, -inf, or "fro", which is 2.
+        dim: one dimension or several; all by default.
+        keepdim: they stay, with length 1.
+
+    Raises:
+        IndexError: for a dimension that ``input`` does not have.
+    """
     if p in ("fro", 2, 2.0):
         total = TABLE["sum"](_mul(input, input), dim, keepdim)
         return called(_root(total), "LinalgVectorNormBackward0")
@@ -60,7 +87,14 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False) 
 
 
 def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
-    """The logarithm of softmax, without overflow on the way."""
+    """The logarithm of softmax, without overflow on the way.
+
+    Args:
+        dtype: that of the result; the input is converted first.
+
+    Raises:
+        IndexError: for a dimension that ``input`` does not have.
+    """
     if dtype is not None:
         input = to(input, dtype)
     shifted = _sub(input, TABLE["amax"](input.detach(), dim, True))
@@ -69,7 +103,15 @@ def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
 
 
 def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
-    """The logarithm of the sum of exponentials, without overflow on the way."""
+    """The logarithm of the sum of exponentials, without overflow on the way.
+
+    Args:
+        dim: one dimension or several.
+        keepdim: they stay, with length 1.
+
+    Raises:
+        IndexError: for a dimension that ``input`` does not have.
+    """
     highest = TABLE["amax"](input.detach(), dim, True)
     total = TABLE["log"](TABLE["sum"](TABLE["exp"](_sub(input, highest)), dim, keepdim))
     highest = highest if keepdim else highest.squeeze(dim)

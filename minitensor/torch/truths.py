@@ -34,7 +34,18 @@ all, any_ = _truth("all"), _truth("any")
 
 
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
-    """Where two elements differ by no more than ``atol + rtol * abs(other)``."""
+    """Where two elements differ by no more than ``atol + rtol * abs(other)``.
+
+    Args:
+        input, other: of shapes that are broadcast against each other, and of one dtype.
+        equal_nan: nan is close to nan.
+
+    Returns:
+        A bool tensor of the broadcast shape.
+
+    Raises:
+        RuntimeError: for shapes that cannot be broadcast, or two dtypes.
+    """
     need_tensor("isclose", input)
     need_tensor("isclose", other, 2)
     if input._array.dtype != other._array.dtype:
@@ -47,7 +58,14 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
 
 
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
-    """Whether all elements are close."""
+    """Whether all elements are close.
+
+    Args:
+        input, other, rtol, atol, equal_nan: as for :func:`isclose`.
+
+    Raises:
+        RuntimeError: for shapes that cannot be broadcast, or two dtypes.
+    """
     return bool(isclose(input, other, rtol, atol, equal_nan)._array.all())
 
 
@@ -64,7 +82,11 @@ def count_nonzero(input: Tensor) -> Tensor:
 
 
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
-    """The indices of the elements that are not 0, one row each; ``as_tuple``: one tensor for each dimension."""
+    """The indices of the elements that are not 0, one row each; ``as_tuple``: one tensor for each dimension.
+
+    Returns:
+        An int64 tensor of shape [n, dimensions] for n elements, or ``dimensions`` tensors of shape [n].
+    """
     array = host_array(input._array)
     if as_tuple:
         places = np.nonzero(array if array.ndim else array[None])
@@ -73,7 +95,15 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 
 
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
-    """``input`` where ``condition`` is true, else ``other``; with the condition alone, where it is true."""
+    """``input`` where ``condition`` is true, else ``other``; with the condition alone, where it is true.
+
+    Args:
+        condition: a bool tensor.
+        input, other: tensors or numbers; shapes are broadcast against each other.
+
+    Raises:
+        RuntimeError: for a condition of another dtype, or shapes that cannot be broadcast.
+    """
     need_tensor("where", condition)
     if input is None and other is None:
         places = np.nonzero(host_array(condition._array))

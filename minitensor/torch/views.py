@@ -124,7 +124,14 @@ def view(input: Tensor, *size: Any) -> Tensor:
 
 
 def reshape(input: Tensor, *shape: Any) -> Tensor:
-    """The elements in another shape: a view where the memory allows it, else a copy."""
+    """The elements in another shape: a view where the memory allows it, else a copy.
+
+    Args:
+        shape: lengths with the same product; one of them may be -1, which is worked out.
+
+    Raises:
+        RuntimeError: for a shape that the elements do not fill.
+    """
     wanted = _full(input, sizes_of("reshape", shape))
     array = _on_same_memory(input._array, wanted)
     if array is not None:
@@ -149,7 +156,12 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
 
 
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    """The dimensions from ``start_dim`` to ``end_dim`` as one; the tensor itself where they are one already."""
+    """The dimensions from ``start_dim`` to ``end_dim`` as one; the tensor itself where they are one already.
+
+    Raises:
+        RuntimeError: when ``start_dim`` comes after ``end_dim``.
+        IndexError: for a dimension that ``input`` does not have.
+    """
     shape = input._array.shape
     first, last = as_dim(start_dim, len(shape)), as_dim(end_dim, len(shape))
     if first > last:
@@ -167,7 +179,15 @@ def ravel(input: Tensor) -> Tensor:
 
 
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
-    """One dimension as several."""
+    """One dimension as several.
+
+    Args:
+        sizes: lengths whose product is that of ``dim``; one of them may be -1.
+
+    Raises:
+        RuntimeError: for another product.
+        IndexError: for a dimension that ``input`` does not have.
+    """
     dim = as_dim(dim, input._array.ndim)
     shape = input._array.shape
     rest = need_ints("unflatten", "sizes", sizes, 2)
@@ -185,7 +205,11 @@ def _squeezed(x: Tensor, dim: Any) -> tuple[int, ...]:
 
 
 def squeeze(input: Tensor, dim: Any = None) -> Tensor:
-    """A view without the dimensions of length 1 (all of them, or those in ``dim``)."""
+    """A view without the dimensions of length 1 (all of them, or those in ``dim``).
+
+    Raises:
+        IndexError: for a dimension that ``input`` does not have.
+    """
     shape = _squeezed(input, dim)
     op = SQUEEZE if dim is None else SQUEEZE_DIMS if isinstance(dim, (list, tuple)) else SQUEEZE_DIM
     return shown(input, input._array.reshape(shape), op, shape)
@@ -198,7 +222,11 @@ def _unsqueezed(x: Tensor, dim: Any) -> tuple[int, ...]:
 
 
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
-    """A view with a dimension of length 1 more, at ``dim``."""
+    """A view with a dimension of length 1 more, at ``dim``.
+
+    Raises:
+        IndexError: for a dimension that the result does not have.
+    """
     shape = _unsqueezed(input, dim)
     return shown(input, input._array.reshape(shape), UNSQUEEZE, shape)
 
@@ -215,13 +243,25 @@ def _exchanged(x: Tensor, dim0: Any, dim1: Any) -> tuple[int, ...]:
 
 
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """A view with two dimensions exchanged."""
+    """A view with two dimensions exchanged.
+
+    Raises:
+        IndexError: for a dimension that ``input`` does not have.
+    """
     order = _exchanged(input, dim0, dim1)
     return shown(input, input._array.transpose(order), TRANSPOSE, order)
 
 
 def permute(input: Tensor, *dims: Any) -> Tensor:
-    """A view with the dimensions in another order."""
+    """A view with the dimensions in another order.
+
+    Args:
+        dims: every dimension once, in the order wanted.
+
+    Raises:
+        RuntimeError: when one is there twice or missing.
+        IndexError: for a dimension that ``input`` does not have.
+    """
     ndim = input._array.ndim
     given = sizes_of("permute", dims)
     if len(given) != ndim:
@@ -242,13 +282,21 @@ def _turned(op: str, x: Tensor) -> tuple[int, ...]:
 
 
 def t(input: Tensor) -> Tensor:
-    """A view of a matrix with rows and columns exchanged; of a vector or number, the same."""
+    """A view of a matrix with rows and columns exchanged; of a vector or number, the same.
+
+    Raises:
+        RuntimeError: for more than two dimensions.
+    """
     order = _turned("t", input)
     return shown(input, input._array.transpose(order), T, order)
 
 
 def movedim(input: Tensor, source: int, destination: int) -> Tensor:
-    """A view with one dimension moved to another place."""
+    """A view with one dimension moved to another place.
+
+    Raises:
+        IndexError: for a dimension that ``input`` does not have.
+    """
     order = list(range(input._array.ndim))
     order.insert(as_dim(destination, len(order)), order.pop(as_dim(source, len(order))))
     return permute(input, order)

@@ -185,3 +185,61 @@ def test_a_result_has_the_shape_that_its_docstring_tells(name: str):
     function, x = getattr(mt, name), mt.ones([2, 3])
     assert "without the dimensions axis, which stay as 1 with keepdim" in function.__doc__
     assert function(x, axis=0).shape == [3] and function(x, axis=0, keepdim=True).shape == [1, 3]
+
+
+#: Calls that are refused, and as what: each is told in the docstring of the function.
+REFUSED = {
+    "mm": (RuntimeError, lambda x: torch.mm(x, x)),
+    "matmul": (RuntimeError, lambda x: torch.matmul(x, x)),
+    "mv": (RuntimeError, lambda x: torch.mv(x, torch.ones(9))),
+    "bmm": (RuntimeError, lambda x: torch.bmm(x, x)),
+    "dot": (RuntimeError, lambda x: torch.dot(torch.ones(2), torch.ones(3))),
+    "var": (RuntimeError, lambda x: torch.var(torch.tensor([1, 2]))),
+    "std": (IndexError, lambda x: torch.std(x, 5)),
+    "norm": (IndexError, lambda x: torch.norm(x, dim=5)),
+    "log_softmax": (IndexError, lambda x: torch.log_softmax(x, 5)),
+    "logsumexp": (IndexError, lambda x: torch.logsumexp(x, 5)),
+    "cat": (RuntimeError, lambda x: torch.cat([x, torch.ones(2, 2)])),
+    "stack": (RuntimeError, lambda x: torch.stack([x, torch.ones(1)])),
+    "isclose": (RuntimeError, lambda x: torch.isclose(x, x.double())),
+    "allclose": (RuntimeError, lambda x: torch.allclose(x, torch.ones(9))),
+    "where": (RuntimeError, lambda x: torch.where(x, x, x)),
+    "flip": (IndexError, lambda x: x.flip(5)),
+    "roll": (IndexError, lambda x: x.roll(1, 5)),
+    "argsort": (IndexError, lambda x: x.argsort(5)),
+    "sort": (IndexError, lambda x: x.sort(5)),
+    "trace": (RuntimeError, lambda x: torch.trace(torch.ones(3))),
+    "addcmul": (RuntimeError, lambda x: torch.addcmul(x, x, torch.ones(9))),
+    "addcdiv": (RuntimeError, lambda x: torch.addcdiv(x, x, torch.ones(9))),
+    "bincount": (NotImplementedError, lambda x: torch.bincount(x)),
+    "reshape": (RuntimeError, lambda x: x.reshape(5)),
+    "flatten": (RuntimeError, lambda x: x.flatten(1, 0)),
+    "unflatten": (RuntimeError, lambda x: x.unflatten(0, (2, 2))),
+    "squeeze": (IndexError, lambda x: x.squeeze(5)),
+    "unsqueeze": (IndexError, lambda x: x.unsqueeze(5)),
+    "transpose": (IndexError, lambda x: x.transpose(0, 5)),
+    "permute": (RuntimeError, lambda x: x.permute(0, 0)),
+    "t": (RuntimeError, lambda x: torch.ones(1, 2, 3).t()),
+    "movedim": (IndexError, lambda x: x.movedim(0, 7)),
+    "broadcast_to": (RuntimeError, lambda x: torch.broadcast_to(x, (5, 4))),
+    "select": (IndexError, lambda x: x.select(0, 9)),
+    "narrow": (RuntimeError, lambda x: x.narrow(0, 2, 5)),
+    "split": (RuntimeError, lambda x: x.split([1, 1])),
+    "chunk": (RuntimeError, lambda x: x.chunk(0)),
+    "unbind": (IndexError, lambda x: x.unbind(6)),
+    "diagonal": (IndexError, lambda x: torch.ones(3).diagonal()),
+    "tensor": (ValueError, lambda x: torch.tensor([[1], [1, 2]])),
+    "eye": (RuntimeError, lambda x: torch.eye(-1)),
+    "linspace": (RuntimeError, lambda x: torch.linspace(0, 1, -1)),
+    "randint": (RuntimeError, lambda x: torch.randint(3, 3, (2,))),
+    "randperm": (RuntimeError, lambda x: torch.randperm(-1)),
+    "bernoulli": (RuntimeError, lambda x: torch.bernoulli(x * 2)),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_a_function_of_pytorchs_refuses_stands_in_its_docstring(name: str):
+    kind, call = REFUSED[name]
+    assert f"    {kind.__name__}: " in inspect.getdoc(getattr(torch, name)).partition("Raises:")[2]
+    with pytest.raises(kind):
+        call(torch.ones(3, 4))
