@@ -1,4 +1,4 @@
-"""The element types of tensors, and how two of them meet.
+"""The element types of tensors, and to which of two they are promoted.
 
 The rules are the contract's: float32 with float64 gives float64, an integer with a float gives that float, int32
 with int64 gives int64, integer division gives float32, and a Python number never widens a tensor.
@@ -84,7 +84,7 @@ def _as_everywhere(given: Any) -> Any:
 
 
 def promoted(a: np.dtype, b: np.dtype) -> np.dtype:
-    """The dtype in which elements of ``a`` and ``b`` meet."""
+    """The dtype that elements of ``a`` and ``b`` are promoted to."""
     if a in FLOATS and b not in FLOATS:
         return a
     if b in FLOATS and a not in FLOATS:

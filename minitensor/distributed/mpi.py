@@ -27,7 +27,6 @@ class Mpi:
 
     Attributes:
         rank, size: the number of this process, and how many there are.
-        bytes_reduced: how many bytes this rank has given to :meth:`all_reduce`.
     """
 
     def __init__(self, comm: Any, timeout: float, cuda_aware: bool = False) -> None:
@@ -36,14 +35,12 @@ class Mpi:
         self._mpi, self._timeout, self._cuda_aware = MPI, timeout, cuda_aware
         self.comm = comm.Dup()  # messages of the program's own do not meet those of this one
         self.rank, self.size = int(comm.Get_rank()), int(comm.Get_size())
-        self.bytes_reduced = 0
         self._given_up: list[Any] = []  # MPI may write into their memory as long as they are there
 
     # ---------- arrays, in place ----------
 
     def all_reduce(self, array: Array, op: str, what: str) -> None:
         """Overwrite ``array``, contiguous and alike on all ranks, by the sum (or what ``op`` says) over the ranks."""
-        self.bytes_reduced += array.nbytes
         reduce, operation = self.comm.Iallreduce, getattr(self._mpi, op.upper())
         self._on_buffer(array, lambda buffer: self._wait(reduce(self._mpi.IN_PLACE, buffer, operation), what))
 

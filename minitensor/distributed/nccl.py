@@ -34,13 +34,11 @@ class Nccl:
         self.rank, self.size = mpi.rank, mpi.size
         (first, *_) = mpi.gather(nccl.get_unique_id() if mpi.rank == 0 else None, "init_parallel_env")
         self._nccl = nccl.NcclCommunicator(self.size, first, self.rank)
-        self.bytes_reduced = 0
 
     def all_reduce(self, array: Array, op: str, what: str) -> None:
         """Overwrite ``array``, contiguous and alike on all ranks, by the sum (or what ``op`` says) over the ranks."""
         pointer, count, dtype = self._described(array, what)
         self._mpi.barrier(what)  # NCCL itself waits for ever
-        self.bytes_reduced += array.nbytes
         self._nccl.allReduce(pointer, pointer, count, dtype, OPERATIONS[op], self._stream().ptr)
 
     def broadcast(self, array: Array, source: int, what: str) -> None:

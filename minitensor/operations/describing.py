@@ -16,15 +16,17 @@ from minitensor.table import Row
 
 @dataclass(frozen=True)
 class Raised:
-    """The kinds of errors that a vocabulary raises.
+    """What a vocabulary does its own way: the kinds of errors that it raises, and how it promotes.
 
     Attributes:
         shape: shapes that do not fit; a leaf that is written.
         dtype: a result that its target cannot hold.
+        weak: no error: what is promoted by its kind, and not by its width.
     """
 
     shape: str
     dtype: str
+    weak: str = "A number"
 
 
 def described(row: Row, in_place: bool, signature: str, renamed: Mapping[str, str], raised: Raised) -> str:
@@ -33,7 +35,7 @@ def described(row: Row, in_place: bool, signature: str, renamed: Mapping[str, st
     Args:
         signature: its parameters in the vocabulary, as source text.
         renamed: what the vocabulary calls the row's operands and arguments, where it calls them otherwise.
-        raised: its kinds of errors.
+        raised: its kinds of errors, and how it promotes.
 
     Returns:
         A docstring in Google's style, in lines of any length.
@@ -47,7 +49,7 @@ def described(row: Row, in_place: bool, signature: str, renamed: Mapping[str, st
     target = called(row.target)
     parts = [called(row.doc) + (f" In place: {target} is overwritten and returned." if in_place else "")]
     if given:
-        what = _operands(row, in_place, target, called(row.takes), len(given))
+        what = _operands(row, in_place, target, called(row.takes), len(given), raised.weak)
         parts.append(f"Args:\n    {', '.join(map(called, given))}: {what}")
     parts.append(f"Returns:\n    {_result(row, in_place, target, called(row.gives))}")
     axes = [axis for name in row.argument_names if name in ("axis", "dim") and (axis := called(name)) in names]
@@ -69,8 +71,8 @@ def parameters_of(signature: str) -> list[str]:
     return re.findall(r"(?:^|,)\s*\**(\w+)", re.sub(r"\([^()]*\)|\[[^\[\]]*\]", "", signature))
 
 
-def _operands(row: Row, in_place: bool, target: str, takes: str, count: int) -> str:
-    dtypes = _promoted(in_place, target) if len(row.promote) > 1 else ""
+def _operands(row: Row, in_place: bool, target: str, takes: str, count: int, weak: str) -> str:
+    dtypes = _promoted(in_place, target, weak) if len(row.promote) > 1 else ""
     if takes:
         return f"{'a tensor' if count == 1 else 'tensors'}. Shapes: {takes}.{dtypes}"
     if count == 1:
@@ -79,12 +81,12 @@ def _operands(row: Row, in_place: bool, target: str, takes: str, count: int) -> 
     return f"tensors, arrays or numbers, at least one a tensor. Shapes are broadcast {shapes}.{dtypes}"
 
 
-def _promoted(in_place: bool, target: str) -> str:
+def _promoted(in_place: bool, target: str, weak: str) -> str:
     if in_place:
         return f" They are converted to the dtype of {target}, which never changes."
     return (
-        " Of two dtypes they are promoted to one: floats before integers before bools, then the wider. A number counts "
-        "by its kind, not by its width."
+        " Of two dtypes they are promoted to one: floats before integers before bools, then the wider. "
+        f"{weak} counts by its kind, not by its width."
     )
 
 

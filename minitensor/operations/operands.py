@@ -184,7 +184,7 @@ def cast(x: Tensor, dtype: np.dtype) -> Tensor:
 
 
 def promote(*operands: Tensor) -> tuple[Tensor, ...]:
-    """The operands in the dtype in which they meet."""
+    """The operands in the dtype that they are promoted to."""
     dtype = operands[0]._array.dtype
     for other in operands[1:]:
         dtype = promoted(dtype, other._array.dtype)

@@ -105,9 +105,9 @@ def _forms() -> dict[str, Form]:
     return found
 
 
-FUNCTIONS = compiling.Compiler(
-    "minitensor.torch", _forms(), CALLS, _on_arrays, _on_tensors, _operation, Raised("RuntimeError", "RuntimeError")
-)
+PYTORCHS = Raised("RuntimeError", "RuntimeError", weak="A number, or a tensor without dimensions,")
+
+FUNCTIONS = compiling.Compiler("minitensor.torch", _forms(), CALLS, _on_arrays, _on_tensors, _operation, PYTORCHS)
 source = FUNCTIONS.source
 
 

@@ -163,3 +163,16 @@ class Generator:
 #: The generator of the whole program, which ``torch.manual_seed`` begins anew.
 default_generator = Generator()
 default_generator.seed()
+
+
+def generator_of(given: Any) -> Generator:
+    """The generator that a function was given; of None, that of the whole program.
+
+    Raises:
+        TypeError: for anything else.
+    """
+    if given is None:
+        return default_generator
+    if not isinstance(given, Generator):
+        raise TypeError(f"generator is a torch.Generator or None, not {type(given).__name__}")
+    return given

@@ -12,7 +12,7 @@ from minitensor.dtypes import FLOATS
 from minitensor.kernels import elementwise, rounding
 from minitensor.kernels.numbers import number
 from minitensor.torch.arguments import need_int
-from minitensor.torch.generator import Generator, default_generator
+from minitensor.torch.generator import generator_of
 
 Array = np.ndarray
 
@@ -76,14 +76,6 @@ def _in_memory_order(array: Array) -> Array:
     return array.transpose(sorted(range(array.ndim), key=lambda d: -abs(array.strides[d])))
 
 
-def _generator(given: Any) -> Generator:
-    if given is None:
-        return default_generator
-    if not isinstance(given, Generator):
-        raise TypeError(f"generator is a torch.Generator or None, not {type(given).__name__}")
-    return given
-
-
 def _fill(out: Array, drawn: Array) -> Array:
     np.copyto(out, like(drawn, out))
     return out
@@ -103,7 +95,7 @@ def uniform(a: Array, low: float, high: float, generator: Any, out: Array) -> Ar
     if not low <= high:
         raise ValueError(f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}")
     cells = _in_memory_order(out)
-    _fill(cells, _generator(generator).uniform(cells.shape, out.dtype, low, high))
+    _fill(cells, generator_of(generator).uniform(cells.shape, out.dtype, low, high))
     return out
 
 
@@ -120,7 +112,7 @@ def normal(a: Array, mean: float, std: float, generator: Any, out: Array) -> Arr
     _writable(out)
     dense = bool(out.flags.c_contiguous)
     cells = _in_memory_order(out)
-    _fill(cells, _generator(generator).normal(cells.shape, out.dtype, mean, std, dense))
+    _fill(cells, generator_of(generator).normal(cells.shape, out.dtype, mean, std, dense))
     return out
 
 
@@ -137,7 +129,7 @@ def bernoulli(a: Array, p: Any, generator: Any, out: Array) -> Array:
     _writable(out, only_floats=False)
     if isinstance(p, np.ndarray):
         p = np.broadcast_to(p, out.shape)
-    drawn = _generator(generator).uniform(out.shape, p.dtype if isinstance(p, np.ndarray) else np.dtype(np.float64))
+    drawn = generator_of(generator).uniform(out.shape, p.dtype if isinstance(p, np.ndarray) else np.dtype(np.float64))
     return _fill(out, drawn < p)
 
 
@@ -147,7 +139,7 @@ def exponential(a: Array, lambd: Any, generator: Any, out: Array) -> Array:
     rate = number("exponential_", "lambd", lambd)
     if not rate > 0:
         raise ValueError(f"exponential_ expects lambda > 0.0, but found lambda={rate}")
-    return _fill(out, -np.log1p(-_generator(generator).uniform(out.shape, np.dtype(np.float64))) / rate)
+    return _fill(out, -np.log1p(-generator_of(generator).uniform(out.shape, np.dtype(np.float64))) / rate)
 
 
 def random_arguments(from_: Any, to: Any, generator: Any) -> tuple[Any, ...]:
@@ -159,7 +151,7 @@ def random_arguments(from_: Any, to: Any, generator: Any) -> tuple[Any, ...]:
 def random(a: Array, from_: int, to: int | None, generator: Any, out: Array) -> Array:
     """Whole numbers from ``from_`` to ``to``, or up to the largest that the dtype holds exactly."""
     _writable(out, only_floats=False)
-    draw = _generator(generator)
+    draw = generator_of(generator)
     if to is None:
         if from_:
             from_, to = 0, from_

@@ -99,7 +99,7 @@ def _joined(dtypes: list[np.dtype]) -> np.dtype | None:
 
 
 def _result_dtype(tensors: list[BaseTensor]) -> np.dtype:
-    """The dtype in which tensors meet: first those with dimensions, then those without, then numbers.
+    """The dtype that tensors are promoted to: first those with dimensions, then those without, then numbers.
 
     https://docs.pytorch.org/docs/stable/tensor_attributes.html#type-promotion-doc
     """
@@ -114,7 +114,7 @@ def _result_dtype(tensors: list[BaseTensor]) -> np.dtype:
 
 
 def promote(*operands: BaseTensor) -> tuple[BaseTensor, ...]:
-    """The operands in the dtype in which they meet."""
+    """The operands in the dtype that they are promoted to."""
     dtype = _result_dtype(list(operands))
     return tuple(x if x._array.dtype is dtype else cast(x, dtype) for x in operands)
 

@@ -12,7 +12,7 @@ from minitensor.dtypes import FLOATS
 from minitensor.torch.arguments import need_int
 from minitensor.torch.creation import like, placed, size_of
 from minitensor.torch.dtypes import SCALAR_NAMES, dtype_of, float32, int64
-from minitensor.torch.generator import Generator, default_generator
+from minitensor.torch.generator import Generator, default_generator, generator_of
 from minitensor.torch.tensor import Tensor
 
 
@@ -41,14 +41,6 @@ def initial_seed() -> int:
     return default_generator.initial_seed()
 
 
-def _drawer(generator: Any) -> Generator:
-    if generator is None:
-        return default_generator
-    if not isinstance(generator, Generator):
-        raise TypeError(f"generator is a torch.Generator or None, not {type(generator).__name__}")
-    return generator
-
-
 def _floating(op: str, dtype: Any) -> np.dtype:
     wanted = float32 if dtype is None else dtype_of(dtype)
     if not wanted.is_floating_point:
@@ -60,7 +52,7 @@ def rand(
     *size: Any, generator: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """Numbers drawn evenly from 0 (included) to 1 (excluded)."""
-    drawn = _drawer(generator).uniform(size_of("rand", size), _floating("rand", dtype))
+    drawn = generator_of(generator).uniform(size_of("rand", size), _floating("rand", dtype))
     return placed("rand", drawn, device, requires_grad)
 
 
@@ -68,7 +60,7 @@ def randn(
     *size: Any, generator: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """Numbers drawn from the normal distribution of mean 0 and variance 1."""
-    drawn = _drawer(generator).normal(size_of("randn", size), _floating("randn", dtype))
+    drawn = generator_of(generator).normal(size_of("randn", size), _floating("randn", dtype))
     return placed("randn", drawn, device, requires_grad)
 
 
@@ -87,7 +79,7 @@ def randint(*given: Any, generator: Any = None, dtype: Any = None, device: Any =
     low, high, size = arguments if len(arguments) == 3 else (0, *arguments)
     if not low < high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    drawn = _drawer(generator).integers(size_of("randint", (size,)), low, high)
+    drawn = generator_of(generator).integers(size_of("randint", (size,)), low, high)
     return placed("randint", drawn.astype((int64 if dtype is None else dtype_of(dtype)).numpy), device, requires_grad)
 
 
@@ -99,7 +91,7 @@ def randperm(n: int, *, generator: Any = None, dtype: Any = None, device: Any = 
     """
     if n < 0:
         raise RuntimeError(f"n must be non-negative, got{n}")
-    drawn = _drawer(generator).permutation(n).astype((int64 if dtype is None else dtype_of(dtype)).numpy)
+    drawn = generator_of(generator).permutation(n).astype((int64 if dtype is None else dtype_of(dtype)).numpy)
     return placed("randperm", drawn, device, False)
 
 
@@ -115,7 +107,7 @@ def randn_like(input: Tensor, **named: Any) -> Tensor:
 
 def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None) -> Tensor:
     """Numbers from the normal distribution: ``size`` of them, or as many as ``mean`` and ``std`` (tensors) have."""
-    drawer = _drawer(generator)
+    drawer = generator_of(generator)
     parameters = [x._array for x in (mean, std) if isinstance(x, BaseTensor)]
     if not parameters:
         if size is None:
@@ -161,7 +153,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
     if replacement and num_samples > 1:
         limits = np.cumsum(array.reshape(-1, array.shape[-1]), -1)
         limits /= limits[:, -1:]
-        drawn = _drawer(generator).uniform((len(limits), num_samples), np.dtype(np.float64))
+        drawn = generator_of(generator).uniform((len(limits), num_samples), np.dtype(np.float64))
         rows = [np.searchsorted(limit, row) for limit, row in zip(limits, drawn, strict=True)]
         chosen = np.stack(rows).reshape(*array.shape[:-1], num_samples)
     else:  # the first to arrive of processes with these rates

@@ -1,4 +1,4 @@
-"""How dtypes meet (contract: a table), what each operation gives for each dtype, and that nothing widens silently."""
+"""How dtypes are promoted (contract: a table), what each operation gives for each, and that nothing widens silently."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.engine.samples import NORMAL, Sample
 
 ALL = ("float32", "float64", "int32", "int64", "bool")
 
-#: Two tensors meet. Rows: the left one; columns: the right one, in the order of ALL.
+#: What two tensors are promoted to. Rows: the left one; columns: the right one, in the order of ALL.
 MEET = {
     "float32": ("float32", "float64", "float32", "float32", "float32"),
     "float64": ("float64", "float64", "float64", "float64", "float64"),
@@ -59,7 +59,7 @@ def test_two_tensors_meet_as_the_table_says(left: str, right: str):
 
 @pytest.mark.parametrize("right", ALL)
 @pytest.mark.parametrize("left", ALL)
-def test_dimensions_make_no_difference_to_how_dtypes_meet(left: str, right: str):
+def test_dimensions_make_no_difference_to_how_dtypes_are_promoted(left: str, right: str):
     want = MEET[left][ALL.index(right)]
     assert (ones(left, ()) + ones(right)).dtype == want
     assert (ones(left) + ones(right, ())).dtype == want

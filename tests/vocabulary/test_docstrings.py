@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 import minitensor as mt
@@ -243,3 +244,14 @@ def test_what_a_function_of_pytorchs_refuses_stands_in_its_docstring(name: str):
     assert f"    {kind.__name__}: " in inspect.getdoc(getattr(torch, name)).partition("Raises:")[2]
     with pytest.raises(kind):
         call(torch.ones(3, 4))
+
+
+def test_what_counts_by_its_kind_alone_is_told_in_each_vocabulary():
+    """A number everywhere; in PyTorch a tensor without dimensions, too."""
+    assert "A number counts by its kind, not by its width." in mt.add.__doc__
+    assert "A number, or a tensor without dimensions, counts by its kind, not by its width." in torch.add.__doc__
+    wide = np.float64(1.0)
+    assert (mt.ones([2]) + mt.to_tensor(wide, dtype="float64")).dtype is mt.float64
+    assert (torch.ones(2) + torch.tensor(wide)).dtype is torch.float32
+    assert (torch.ones(2) + torch.tensor([wide, wide])).dtype is torch.float64
+    assert (mt.ones([2], dtype="int64") + 1.0).dtype is mt.float32
