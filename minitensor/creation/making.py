@@ -174,7 +174,11 @@ MOST_ELEMENTS = min(2**44, sys.maxsize >> 2)
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, stop_gradient: bool = True) -> Tensor:
-    """A tensor of ``shape`` with ``fill_value`` everywhere; float32 unless ``dtype`` says otherwise."""
+    """A tensor of ``shape`` with ``fill_value`` everywhere; float32 unless ``dtype`` says otherwise.
+
+    Raises:
+        ValueError: for a negative length.
+    """
     value = _array_of(fill_value, None)
     if value.ndim:
         raise ValueError(f"full: fill_value must be one number; it has shape {list(value.shape)}")
@@ -184,13 +188,21 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, stop_gradient: bool = T
 
 
 def zeros(shape: Any, dtype: Any = None) -> Tensor:
-    """A tensor of ``shape`` with 0 everywhere; float32 unless ``dtype`` says otherwise."""
+    """A tensor of ``shape`` with 0 everywhere; float32 unless ``dtype`` says otherwise.
+
+    Raises:
+        ValueError: for a negative length.
+    """
     wanted = float32 if dtype is None else dtype_of(dtype)
     return made_here("zeros", np.zeros(as_shape("zeros", shape), wanted.numpy))
 
 
 def ones(shape: Any, dtype: Any = None) -> Tensor:
-    """A tensor of ``shape`` with 1 everywhere; float32 unless ``dtype`` says otherwise."""
+    """A tensor of ``shape`` with 1 everywhere; float32 unless ``dtype`` says otherwise.
+
+    Raises:
+        ValueError: for a negative length.
+    """
     wanted = float32 if dtype is None else dtype_of(dtype)
     return made_here("ones", np.ones(as_shape("ones", shape), wanted.numpy))
 
@@ -199,6 +211,9 @@ def arange(start: Any, end: Any = None, step: Any = 1, dtype: Any = None) -> Ten
     """Numbers from ``start`` (0 when one bound is given) up to, not including, ``end``.
 
     int64 when all are integers, else float32, unless ``dtype`` says otherwise.
+
+    Raises:
+        ValueError: for a step of 0.
     """
     start, end = (0, start) if end is None else (start, end)
     numbers = [n.item() if isinstance(n, Tensor) and n.size == 1 else n for n in (start, end, step)]

@@ -75,7 +75,12 @@ STACK = Operation("stack", _stack_backward, jvp=_stack_jvp)
 
 
 def concat(x: Sequence[Tensor], axis: int = 0, name: str | None = None) -> Tensor:
-    """The tensors one behind the other along ``axis``, on a new storage."""
+    """The tensors one behind the other along ``axis``, on a new storage.
+
+    Raises:
+        ValueError: when shapes differ in more than the length along ``axis``.
+        IndexError: for an axis that the tensors do not have.
+    """
     tensors = _tensors("concat", x)
     arrays = [t._array for t in tensors]
     axis = as_axis("concat", axis, arrays[0].ndim)
@@ -89,7 +94,12 @@ def concat(x: Sequence[Tensor], axis: int = 0, name: str | None = None) -> Tenso
 
 
 def stack(x: Sequence[Tensor], axis: int = 0, name: str | None = None) -> Tensor:
-    """The tensors, all of one shape, side by side along a new ``axis``, on a new storage."""
+    """The tensors, all of one shape, side by side along a new ``axis``, on a new storage.
+
+    Raises:
+        ValueError: when shapes differ.
+        IndexError: for an axis that the result does not have.
+    """
     tensors = _tensors("stack", x)
     arrays = [t._array for t in tensors]
     if any(array.shape != arrays[0].shape for array in arrays):
@@ -106,7 +116,12 @@ SPLIT = Operation("split", part_backward, jvp=part_jvp)
 
 
 def split(x: Tensor, num_or_sections: Any, axis: int = 0, name: str | None = None) -> list[Tensor]:
-    """Copies of equal parts (a number) or of parts of given lengths (a list with at most one -1) along ``axis``."""
+    """Copies of equal parts (a number) or of parts of given lengths (a list with at most one -1) along ``axis``.
+
+    Raises:
+        ValueError: when the parts do not make up the dimension.
+        IndexError: for an axis that ``x`` does not have.
+    """
     return _split("split", x, num_or_sections, axis)
 
 
@@ -136,7 +151,12 @@ def _split(op: str, x: Tensor, num_or_sections: Any, axis: int) -> list[Tensor]:
 
 
 def chunk(x: Tensor, chunks: int, axis: int = 0, name: str | None = None) -> list[Tensor]:
-    """Copies of ``chunks`` equal parts along ``axis``."""
+    """Copies of ``chunks`` equal parts along ``axis``.
+
+    Raises:
+        ValueError: when there are no such parts.
+        IndexError: for an axis that ``x`` does not have.
+    """
     return _split("chunk", x, chunks, axis)
 
 
@@ -155,7 +175,11 @@ EXPAND = Operation("expand", _pass_backward, jvp=_expand_jvp)
 
 
 def expand(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
-    """A copy of ``x`` repeated to ``shape``; -1 keeps a dimension."""
+    """A copy of ``x`` repeated to ``shape``; -1 keeps a dimension.
+
+    Raises:
+        ValueError: for a length that is neither its own nor takes the place of 1.
+    """
     return _expand("expand", x, shape)
 
 
@@ -182,7 +206,11 @@ def _expand(op: str, x: Tensor, shape: Any) -> Tensor:
 
 
 def broadcast_to(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
-    """A copy of ``x`` repeated to ``shape``."""
+    """A copy of ``x`` repeated to ``shape``.
+
+    Raises:
+        ValueError: for a length that is neither its own nor takes the place of 1.
+    """
     return _expand("broadcast_to", x, shape)
 
 

@@ -69,7 +69,15 @@ class _Diagonal(Pick):
 
 
 def diagonal(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, name: str | None = None) -> Tensor:
-    """A view of the diagonal of ``x`` in the plane of ``axis1`` and ``axis2``."""
+    """A view of the diagonal of ``x`` in the plane of ``axis1`` and ``axis2``.
+
+    Returns:
+        A view without the two dimensions; the diagonal is its last.
+
+    Raises:
+        ValueError: for fewer than two dimensions.
+        IndexError: for an axis that ``x`` does not have.
+    """
     need_tensor("diagonal", x)
     if x._array.ndim < 2:
         raise ValueError(f"diagonal takes a tensor of at least 2 dimensions; this one has shape {x.shape}")
@@ -81,7 +89,11 @@ def diagonal(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, name: s
 
 
 def unbind(x: Tensor, axis: int = 0) -> list[Tensor]:
-    """One view per position along ``axis``, without that dimension."""
+    """One view per position along ``axis``, without that dimension.
+
+    Raises:
+        IndexError: for an axis that ``x`` does not have.
+    """
     need_tensor("unbind", x)
     axis = as_axis("unbind", axis, x._array.ndim)
     before = (slice(None),) * axis

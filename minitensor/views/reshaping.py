@@ -65,6 +65,9 @@ def reshape(x: Tensor, shape: Any, *more: Any, name: str | None = None) -> Tenso
 
     ``shape`` may hold one -1 (worked out) and, as in Paddle, 0 (keep this dimension); ``reshape(3, 1)`` is
     ``reshape([3, 1])``.
+
+    Raises:
+        ValueError: for a shape that the elements do not fill.
     """
     if more:
         shape = [shape, *more]
@@ -144,7 +147,7 @@ def _squeezed(op: str, x: Tensor, axis: Any) -> tuple[int, ...]:
 
 
 def squeeze(x: Tensor, axis: Any = None, name: str | None = None) -> Tensor:
-    """A view without the dimensions of length 1 (all of them, or those in ``axis``)."""
+    """A view without the dimensions of length 1 (all, or those in ``axis``; IndexError for one that is not there)."""
     shape = _squeezed("squeeze", x, axis)
     return view_of(x, x._array.reshape(shape), SQUEEZE, (shape,))
 
@@ -163,7 +166,11 @@ def _unsqueezed(op: str, x: Tensor, axis: Any) -> tuple[int, ...]:
 
 
 def unsqueeze(x: Tensor, axis: Any, name: str | None = None) -> Tensor:
-    """A view with a dimension of length 1 more, at ``axis``."""
+    """A view with a dimension of length 1 more, at ``axis``.
+
+    Raises:
+        IndexError: for an axis that the result does not have.
+    """
     shape = _unsqueezed("unsqueeze", x, axis)
     return view_of(x, x._array.reshape(shape), UNSQUEEZE, (shape,))
 
@@ -185,7 +192,11 @@ def _flattened(op: str, x: Tensor, start_axis: Any, stop_axis: Any) -> tuple[int
 
 
 def flatten(x: Tensor, start_axis: int = 0, stop_axis: int = -1, name: str | None = None) -> Tensor:
-    """The dimensions from ``start_axis`` to ``stop_axis`` as one: a view where the memory allows it, else a copy."""
+    """The dimensions from ``start_axis`` to ``stop_axis`` as one: a view where the memory allows it, else a copy.
+
+    Raises:
+        ValueError: when ``start_axis`` comes after ``stop_axis``.
+    """
     return reshape(x, _flattened("flatten", x, start_axis, stop_axis))
 
 
@@ -229,7 +240,11 @@ def _permutation(op: str, x: Tensor, perm: Any) -> tuple[int, ...]:
 
 
 def transpose(x: Tensor, perm: Any, name: str | None = None) -> Tensor:
-    """A view whose dimension i is dimension ``perm[i]`` of ``x``. No number moves."""
+    """A view whose dimension i is dimension ``perm[i]`` of ``x``. No number moves.
+
+    Raises:
+        ValueError: when ``perm`` does not list each dimension once.
+    """
     if type(x) is Tensor and type(perm) in (list, tuple):
         try:
             return view_of(x, x._array.transpose(perm), TRANSPOSE, (tuple(perm),))
@@ -254,7 +269,7 @@ def _turned(op: str, x: Tensor) -> tuple[int, ...]:
 
 
 def t(input: Tensor, name: str | None = None) -> Tensor:
-    """A view of a matrix with rows and columns exchanged; of a vector or number, the same."""
+    """A view of a matrix with rows and columns exchanged; of less than that, the same; of more, ValueError."""
     axes = _turned("t", input)
     return view_of(input, input._array.transpose(axes), T_, (axes,))
 

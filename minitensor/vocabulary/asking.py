@@ -61,12 +61,26 @@ def any_(x: Tensor, axis: Any = None, keepdim: bool = False) -> Tensor:
 
 
 def argmax(x: Tensor, axis: int | None = None, keepdim: bool = False) -> Tensor:
-    """Where the largest element along ``axis`` is, the first of equal ones; by default in all elements in order."""
+    """Where the largest element along ``axis`` is, the first of equal ones; by default in all elements in order.
+
+    Returns:
+        An int64 tensor.
+
+    Raises:
+        IndexError: for an axis that ``x`` does not have.
+    """
     return _extreme("argmax", x, axis, keepdim)
 
 
 def argmin(x: Tensor, axis: int | None = None, keepdim: bool = False) -> Tensor:
-    """Where the smallest element along ``axis`` is, the first of equal ones; by default in all elements in order."""
+    """Where the smallest element along ``axis`` is, the first of equal ones; by default in all elements in order.
+
+    Returns:
+        An int64 tensor.
+
+    Raises:
+        IndexError: for an axis that ``x`` does not have.
+    """
     return _extreme("argmin", x, axis, keepdim)
 
 
@@ -93,11 +107,22 @@ def equal_all(x: Tensor, y: Any) -> Tensor:
 
 
 def allclose(x: Tensor, y: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
-    """Whether ``abs(x - y) <= atol + rtol * abs(y)`` everywhere: one truth value."""
+    """Whether ``abs(x - y) <= atol + rtol * abs(y)`` everywhere: one truth value.
+
+    Args:
+        x, y: of shapes that are broadcast against each other.
+
+    Raises:
+        ValueError: for other shapes.
+    """
     x, y = as_operands("allclose", x, y)
     rtol, atol = (float(number("allclose", name, given)) for name, given in (("rtol", rtol), ("atol", atol)))
-    with np.errstate(all="ignore"):
-        return _answer("allclose", x, np.isclose(x._array, y._array, rtol, atol, equal_nan).all())
+    try:
+        with np.errstate(all="ignore"):
+            close = np.isclose(x._array, y._array, rtol, atol, equal_nan)
+    except ValueError as error:
+        raise explain("allclose", error, (x._array, y._array)) from None
+    return _answer("allclose", x, close.all())
 
 
 def gradient(x: Tensor) -> np.ndarray | None:

@@ -52,13 +52,21 @@ def empty_like(x: Tensor, dtype: Any = None) -> Tensor:
 
 
 def eye(num_rows: int, num_columns: int | None = None, dtype: Any = None) -> Tensor:
-    """1 on the diagonal, 0 elsewhere; float32 unless ``dtype`` says otherwise."""
+    """1 on the diagonal, 0 elsewhere; float32 unless ``dtype`` says otherwise.
+
+    Raises:
+        ValueError: for a negative length.
+    """
     shape = as_shape("eye", [num_rows, num_rows if num_columns is None else num_columns])
     return made_here("eye", np.eye(*shape, dtype=(float32 if dtype is None else dtype_of(dtype)).numpy))
 
 
 def linspace(start: float, stop: float, num: int, dtype: Any = None) -> Tensor:
-    """``num`` numbers at equal distances from ``start`` to ``stop``, both included; float32 unless told otherwise."""
+    """``num`` numbers at equal distances from ``start`` to ``stop``, both included; float32 unless told otherwise.
+
+    Raises:
+        ValueError: for less than one number.
+    """
     for bound in (start, stop):
         if not isinstance(bound, (int, float, np.number)) or not math.isfinite(bound):
             raise TypeError(f"linspace: a bound is a finite number, not {bound!r}")
@@ -70,7 +78,11 @@ def linspace(start: float, stop: float, num: int, dtype: Any = None) -> Tensor:
 
 
 def randint(low: int = 0, high: int | None = None, shape: Any = (1,), dtype: Any = None) -> Tensor:
-    """Whole numbers drawn evenly from ``low`` up to, not including, ``high``; with one bound, from 0 up to it."""
+    """Whole numbers drawn evenly from ``low`` up to, not including, ``high``; with one bound, from 0 up to it.
+
+    Raises:
+        ValueError: when ``low`` is not below ``high``.
+    """
     start, stop = (0, low) if high is None else (low, high)
     if not whole("randint: low", start) < whole("randint: high", stop):
         raise ValueError(f"randint: low must be below high; they are {start} and {stop}")
@@ -80,7 +92,11 @@ def randint(low: int = 0, high: int | None = None, shape: Any = (1,), dtype: Any
 
 
 def randperm(n: int, dtype: Any = None) -> Tensor:
-    """The numbers from 0 up to, not including, ``n``, in random order."""
+    """The numbers from 0 up to, not including, ``n``, in random order.
+
+    Raises:
+        ValueError: for a negative length.
+    """
     count = as_shape("randperm", [n])[0]
     wanted = np.dtype(np.int64) if dtype is None else dtype_of(dtype).numpy
     return made_here("randperm", stored_array("randperm", source.generator.permutation(count), wanted))

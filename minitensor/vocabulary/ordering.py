@@ -22,13 +22,13 @@ def var(x: Tensor, axis: Any = None, unbiased: bool = True, keepdim: bool = Fals
     """The mean square distance from the mean; unbiased, over one less than the count where that is not 0.
 
     Raises:
-        ValueError: when there is no element.
+        IndexError: for an axis that ``x`` does not have; ValueError: where there is no element.
     """
     return _spread("var", x, axis, unbiased, keepdim)
 
 
 def std(x: Tensor, axis: Any = None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
-    """The square root of :func:`var`."""
+    """The square root of :func:`var`, which says what is refused."""
     return TABLE["sqrt"](_spread("std", x, axis, unbiased, keepdim))
 
 
@@ -56,6 +56,9 @@ def norm(x: Tensor, p: Any = "fro", axis: Any = None, keepdim: bool = False) -> 
     """The p-norm over ``axis``, of all elements by default; "fro" and 2 are the root of the sum of squares.
 
     Its gradient at 0 is 0.
+
+    Raises:
+        IndexError: for an axis that ``x`` does not have.
     """
     need_tensor("norm", x)
     axis = _axes("norm", axis, x.ndim)
@@ -95,31 +98,46 @@ def _need_two(op: str, x: Any, y: Any) -> None:
         raise TypeError(f"{op}: y must be a Tensor, not {type(y).__name__}")
 
 
+def _product(op: str, x: Tensor, y: Tensor) -> Tensor:
+    try:
+        return TABLE["matmul"](x, y)
+    except ValueError as error:  # of shapes, in the name of the operation that the program calls
+        raise ValueError(str(error).replace("matmul", op, 1)) from None
+
+
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """The product of two matrices, as ``matmul`` computes it.
 
+    Args:
+        input: shape [n, k].
+        mat2: shape [k, m].
+
     Raises:
         TypeError: for what is no tensor, number or array.
-        ValueError: for a number.
+        ValueError: for other shapes, or a number.
     """
     x, y = as_operands("mm", input, mat2)
     if not (x.ndim and y.ndim):
         raise ValueError(f"mm: operands must have at least one dimension; the shapes are {x.shape} and {y.shape}")
-    return TABLE["matmul"](x, y)
+    return _product("mm", x, y)
 
 
 def bmm(x: Tensor, y: Tensor) -> Tensor:
     """The products of two stacks of matrices.
 
+    Args:
+        x: shape [b, n, k].
+        y: shape [b, k, m].
+
     Raises:
-        ValueError: when one of the two has other than 3 dimensions, or they are not equally many.
+        ValueError: when one of the two has other than 3 dimensions, or they are not equally many, or do not fit.
     """
     _need_two("bmm", x, y)
     if x.ndim != 3 or y.ndim != 3:
         raise ValueError(f"bmm: both are stacks of matrices, of 3 dimensions; their shapes are {x.shape} and {y.shape}")
     if x.shape[0] != y.shape[0]:
         raise ValueError(f"bmm: the stacks hold {x.shape[0]} and {y.shape[0]} matrices; each one is multiplied by one")
-    return TABLE["matmul"](x, y)
+    return _product("bmm", x, y)
 
 
 def add_n(inputs: Tensor | Sequence[Tensor]) -> Tensor:
@@ -144,7 +162,14 @@ def add_n(inputs: Tensor | Sequence[Tensor]) -> Tensor:
 
 
 def argsort(x: Tensor, axis: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
-    """The positions of the elements along ``axis`` in order; equal ones stay in theirs, with and without ``stable``."""
+    """The positions of the elements along ``axis`` in order; equal ones stay in theirs, with and without ``stable``.
+
+    Returns:
+        An int64 tensor of the shape of ``x``.
+
+    Raises:
+        IndexError: for an axis that ``x`` does not have.
+    """
     return _order("argsort", x, axis, descending)
 
 
@@ -162,7 +187,11 @@ def _order(op: str, x: Tensor, axis: Any, descending: bool) -> Tensor:
 
 
 def sort(x: Tensor, axis: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
-    """The elements along ``axis`` in order, equal ones in theirs: a copy."""
+    """The elements along ``axis`` in order, equal ones in theirs: a copy.
+
+    Raises:
+        IndexError: for an axis that ``x`` does not have.
+    """
     order = _order("sort", x, axis, descending)
     return TABLE["clone"](x) if x.ndim == 0 else TABLE["take_along_axis"](x, order, axis)
 
@@ -210,7 +239,11 @@ def median(x: Tensor, axis: int | None = None, keepdim: bool = False) -> Tensor:
 
 
 def flip(x: Tensor, axis: Any) -> Tensor:
-    """The elements in the other order along ``axis``, one or several: a copy."""
+    """The elements in the other order along ``axis``, one or several: a copy.
+
+    Raises:
+        IndexError: for an axis that ``x`` does not have.
+    """
     need_tensor("flip", x)
     out = TABLE["clone"](x)
     for each in axis if isinstance(axis, (list, tuple)) else [axis]:

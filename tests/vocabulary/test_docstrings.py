@@ -255,3 +255,43 @@ def test_what_counts_by_its_kind_alone_is_told_in_each_vocabulary():
     assert (torch.ones(2) + torch.tensor(wide)).dtype is torch.float32
     assert (torch.ones(2) + torch.tensor([wide, wide])).dtype is torch.float64
     assert (mt.ones([2], dtype="int64") + 1.0).dtype is mt.float32
+
+
+#: The same under Paddle's names.
+REFUSED_BY_PADDLES = {
+    "mm": (ValueError, lambda x: mt.mm(x, x)),
+    "bmm": (ValueError, lambda x: mt.bmm(mt.ones([2, 3, 4]), mt.ones([2, 3, 4]))),
+    "allclose": (ValueError, lambda x: mt.allclose(x, mt.ones([9]))),
+    "argmax": (IndexError, lambda x: mt.argmax(x, 5)),
+    "argsort": (IndexError, lambda x: mt.argsort(x, 5)),
+    "sort": (IndexError, lambda x: mt.sort(x, 5)),
+    "flip": (IndexError, lambda x: mt.flip(x, 5)),
+    "var": (IndexError, lambda x: mt.var(x, 5)),
+    "norm": (IndexError, lambda x: mt.norm(x, 2, 5)),
+    "broadcast_to": (ValueError, lambda x: mt.broadcast_to(x, [5, 4])),
+    "expand": (ValueError, lambda x: mt.expand(x, [5, 4])),
+    "chunk": (ValueError, lambda x: mt.chunk(x, 5)),
+    "split": (ValueError, lambda x: mt.split(x, [1, 1])),
+    "concat": (ValueError, lambda x: mt.concat([x, mt.ones([2, 2])])),
+    "stack": (ValueError, lambda x: mt.stack([x, mt.ones([1])])),
+    "diagonal": (ValueError, lambda x: mt.diagonal(mt.ones([3]))),
+    "unbind": (IndexError, lambda x: mt.unbind(x, 6)),
+    "reshape": (ValueError, lambda x: mt.reshape(x, [5])),
+    "flatten": (ValueError, lambda x: mt.flatten(x, 1, 0)),
+    "unsqueeze": (IndexError, lambda x: mt.unsqueeze(x, 5)),
+    "transpose": (ValueError, lambda x: mt.transpose(x, [0, 0])),
+    "eye": (ValueError, lambda x: mt.eye(-1)),
+    "linspace": (ValueError, lambda x: mt.linspace(0, 1, -1)),
+    "randint": (ValueError, lambda x: mt.randint(3, 3, [2])),
+    "randperm": (ValueError, lambda x: mt.randperm(-1)),
+    "arange": (ValueError, lambda x: mt.arange(0, 1, 0)),
+    "full": (ValueError, lambda x: mt.full([-1], 0)),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED_BY_PADDLES)
+def test_what_a_function_of_paddles_refuses_stands_in_its_docstring(name: str):
+    kind, call = REFUSED_BY_PADDLES[name]
+    assert f"    {kind.__name__}: " in inspect.getdoc(getattr(mt, name)).partition("Raises:")[2]
+    with pytest.raises(kind, match=rf"^{name}\b"):  # in its own name
+        call(mt.ones([3, 4]))
