@@ -111,7 +111,7 @@ def _lost(text: str, node: Node, what: str = "", saved: Saved | None = None) -> 
     """
     error = RuntimeError(text)
     position = None if saved is None else next((k for k, each in enumerate(node.saved) if each is saved), None)
-    error.lost = weakref.ref(node), what, position  # type: ignore[attr-defined]  # for `minitensor.torch.words.lost`
+    error.lost = weakref.ref(node), what, position  # type: ignore[attr-defined]  # for `minitensor.torch.errors.lost`
     return error
 
 

@@ -20,7 +20,7 @@ from minitensor.operations.describing import Raised
 from minitensor.operations.rules import namespaces
 from minitensor.saving import keeping
 from minitensor.saving.saved import is_right
-from minitensor.torch import operands, rules, variants, words
+from minitensor.torch import errors, operands, rules, variants
 from minitensor.torch.spelling import SPELLINGS
 from minitensor.torch.tensor import Tensor
 
@@ -39,27 +39,27 @@ class TableOperation(Operation):
 
 def _own_input(op: str, x: BaseTensor, *wanted: Node | None) -> Saved:
     if modes.policy == "2.5":
-        raise words.needs_own_input(op, x, *wanted)
+        raise errors.needs_own_input(op, x, *wanted)
     return keeping.own_input(op, x)
 
 
 def revived(node: Node, what: str, saved: Saved, *rest: Any) -> BaseTensor:
     """The saved tensor as it was, for a gradient that is recorded."""
     if not is_right(saved):
-        raise words.stale(node, what, saved)
+        raise errors.stale(node, what, saved)
     return engine_revived(node, what, saved, *rest)
 
 
 CALLS: dict[str, Any] = {
     **compiling.CALLS,
-    **{name: getattr(words, name) for name in compiling.EXPLAINED},
+    **{name: getattr(errors, name) for name in compiling.EXPLAINED},
     "Tensor": Tensor,
     "blank": blanks(Tensor),
-    "freed": words.freed,
-    "recovered": words.recovered,
-    "named": words.named,
+    "freed": errors.freed,
+    "recovered": errors.recovered,
+    "named": errors.named,
     "own_input": _own_input,
-    "check_on_device": words.check_on_device,
+    "check_on_device": errors.check_on_device,
     "BaseTensor": BaseTensor,
     "engines": compiling.FUNCTIONS.turned_into,
     **namespaces.public(variants),

@@ -19,8 +19,8 @@ from minitensor.operations.operands import NUMBERS
 from minitensor.torch import views
 from minitensor.torch.creation import as_tensor
 from minitensor.torch.dtypes import SCALAR_NAMES
+from minitensor.torch.errors import leaf_written, not_writeable, sizes_differ
 from minitensor.torch.tensor import Tensor, as_kind
-from minitensor.torch.words import leaf_written, not_writeable, sizes_differ
 from minitensor.views import indexing as engine
 
 

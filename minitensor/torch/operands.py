@@ -22,8 +22,8 @@ from minitensor.operations.operands import CONSTANT, NUMBERS, _constants, consta
 from minitensor.operations.operands import cast as engine_cast
 from minitensor.torch.creation import as_tensor
 from minitensor.torch.dtypes import SCALAR_NAMES
+from minitensor.torch.errors import leaf_written, overlapping_target, result_does_not_fit
 from minitensor.torch.tensor import as_kind
-from minitensor.torch.words import leaf_written, overlapping_target, result_does_not_fit
 
 _POSITIONS = ("input", "other", "weight")
 

@@ -10,9 +10,9 @@ import numpy as np
 from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.device.arrays import host_array, like
 from minitensor.torch.compiling import FUNCTIONS as TABLE
+from minitensor.torch.errors import sizes_differ
 from minitensor.torch.naming import need_tensor, plain
 from minitensor.torch.tensor import Tensor, as_dim
-from minitensor.torch.words import sizes_differ
 
 
 def _truth(name: str) -> Callable[..., Tensor]:

@@ -11,10 +11,10 @@ from minitensor.modes import modes
 from minitensor.operations import variants
 from minitensor.operations.variants import TurnedInto
 from minitensor.torch.dtypes import SCALAR_NAMES, dtype_of
+from minitensor.torch.errors import result_does_not_fit
 from minitensor.torch.operands import cast, kind_of
 from minitensor.torch.tensor import Tensor
 from minitensor.torch.warning import warn
-from minitensor.torch.words import result_does_not_fit
 
 
 def scaled(op: str, turned_into: TurnedInto, x: Any, y: Any, alpha: Any) -> Any:

@@ -16,10 +16,10 @@ from minitensor.core.history import Node, is_protected, new_node, repeated
 from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.modes import modes, paused
 from minitensor.torch.arguments import need_ints
+from minitensor.torch.errors import leaf_written
 from minitensor.torch.naming import need_tensor
 from minitensor.torch.tensor import Tensor, as_dim, as_kind
 from minitensor.torch.warning import warn
-from minitensor.torch.words import leaf_written
 from minitensor.views import parts, reshaping
 from minitensor.views.viewing import Reshaping, reshaped, view_of
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from minitensor.device.arrays import host_array
 from minitensor.events import listening, watch
-from minitensor.torch import words
+from minitensor.torch import errors
+from minitensor.torch.errors import anomaly
 from minitensor.torch.grad_names import function_name
-from minitensor.torch.words import anomaly
 
 
 class set_detect_anomaly:
@@ -58,7 +58,7 @@ def searching() -> Iterator[None]:
     except RuntimeError as error:
         if not hasattr(error, "lost"):
             raise
-        raise words.lost(error) from None
+        raise errors.lost(error) from None
 
 
 @contextlib.contextmanager

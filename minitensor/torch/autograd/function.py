@@ -19,7 +19,7 @@ from minitensor.core.history import Leaf, Node, Operation, is_protected
 from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.modes import no_grad
 from minitensor.saving.saved import FREED, is_right
-from minitensor.torch import words
+from minitensor.torch import errors
 from minitensor.torch.converting import to
 from minitensor.torch.tensor import Tensor, as_kind
 
@@ -65,7 +65,7 @@ class FunctionCtx(PyLayerContext):
             raise RuntimeError(f"{self._layer.__name__}: ctx.saved_tensors is asked for in backward")
         for i, saved in enumerate(self._node.saved[:-1]):
             if saved is not None and not is_right(saved):
-                raise words.stale(self._node, f"saved tensor {i}", saved)
+                raise errors.stale(self._node, f"saved tensor {i}", saved)
         return tuple(None if x is None else as_kind(x) for x in self.saved_tensor())
 
 
@@ -80,13 +80,13 @@ class _Operation(Operation):
 
 def _backward(node: Node, g: np.ndarray) -> Any:
     if node.saved is FREED:
-        raise words.freed(node)
+        raise errors.freed(node)
     return run_backward(node, g)
 
 
 def _on_tensors(node: Node, g: Any) -> Any:
     if node.saved is FREED:
-        raise words.freed(node)
+        raise errors.freed(node)
     return run_on_tensors(node, g)
 
 
