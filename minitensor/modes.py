@@ -66,9 +66,10 @@ class Modes(threading.local):
     inference: bool = False
 
     def __setattr__(self, name: str, value: Any) -> None:
+        own = self.__dict__  # that of the thread which asks
         if name == "grad" and value is not self.grad:
-            super().__setattr__("_pause", None if value else _Pause())
-        super().__setattr__(name, value)
+            own["_pause"] = None if value else _Pause()
+        own[name] = value
 
 
 modes = Modes()

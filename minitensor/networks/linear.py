@@ -9,6 +9,7 @@ import numpy as np
 
 from minitensor.core.history import Node
 from minitensor.core.tensor import Tensor
+from minitensor.kernels.reducing import total
 from minitensor.networks.recording import computed, floats_of, ones_that_want, operation, recorded
 from minitensor.operations import FUNCTIONS
 
@@ -22,7 +23,7 @@ def _on_arrays(node: Node, g: np.ndarray, x: Any, weight: Any) -> Any:
         gx = gx if gx.shape == to_x.shape else gx.reshape(to_x.shape)
     if to_weight is not None:
         gw = np.matmul(_rows(x).T, rows)
-    return gx, gw, None if to_bias is None else rows.sum(axis=0)
+    return gx, gw, None if to_bias is None else total(rows, 0, False)
 
 
 def _rows(x: np.ndarray) -> np.ndarray:
@@ -31,14 +32,14 @@ def _rows(x: np.ndarray) -> np.ndarray:
 
 
 def _on_tensors(node: Node, g: Tensor, x: Tensor | None, weight: Tensor | None) -> Any:
-    matmul, total = FUNCTIONS["matmul"], FUNCTIONS["sum"]
+    matmul, added_up = FUNCTIONS["matmul"], FUNCTIONS["sum"]
     rows: Any = g.reshape([-1, g.shape[-1]])
     return ones_that_want(
         node,
         (
             lambda: matmul(g, weight, False, True),
             lambda: matmul(x.reshape([-1, x.shape[-1]]), rows, True, False),  # type: ignore[union-attr]  # asked for where x is there
-            lambda: total(rows, 0),
+            lambda: added_up(rows, 0),
         ),
     )
 
