@@ -214,11 +214,8 @@ ROWS = [
     Ratio("add_", over="torch", most=0.55),
     Ratio("mul", over="torch", most=0.75),
     Ratio("sin_", over="torch", most=0.6),
-    *(
-        Ratio(f"{write} a part{once}", over="torch", most=1.0)
-        for write in ("add_ to", "mul_ of")
-        for once in ("", ", once")
-    ),
+    *(Ratio(f"{write} a part, once", over="torch", most=1.0) for write in ("add_ to", "mul_ of")),
+    *(Ratio(f"{write} a part", over="torch", most=1.2) for write in ("add_ to", "mul_ of")),
     Ratio("200 rows set", over="torch", most=0.55),
     Ratio("200 rows multiplied", over="torch", most=0.55),
     *(Ratio(name, over="paddle") for name in ("add", "add_", "mul", "sin_")),
