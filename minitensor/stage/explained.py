@@ -93,6 +93,8 @@ class Explaining:
         verdicts = []
         if fact.victims:
             verdicts.append(Verdict.STALE)
+        if fact.taken:
+            verdicts.append(Verdict.UNNOTICED)
         aliases = [each for each in fact.storage.aliases.values() if each is not fact.tensor and not each.is_array]
         unknown = fact.tensor.look["stop_gradient"] and any(not each.look["stop_gradient"] for each in aliases)
         by_hand = fact.node is None and not fact.tensor.look["stop_gradient"] and not fact.tensor.look["leaf"]
@@ -100,10 +102,16 @@ class Explaining:
             verdicts.append(Verdict.UNRECORDED)
         row = self._new(done, fact.called, fact.tensor, *verdicts)
         row.before, row.after, row.recorded = fact.before, fact.storage.version, fact.node is not None
-        row.stale = [_saved(save) for save in fact.victims]
+        row.stale = [_saved(save) for save in [*fact.taken, *fact.victims]]
         for save in fact.victims:
             self._causes[save] = row
         row.happened = _what_became_stale(fact.victims) or ("The history does not know of it." if verdicts else "")
+        if fact.taken:
+            told = (
+                f"It overwrites {_the_saved(fact.taken)}. No version of that is compared: backward will use the new "
+                f"numbers, and its gradients will be wrong."
+            )
+            row.happened = f"{told} {_what_became_stale(fact.victims)}".strip()
         if fact.victims:
             row.happened += _other_names(fact.tensor)
         return row

@@ -171,6 +171,7 @@ class SaveEntry:
     #: "lost" once a write took some of its bytes, "moved" when only the version of its storage moved: in both cases
     #: backward will refuse. Empty while it is right.
     stale: str = ""
+    taken: bool = False  # whether a write took its bytes, and backward will not notice
     copies: list[StorageEntry] = field(default_factory=list)  # what was preserved of it before writes
     released: bool = False
     event: Event = field(default_factory=dict)

@@ -97,6 +97,7 @@ class Wrote(Operated):
     own: list[StorageEntry] = field(default_factory=list)  # what the operation kept of its input: a copy, or marks
     recording: bool = True  # whether gradients were recorded
     reads: list[TensorEntry] = field(default_factory=list)  # other tensors that it read
+    taken: list[SaveEntry] = field(default_factory=list)  # overwritten, and backward compares no version of them
 
 
 @dataclass(eq=False)

@@ -87,10 +87,12 @@ class Ledger(Lineage):
         if before != storage.version:  # else it was noticed before it was told
             self.events.append(event)
         preserved, self._preserved = self._preserved, None
+        held = {save for save in storage.saves if not save.taken}
         victims, spared = self._judge_saved(storage, preserves=self.engine.preserves(x))
         wanted = not entry.look["stop_gradient"]
         fact = facts.Wrote(op, entry, storage, before, cover, victims, preserved, spared, wanted)
         fact.recording = self.engine.records(x)
+        fact.taken = [save for save in storage.saves if save.taken and save in held]
         self.facts.append(fact if storage.over is None else self._unversioned(op, entry, storage.over, cover))
         for node, partial in self.engine.nodes_of_write(x):
             if self.value_of(node) is not None:
@@ -233,6 +235,8 @@ class Ledger(Lineage):
         if x is None:
             return
         node, now = self.engine.node(x), self.engine.stamp(x)
+        if node is None:
+            entry.pending = None  # the operation that made it left it none: if it gets one, another did
         if now == entry.seen and (node is None or self.value_of(node) is not None):
             return
         self.see(x)

@@ -171,6 +171,8 @@ class Savings(Aliases):
                 if now != save.stale:
                     save.stale = now
                     stale.append(save)
+            elif fate is Fate.TAKEN and not save.taken:
+                save.taken = True
             elif fate is Fate.RIGHT and preserves and save not in self._at_risk:
                 spared.append(save)
         self._at_risk = set()

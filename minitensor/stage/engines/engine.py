@@ -173,6 +173,7 @@ class Fate(Enum):
 
     RELEASED = "backward is done with it"
     RIGHT = "as it was"
+    TAKEN = "overwritten, and backward reads the new bytes: it compares no version of this"
     APART = "as it was, and no write can reach it any more: all of it was copied"
     MOVED = "its bytes are as they were, and the version of its storage is not: backward refuses it all the same"
     LOST = "overwritten"

@@ -47,6 +47,18 @@ def stale_text(fact: Wrote | Elsewhere) -> tuple[str, ...]:
     )
 
 
+def taken_text(fact: Wrote) -> tuple[str, ...]:
+    """What the write took of a function of the program's own, which backward will not notice."""
+    if not fact.taken:
+        return ()
+    who, _ = named_savers(save.node for save in fact.taken)
+    return (
+        f"{who} saved what was there before, and no version of it is compared: {code('backward')} will use the new "
+        f"numbers and not notice.",
+        f"{code('backward')} through {who} will use the new numbers and not notice.",
+    )
+
+
 def preserved_text(fact: Wrote) -> tuple[str, ...]:
     """What was copied for others just before the write, under "copy_on_write"."""
     kept = fact.preserved

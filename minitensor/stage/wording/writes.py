@@ -13,7 +13,7 @@ from minitensor.stage.books.facts import Named, Wrote
 from minitensor.stage.cells import SMALL, merged, runs_of
 from minitensor.stage.wording.frameworks import is_inferred, say_inferred, say_unknown
 from minitensor.stage.wording.naming import called
-from minitensor.stage.wording.savers import preserved_text, spared_text, stale_text
+from minitensor.stage.wording.savers import preserved_text, spared_text, stale_text, taken_text
 from minitensor.stage.wording.words import both, code, fitting, storages_text
 
 _CALL = re.compile(r"\.(\w+)\(")
@@ -50,6 +50,7 @@ def say_write(done: Done, fact: Wrote) -> str:
     return fitting(
         first,
         stale_text(fact),
+        taken_text(fact),
         preserved_text(fact),
         spared_text(fact),
         kept_for_backward(fact.node, fact.called),

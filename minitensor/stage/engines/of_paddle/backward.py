@@ -45,7 +45,8 @@ class Backward:
             gradient = np.ones([int(n) for n in x.shape], "float32") if given is None else reading.copied(given)
             books.tell("start", self.entries[node.node_ptr()], gradient)
         # ``paddle.grad`` runs copies of the nodes, and in Paddle 3.3 crashes where these have hooks.
-        if name == "run_backward":
+        self._follows = name == "run_backward"
+        if self._follows:
             self._follow(nodes)
         books.collecting = True
 
@@ -149,21 +150,13 @@ class Backward:
             if x is None or x.stop_gradient or x.grad_fn is None or x.is_leaf:
                 continue
             address = x.grad_fn.node_ptr()
-            if address in addresses:
+            if address in addresses and not self.entries[address].own:  # those tell when they begin
                 addresses.discard(address)
-                number = x._register_grad_hook(self._arrived(address))
+                number = x._register_grad_hook(Arriving(self, address))
                 self._handles.append(_Hook(note.ref, number))
 
-    def _arrived(self, address: int) -> Callable[[Any], None]:
-        def arrived(gradient: Any) -> None:
-            try:
-                self._met(address, reading.copied(gradient))
-            except Exception as failure:
-                self.books.tell("failed", failure)
-
-        return arrived
-
-    def _met(self, address: int, gradient: np.ndarray) -> None:
+    def met(self, address: int, gradient: np.ndarray) -> None:
+        """A gradient has arrived at a tensor."""
         node = self.entries[address]
         self._passed.append(address)
         if self._open is not None:
@@ -173,6 +166,43 @@ class Backward:
             self._leave()
         self.books.tell("enter", node, gradient)
         self._open, self._sent = (node, gradient), None
+
+    # ---------- what the program itself does on the way ----------
+
+    def settle(self) -> None:
+        """A hook of the program is about to run: the node before is done."""
+        self._leave()
+
+    def waiting(self) -> list[GradNode]:
+        """The nodes that have not run, in the order in which they will."""
+        passed = set(self._passed)
+        return [self.entries[address] for address in self.order if address not in passed]
+
+    def own_begins(self, node: GradNode | None, arrived: list[Any]) -> GradNode | None:
+        """The ``backward`` of a function of the program's own is about to run; None where that is not told."""
+        if node is None or not self._follows:
+            return None
+        there = next((x for x in _flat(arrived) if x is not None and reading.is_drawable(x)), None)
+        gradient = np.zeros(()) if there is None else reading.copied(there)
+        if self._open is None or self._open[0] is not node:
+            self._leave()
+            self.books.tell("enter", node, gradient)
+        self._passed.append(node.address)
+        self._open, self._sent = (node, gradient), []
+        return node
+
+    def own_ran(self, node: GradNode, sent: Any) -> None:
+        """It has."""
+        flat = _flat([sent])
+        parents = list(node.parents)
+        if len(flat) != len(parents):  # those that want none may be left out
+            parents = [each for each in parents if each is not None]
+        self._sent = [
+            (parent, reading.copied(x))
+            for parent, x in zip(parents, flat, strict=False)
+            if parent is not None and x is not None and reading.is_drawable(x)
+        ]
+        self._waits[id(node)] -= 1
 
     # ---------- the end ----------
 
@@ -232,6 +262,20 @@ class Backward:
 def _flat(gradients: Any) -> list[Any]:
     """One for each edge: an operation on a list of tensors has them in a list of their own."""
     return [x for each in gradients for x in (each if isinstance(each, (list, tuple)) else [each])]
+
+
+class Arriving:
+    """A hook of this recorder's, in Paddle 2.6."""
+
+    def __init__(self, run: Backward, address: int) -> None:
+        self._run, self._address = run, address
+
+    def __call__(self, gradient: Any) -> None:
+        """A gradient is on its way."""
+        try:
+            self._run.met(self._address, reading.copied(gradient))
+        except Exception as failure:
+            self._run.books.tell("failed", failure)
 
 
 class _Hook:

@@ -6,6 +6,7 @@ A call of the program's is one operation, however many functions of Paddle it ta
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,9 +15,12 @@ import numpy as np
 
 from minitensor.stage.engines.engine import Layout
 from minitensor.stage.engines.of_paddle import learned
-from minitensor.stage.engines.of_paddle.backward import Backward
+from minitensor.stage.engines.of_paddle.backward import Arriving, Backward
 from minitensor.stage.engines.of_paddle.books import Books
 from minitensor.stage.engines.of_paddle.entries import Kept, Memory, Note
+from minitensor.stage.engines.of_paddle.frames import without_frames
+from minitensor.stage.engines.of_paddle.functions import Applied, Functions
+from minitensor.stage.engines.of_paddle.hooking import NOT_TAKEN, Telling, numbers, seen
 
 
 @dataclass
@@ -54,6 +58,8 @@ class Calls:
         self.thread = threading.get_ident()
         self.call: Call | None = None
         self.failed = False  # a mistake made here ends the telling, never the program
+        self._run: Backward | None = None  # that goes on
+        self._functions = Functions(books, is_tensor)
         self._elsewhere = False  # whether another thread has called Paddle
         self._said: set[str] = set()
 
@@ -117,15 +123,95 @@ class Calls:
             del roots, given
         except Exception as failure:
             self._fail(failure)
+        outer, self._run = self._run, run
         try:
             result = function(*arguments, **keywords)
         except BaseException as error:
+            self._run = outer
+            without_frames(error)
             if run is not None:
                 self._guarded(run.done, error)
             del arguments, keywords, run
             raise
+        self._run = outer
         if run is not None:
             self._guarded(run.done, None)
+        return result
+
+    def hooks(self, name: str, function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
+        """``_register_grad_hook``, which ``register_hook`` leads to."""
+        if self._hears() and len(arguments) == 2 and not isinstance(arguments[1], Arriving):
+            try:
+                x, hook = arguments
+                node = self.books.note(x).node if self.is_tensor(x) and callable(hook) else None
+                if node is not None:
+                    arguments = x, Telling(hook, weakref.ref(node), self._hook_begins, self._hook_ran)
+            except Exception as failure:
+                self._fail(failure)
+        return function(*arguments, **keywords)
+
+    def _hook_begins(self, gradient: Any) -> np.ndarray | None:
+        if self._run is None or not self._hears():
+            return None
+        try:
+            found = numbers(gradient)
+            if found is not None:
+                self._run.settle()
+            return found
+        except Exception as failure:
+            self._fail(failure)
+        return None
+
+    def _hook_ran(self, node: Any, before: np.ndarray, gradient: Any, answer: Any) -> None:
+        def tell() -> None:
+            given, now = seen(before, gradient)
+            answered = answer if self.is_tensor(answer) else None
+            if answered is not None and node is not None and node.own:
+                self.books.tell("unseen", NOT_TAKEN.format(node.name))
+            else:
+                self.books.tell("hooked", node, given, answered, now)
+
+        self._guarded(tell)
+
+    def functions(self, name: str, function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
+        """``apply`` of a ``PyLayer``; what it saves; its ``backward``."""
+        if not self._hears():
+            return function(*arguments, **keywords)
+        if name in ("save_for_backward", "mark_not_inplace"):
+            note = self._functions.saves if name == "save_for_backward" else self._functions.marks
+            self._guarded(note, arguments[0], arguments[1:])
+            return function(*arguments, **keywords)
+        if name == "backward":
+            return self._own_backward(function, arguments, keywords)
+        applied: Applied | None = None
+        try:
+            applied = self._functions.begin(arguments[0], arguments[1:], keywords)
+        except Exception as failure:
+            self._fail(failure)
+        try:
+            result = function(*arguments, **keywords)
+        except BaseException:
+            if applied is not None:
+                self._guarded(self._functions.end, applied, None)
+            del applied, arguments, keywords  # the traceback leads here
+            raise
+        if applied is not None:
+            self._guarded(self._functions.end, applied, result)
+        return result
+
+    def _own_backward(self, function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
+        context, *arrived = arguments
+        run = self._run
+        node = None
+        try:
+            if run is not None:
+                node = run.own_begins(self._functions.node(context, run.waiting()), arrived)
+        except Exception as failure:
+            self._fail(failure)
+        del context, arrived
+        result = function(*arguments, **keywords)
+        if run is not None and node is not None:
+            self._guarded(run.own_ran, node, result)
         return result
 
     def _hears(self) -> bool:

@@ -18,7 +18,7 @@ from minitensor.stage.engines.of_paddle import reading
 from minitensor.stage.engines.of_paddle.books import Books, is_inside
 from minitensor.stage.engines.of_paddle.entries import Gradient, GradNode, Memory
 from minitensor.stage.engines.of_paddle.operations import Operations
-from minitensor.stage.engines.of_paddle.wrapping import Wrapping
+from minitensor.stage.engines.of_paddle.wrapping import Vias, Wrapping
 
 #: Operations whose value is that of their input in other places.
 _MOVES = frozenset(
@@ -56,7 +56,8 @@ class PaddleEngine:
         self.books = Books(self._meter)
         self._ears: list[Ear] = []
         self._operations: Operations | None = None
-        self._wrapping = Wrapping(self._called, self._called_whole, self._called_backward)
+        names = ("single", "whole", "backward", "hooks", "functions")
+        self._wrapping = Wrapping(Vias(*map(self._via, names)))
 
     # ----- of the whole -----
 
@@ -179,6 +180,8 @@ class PaddleEngine:
 
     def slots(self, value: Any) -> Iterable[tuple[str, Any, int, Any]] | None:
         """What an optimizer has accumulated."""
+        if type(value).__name__ == "TensorHookRemoveHelper":  # holds the tensor, which it names to nobody
+            return ()
         return _slots(value) if isinstance(value, self.paddle.optimizer.Optimizer) else None
 
     # ----- of storages -----
@@ -259,7 +262,7 @@ class PaddleEngine:
         if node.unknown:
             return None
         return [
-            Saved(position, kept.what, kept.memory, kept.layout, kept.version, False, inferred=True)
+            Saved(position, kept.what, kept.memory, kept.layout, kept.version, False, kept.inferred)
             for position, kept in enumerate(node.saved)
         ]
 
@@ -274,6 +277,8 @@ class PaddleEngine:
         kept = node.saved[position]
         if kept.version == kept.memory.version:
             return Fate.RIGHT
+        if kept.unchecked:
+            return Fate.TAKEN if kept.lost else Fate.RIGHT
         return Fate.LOST if kept.lost else Fate.MOVED
 
     def is_released(self, node: GradNode) -> bool:
@@ -323,20 +328,15 @@ class PaddleEngine:
         """The tensor itself, also for what stands for a gradient; None where that has gone."""
         return x.real() if isinstance(x, Gradient) else x
 
-    def _called(self, name: str, function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
-        if self._operations is None:
-            return function(*arguments, **keywords)
-        return self._operations.single(name, function, arguments, keywords)
+    def _via(self, how: str) -> Callable[..., Any]:
+        """Calls a function that is wrapped; ``how``: the method that looks at the call."""
 
-    def _called_whole(self, name: str, function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
-        if self._operations is None:
-            return function(*arguments, **keywords)
-        return self._operations.whole(name, function, arguments, keywords)
+        def via(name: str, function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
+            if self._operations is None:
+                return function(*arguments, **keywords)
+            return getattr(self._operations, how)(name, function, arguments, keywords)
 
-    def _called_backward(self, name: str, function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
-        if self._operations is None:
-            return function(*arguments, **keywords)
-        return self._operations.backward(name, function, arguments, keywords)
+        return via
 
     # ----- the ears -----
 

@@ -57,6 +57,7 @@ class Kept:
     version: int
     lost: bool = False  # whether a write that Paddle counts has met its cells
     unchecked: bool = False  # whether Paddle compares no version when it reads it
+    inferred: bool = True  # whether it is known from the table, and was not seen
 
 
 @dataclass(eq=False)
@@ -72,6 +73,7 @@ class GradNode:
     saved: list[Kept] = field(default_factory=list)
     released: bool = False
     unknown: bool = False  # whether the table does not say what it saved
+    own: bool = False  # whether it is a function of the program's own
 
 
 class Note:

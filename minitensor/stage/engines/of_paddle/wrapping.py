@@ -83,11 +83,24 @@ class Place(NamedTuple):
     value: Any
 
 
-class Wrapping:
-    """Wrappers that call ``via``, while they are on."""
+class Vias(NamedTuple):
+    """Who calls which functions: those made of no others, those made of these, and so on."""
 
-    def __init__(self, single: Via, whole: Via, backward: Via) -> None:
-        self._via, self._whole, self._backward = single, whole, backward
+    single: Via
+    whole: Via
+    backward: Via
+    hooks: Via  # that give a hook to a tensor
+    functions: Via  # of ``PyLayer``
+
+
+_ABSENT = object()
+
+
+class Wrapping:
+    """Wrappers that call ``vias``, while they are on."""
+
+    def __init__(self, vias: Vias) -> None:
+        self._vias = vias
         self._put: list[Place] = []
 
     def on(self, paddle: Any) -> None:
@@ -104,7 +117,10 @@ class Wrapping:
         """Put back what was there, where nobody has put something else since."""
         while self._put:
             owner, name, value = self._put[-1]
-            setattr(owner, name, value)
+            if value is not _ABSENT:
+                setattr(owner, name, value)
+            elif name in vars(owner):
+                delattr(owner, name)
             self._put.pop()  # only now: who is interrupted before that begins here again
 
     def _wrappers(self, paddle: Any) -> Iterator[tuple[Place, Any]]:
@@ -120,40 +136,65 @@ class Wrapping:
             for name, value in list(vars(module).items()) if isinstance(module, types.ModuleType) else ():
                 known = functions.get(id(value))
                 if known is not None:
-                    yield Place(module, name, value), _wrapper(known[0], value, self._via)
+                    yield Place(module, name, value), _wrapper(known[0], value, self._vias.single)
         tensor = paddle.Tensor
         for name, value in list(vars(tensor).items()):
             called = _METHODS.get(name) or _OPERATORS.get(name.strip("_") if name.startswith("__") else "")
             if called is not None:
-                yield Place(tensor, name, value), _wrapper(called, value, self._via)
+                yield Place(tensor, name, value), _wrapper(called, value, self._vias.single)
             elif name in _PROPERTIES and isinstance(value, property) and value.fget is not None:
-                yield Place(tensor, name, value), property(_wrapper(name, value.fget, self._via))
+                yield Place(tensor, name, value), property(_wrapper(name, value.fget, self._vias.single))
             elif id(value) in functions:
-                yield Place(tensor, name, value), _wrapper(functions[id(value)][0], value, self._via)
+                yield Place(tensor, name, value), _wrapper(functions[id(value)][0], value, self._vias.single)
         yield from self._whole_ones(paddle)
         for name in ("run_backward", "run_partial_grad"):
             value = getattr(paddle.base.core.eager, name)
-            yield Place(paddle.base.core.eager, name, value), _wrapper(name, value, self._backward)
+            yield Place(paddle.base.core.eager, name, value), _wrapper(name, value, self._vias.backward)
+        hook = tensor._register_grad_hook
+        yield Place(tensor, "_register_grad_hook", hook), _wrapper("_register_grad_hook", hook, self._vias.hooks)
+        yield from self._functions(paddle.autograd.py_layer)
+
+    def _functions(self, module: Any) -> Iterator[tuple[Place, Any]]:
+        """What a function of the program's own is called through."""
+        apply = _wrapper("apply", _applied(module.PyLayer), self._vias.functions)
+        yield Place(module.PyLayer, "apply", vars(module.PyLayer).get("apply", _ABSENT)), classmethod(apply)
+        told = ((module.PyLayerContext, "save_for_backward"), (module.PyLayerContext, "mark_not_inplace"))
+        for owner, name in (*told, (module.PyLayerBackward, "backward")):
+            value = vars(owner)[name]
+            yield Place(owner, name, value), _wrapper(name, value, self._vias.functions)
 
     def _whole_ones(self, paddle: Any) -> Iterator[tuple[Place, Any]]:
         """Functions that a program calls and that are made of those: what they do is one operation."""
         for owner in (paddle, paddle.nn.functional, paddle.linalg, paddle.Tensor):
             for name, value in list(vars(owner).items()):
                 if isinstance(value, types.FunctionType) and name not in _NO_OPERATIONS and _is_whole(value):
-                    yield Place(owner, name, value), _wrapper(_called(name), value, self._whole)
+                    yield Place(owner, name, value), _wrapper(_called(name), value, self._vias.whole)
         for owner in (paddle, paddle.jit):
             if "to_static" in vars(owner):
-                yield Place(owner, "to_static", owner.to_static), _wrapper("to_static", owner.to_static, self._whole)
+                yield (
+                    Place(owner, "to_static", owner.to_static),
+                    _wrapper("to_static", owner.to_static, self._vias.whole),
+                )
         classes = [each for each in vars(paddle.optimizer).values() if isinstance(each, type)]
         for owner, name in [(paddle.nn.Layer, "create_parameter"), *((each, "step") for each in classes)]:
             if name in vars(owner):
                 value = vars(owner)[name]
-                yield Place(owner, name, value), _wrapper(name, value, self._whole)
+                yield Place(owner, name, value), _wrapper(name, value, self._vias.whole)
 
 
 def _is_whole(function: types.FunctionType) -> bool:
     """Whether a function of Paddle works on tensors and calls nothing of the program's."""
     return str(function.__module__).startswith(_OF_TENSORS)
+
+
+def _applied(owner: Any) -> Callable[..., Any]:
+    """``apply`` as a function of the class that it is asked of."""
+    method = next(vars(each)["apply"] for each in owner.__mro__ if "apply" in vars(each))
+
+    def apply(cls: type, *arguments: Any, **keywords: Any) -> Any:
+        return method.__get__(None, cls)(*arguments, **keywords)
+
+    return apply
 
 
 def _called(name: str) -> str:
