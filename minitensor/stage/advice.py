@@ -1,6 +1,6 @@
 """What to write instead of a line whose write spoilt something: the line itself, rewritten where that can be done.
 
-Rules are told by what the line says and what happened, in PyTorch's names.
+Rules are told by what the line says and what happened, in PyTorch's names; :mod:`.respelled` has Paddle's.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from minitensor.explaining.rows import Row
 from minitensor.explaining.verdicts import Verdict
+from minitensor.stage.respelled import respelled
 
 #: In place of these, a new tensor that has the numbers.
 _FILLS = {
@@ -35,11 +36,15 @@ class About:
         leaf: whether it wrote a leaf that wants a gradient.
         masks: whether a mask said where.
         kept: whether something kept what it wrote that the recorder does not see, and a backward has asked for it.
+        package: whose names the program uses.
+        apart: a name on the same memory whose history does not know of the write, and whether it shows a part of it.
     """
 
     leaf: bool = False
     masks: bool = False
     kept: bool = False
+    package: str = "torch"
+    apart: tuple[str, bool] | None = None
 
 
 NOTHING = About()
@@ -47,13 +52,22 @@ NOTHING = About()
 
 def instead(row: Row, code: list[str], about: About = NOTHING) -> str:
     """A sentence on what to write instead; empty where nothing is wrong."""
+    said = _instead(row, code, about)
+    return respelled(said) if about.package == "paddle" else said
+
+
+def _instead(row: Row, code: list[str], about: About) -> str:
     text = row.where.text
     if row.error:
         return _of_error(row, code)
     if row.verdict is Verdict.UNNOTICED:
         return _unnoticed(row, text, about)
+    if row.op in ("clear_gradient", "_zero_grads"):
+        return f"`{row.tensor.name}.clone()` before this line keeps the numbers." if row.happened and row.tensor else ""
     if row.op == ".grad":
-        return _of_gradient(row, code)
+        return _of_gradient(row, code, about.package)
+    if about.apart is not None and row.verdict is Verdict.UNRECORDED:
+        return _of_histories(row, *about.apart)
     if row.verdict is not Verdict.STALE:
         return _rewritten(row, code, about) if about.kept else ""
     saved = row.stale[0].where
@@ -73,9 +87,20 @@ def instead(row: Row, code: list[str], about: About = NOTHING) -> str:
     return f"`.clone()` what line {saved.line} reads, or call `backward()` before this line."
 
 
+def _of_histories(row: Row, name: str, is_part: bool) -> str:
+    """The history of another tensor on the same memory does not know of a write."""
+    if is_part:
+        return f"Take `{name}` after this line: what is taken then has the history of the write, too."
+    return (
+        f"Assign to `{name}` itself, `{name}[...] = ...`: its history knows of that. Or make a tensor of the old part "
+        f"and the new one, as with `torch.concat`."
+    )
+
+
 def _rewritten(row: Row, code: list[str], about: About) -> str:
     text = row.where.text
     new = out_of_place(text, about.masks) or (re.sub(r",?\s*inplace=True", "", text) if "inplace=True" in text else "")
+    new = new or _without_underscore(text, row.op)
     if not new:
         return ""
     return f"`{new}`: new numbers in new memory.{_to_be_returned(code, row.where.line, new)}"
@@ -172,7 +197,15 @@ def _is_function(call: ast.Call) -> bool:
     function = call.func
     if not isinstance(function, ast.Attribute):
         return True
-    return ast.unparse(function.value) in ("torch", "F", "nn.functional", "torch.nn.functional")
+    names = ("torch", "paddle", "F", "nn.functional", "torch.nn.functional", "paddle.nn.functional")
+    return ast.unparse(function.value) in names
+
+
+def _without_underscore(text: str, op: str) -> str:
+    """A statement that goes on with what its one call in place gives: with the function that writes nothing."""
+    calls = re.findall(rf"\.{re.escape(op)}\(", text) if op.endswith("_") else []
+    used = re.match(r"(return\b|[\w., ]+=[^=])", text) is not None
+    return text.replace(f".{op}(", f".{op[:-1]}(") if len(calls) == 1 and used else ""
 
 
 def _call(value: ast.expr) -> str:
@@ -221,7 +254,7 @@ def _unnoticed(row: Row, text: str, about: About) -> str:
     return f"Call `backward()` before this line; it reads what line {saved.line} saved."
 
 
-def _of_gradient(row: Row, code: list[str]) -> str:
+def _of_gradient(row: Row, code: list[str], package: str) -> str:
     name = row.tensor.name if row.tensor is not None else ""
     for number, line in enumerate(code[: row.where.line], 1):
         found = (
@@ -233,6 +266,12 @@ def _of_gradient(row: Row, code: list[str]) -> str:
             return (
                 f"Line {number} gives the name `{name}` to another tensor, which is no leaf. Write the leaf itself: "
                 f"`with torch.no_grad(): {name} {found[1]}= {found[2]}`."
+            )
+        again = re.match(rf"^{re.escape(name)}\s*([-+*/])=[^=]", line.strip()) if name and package == "paddle" else None
+        if again:
+            return (
+                f"Line {number} gives the name `{name}` to another tensor, for `{again[1]}=` writes nothing in Paddle. "
+                f"Give that tensor a name of its own, and ask the leaf for its gradient."
             )
     return f"`{name or 'x'}.retain_grad()` before `backward()` keeps the gradient of this tensor, too."
 
@@ -247,7 +286,7 @@ def _of_error(row: Row, code: list[str]) -> str:
         rewritten = out_of_place(text)
         rest = f" `{rewritten}` writes nothing; or" if rewritten else ""
         return f"Views that one call has given are not written.{rest} take each by an index, such as `x[0]`."
-    if "leaf Variable" in error:
+    if any(words in error for words in ("leaf Variable", "Leaf Var", "Leaf Tensor")):
         rewritten = out_of_place(text)
         new = f"`{rewritten}` makes a new tensor; " if rewritten else ""
         return f"{new}`with torch.no_grad(): {text}` changes the leaf itself, which no history will tell."

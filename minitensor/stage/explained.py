@@ -21,7 +21,7 @@ from minitensor.explaining.verdicts import Verdict, in_order
 from minitensor.stage import advice
 from minitensor.stage.books.done import Done
 from minitensor.stage.books.entries import SaveEntry, TensorEntry
-from minitensor.stage.books.facts import Asked, Refused, Reshaped, Unversioned, Wrote
+from minitensor.stage.books.facts import Asked, Refused, Reshaped, Unversioned, Viewed, Wrote
 from minitensor.stage.stages import run_and_let_go
 
 MOST_ROWS = 1000  # the totals count what happens after them
@@ -38,13 +38,20 @@ class Explaining:
         self._causes: dict[SaveEntry, Row] = {}  # by what it made stale
         self._about: dict[int, advice.About] = {}  # by the numbers of rows
         self._report = Report()
+        self._package = ""
+        #: Tensors on memory that was written, in whose histories the write does not appear; through which, and its row.
+        self._apart: list[tuple[TensorEntry, TensorEntry, Row]] = []
 
     def take(self, done: Done) -> None:
         """A step is over."""
+        self._package = self._package or _package_of(done)
         for fact in done.facts:
+            self._use(fact)
             if isinstance(fact, Wrote):
                 masks = any(each.look["dtype"] == "bool" for each in fact.reads)
-                self._add(self._wrote(done, fact), advice.About(_is_leaf(fact.tensor), masks))
+                row = self._wrote(done, fact)
+                self._add(row, advice.About(_is_leaf(fact.tensor), masks))
+                self._apart += [(each, fact.tensor, row) for each in _histories_apart(fact)]
             elif isinstance(fact, Unversioned):
                 leaf = any(_is_leaf(each) for each in fact.storage.aliases.values())
                 self._add(self._unversioned(done, fact), advice.About(leaf))
@@ -64,7 +71,8 @@ class Explaining:
             for saved in row.stale:
                 saved.where.text = code[saved.where.line - 1].strip() if saved.where.line <= len(code) else ""
             row.by = _caller(row)
-            row.instead = advice.instead(row, code, self._about.get(row.number, advice.NOTHING))
+            about = self._about.get(row.number, advice.NOTHING)
+            row.instead = advice.instead(row, code, replace(about, package=self._package or about.package))
         self._report.rows = self._rows[:MOST_ROWS]
         self._report.left_out = len(self._rows) - len(self._report.rows)
         return self._report
@@ -80,6 +88,22 @@ class Explaining:
             self._about[row.number] = about
         self._rows.append(row)
         self._report.totals.add(row)
+
+    def _use(self, fact: Any) -> None:
+        """Where a value goes on whose history does not know of a write, gradients through it will be wrong."""
+        used = [*getattr(fact, "inputs", ()), *getattr(fact, "reads", ())]
+        used += [fact.base] if isinstance(fact, Viewed) and fact.base is not None else []
+        for apart, written, row in [each for each in self._apart if each[0] in used]:
+            self._apart = [each for each in self._apart if each[0] is not apart or each[2] is not row]
+            if Verdict.UNRECORDED in row.verdicts or row.stale:
+                continue
+            kept = [verdict for verdict in row.verdicts if verdict is not Verdict.FREE]
+            row.verdicts = in_order([*kept, Verdict.UNRECORDED])
+            row.happened = _of_histories(apart)
+            self._report.totals.unrecorded += 1
+            about = self._about.get(row.number, advice.NOTHING)
+            name = apart.name.split(" in ")[0]
+            self._about[row.number] = replace(about, apart=(name, _size(apart) < _size(written)))
 
     def _new(self, done: Done, op: str, tensor: TensorEntry | None, *verdicts: Verdict) -> Row:
         look = None
@@ -122,6 +146,9 @@ class Explaining:
         row = self._new(done, fact.called or "numpy", tensor, *verdicts)
         row.before = row.after = fact.storage.version
         row.stale = [_saved(save) for save in fact.used]
+        others = [each for each in fact.storage.aliases.values() if each is not tensor and each.names]
+        if row.op in ("clear_gradient", "_zero_grads") and others:
+            row.happened = f"`{others[0].names[0]}` is the same memory: it has the zeros, too."
         for saved in row.stale:
             saved.lost = True
         if fact.used:
@@ -186,6 +213,48 @@ class Explaining:
             f"`checkpoint` keeps what it is given. Row {by.number}, in line {by.where.line}, is the last write that "
             f"fits."
         )
+
+
+def _package_of(done: Done) -> str:
+    """Whose tensors the program has; empty while that is not known."""
+    for entry in done.ledger.tensors.values():
+        x = entry.ref()
+        package = "" if x is None else type(x).__module__.partition(".")[0]
+        if package in ("paddle", "torch"):
+            return package
+    return ""
+
+
+def _histories_apart(fact: Wrote) -> list[TensorEntry]:
+    """The others with a name on the memory that was written, in whose histories the write does not appear.
+
+    Where a framework tells views from their base, there is none; in Paddle each has a history of its own.
+    """
+    if fact.node is None or not fact.cover.count or fact.op == "detach":
+        return []
+    found = []
+    for each in fact.storage.aliases.values():
+        apart = each is not fact.tensor and not each.is_array and each.group is not fact.tensor.group
+        if not apart or not each.names or "detach" in (each.op, fact.tensor.op):
+            continue
+        wants = not each.look["stop_gradient"]
+        if (wants and not each.look["leaf"]) or (not wants and not fact.wanted_gradient):
+            found.append(each)
+    return found
+
+
+def _of_histories(apart: TensorEntry) -> str:
+    name = f"`{apart.name.split(' in ')[0]}`"
+    if apart.look["stop_gradient"]:
+        return f"{name} lies in the same memory and has no history: no gradient comes through it to what was written."
+    return (
+        f"{name} lies in the same memory, and its history does not know of the write: gradients through it are those "
+        f"of the program without this line."
+    )
+
+
+def _size(tensor: TensorEntry) -> int:
+    return math.prod(tensor.look["shape"])
 
 
 def _is_leaf(tensor: TensorEntry) -> bool:

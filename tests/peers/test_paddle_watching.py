@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import gc
-import re
 import subprocess
 import sys
 from collections.abc import Callable
 
-import numpy as np
 import pytest
 
 from minitensor import stage
-from tests.peers.paddle_programs import NAMES, in_a_child, program
+from tests.peers.paddle_programs import program
 
 paddle = pytest.importorskip("paddle", reason="paddle is not installed here")
+from tests.peers import paddle_undisturbed  # noqa: E402  # only where there is one
 
 PROGRAMS = 40  # more would take minutes
 
@@ -85,39 +84,11 @@ def test_functions_are_wrapped_while_it_runs():
 # ---------- random programs ----------
 
 
-def plain(text: str) -> str:
-    """An error's text without what is numbered through the process."""
-    return re.sub(r"generated_tensor_\d+|0x[0-9a-f]+", "", text)
-
-
-def state(names: dict) -> list:
-    """All that a program can see of its tensors."""
-    found: list = [[plain(text) for text in names["errors"]]]
-    for name in (*NAMES, "x", "y"):
-        t = names[name]
-        gradient = t.grad
-        found.append([
-            name, list(t.shape), list(t.strides), str(t.dtype), t.inplace_version, t.stop_gradient, t.is_leaf,
-            np.nan_to_num(t.numpy()).tolist(), None if gradient is None else np.nan_to_num(gradient.numpy()).tolist(),
-            None if gradient is None else gradient.inplace_version, t.offset,
-        ])  # fmt: skip
-    return found
-
-
 @pytest.mark.parametrize("seed", range(PROGRAMS))
 def test_a_random_program_does_the_same_when_it_is_watched(seed):
-    def alone() -> list:
-        names: dict = {"paddle": paddle, "errors": []}
-        exec(program(seed), names)
-        return state(names)
-
-    def watched() -> list:
-        names: dict = {"paddle": paddle, "errors": []}
-        shown = stage.record(program(seed), names)
-        assert shown.data["variants"][0]["truncated"] is None
-        return state(names)
-
-    assert in_a_child(watched) == in_a_child(alone)
+    plain, seen = paddle_undisturbed.both(seed)
+    assert seen == plain
+    assert isinstance(plain, list) or (plain == "crashed" and paddle.__version__.startswith("2.6"))
 
 
 def left_by(run: Callable[[], object]) -> int:

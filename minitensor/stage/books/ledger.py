@@ -205,9 +205,14 @@ class Ledger(Lineage):
         self, op: str, entry: TensorEntry | None, storage: StorageEntry, cover: Cover
     ) -> facts.Unversioned:
         """Cells were written and no version tells: backward will read what is there now."""
-        right = [save for save in storage.saves if save.storage is storage and not save.released and not save.stale]
+        right = [save for save in storage.saves if save.storage is storage and not save.stale and self._is_held(save)]
         used = [save for save in right if cells.meets(save.event, cover.runs)]
         return facts.Unversioned(op, entry, storage, cover, used, bool(used) and all(map(self._is_checked, used)))
+
+    def _is_held(self, save: SaveEntry) -> bool:
+        """Whether a backward may still ask for a saved tensor; that it was let go may not have been told."""
+        node = save.node.ref() if save.node.ref is not None else None
+        return not save.released and node is not None and not self.engine.is_released(node)
 
     def _is_checked(self, save: SaveEntry) -> bool:
         """Whether backward will compare a saved tensor with a copy of it."""

@@ -46,6 +46,8 @@ class Books:
         self.notes: dict[int, Note] = {}
         self.memories: weakref.WeakValueDictionary[int, Memory] = weakref.WeakValueDictionary()
         self.nodes: weakref.WeakValueDictionary[int, GradNode] = weakref.WeakValueDictionary()
+        #: By the storage that they lie over.
+        self.counters: weakref.WeakKeyDictionary[Memory, weakref.WeakSet[Memory]] = weakref.WeakKeyDictionary()
         self.known = 0  # bytes of the storages that are here
         #: Bytes that Paddle's meter had beside them; the least since an ear was opened.
         self.others = 0
@@ -128,10 +130,21 @@ class Books:
         if note is None or note.ref() is not x:
             me = weakref.ref(self)
             ref = weakref.ref(x, lambda ref: _tensor_gone(me, key, ref))
-            note = self.notes[key] = Note(ref, self.memory(x, fresh))
+            note = self.notes[key] = Note(ref, self._counted(x, self.memory(x, fresh)))
         elif note.memory.address != reading.base_of(x) or not note.memory.address:
-            note.memory = self.memory(x)
+            note.memory = self._counted(x, self.memory(x))
         return note
+
+    def _counted(self, x: Any, memory: Memory) -> Memory:
+        """A storage, or what counts versions of its own over it: of a tensor by DLPack, and of its views."""
+        for each in [memory, *self.counters.get(memory, ())]:
+            other = next((other for other in self.lookers(each) if other is not x), None)
+            if other is None or other._is_shared_buffer_with(x):
+                return each
+        found = Memory(memory.address, memory.nbytes, memory.itemsize, memory.dtype, x._inplace_version())
+        found.under = memory
+        self.counters.setdefault(memory, weakref.WeakSet()).add(found)
+        return found
 
     def is_known(self, x: Any) -> bool:
         """Whether a tensor was met."""

@@ -5,6 +5,7 @@ A call of the program's is one operation, however many functions of Paddle it ta
 
 from __future__ import annotations
 
+import sys
 import threading
 import weakref
 from collections.abc import Callable
@@ -16,7 +17,7 @@ import numpy as np
 from minitensor.stage.engines.engine import Layout
 from minitensor.stage.engines.of_paddle import learned
 from minitensor.stage.engines.of_paddle.backward import Arriving, Backward
-from minitensor.stage.engines.of_paddle.books import Books
+from minitensor.stage.engines.of_paddle.books import Books, is_inside
 from minitensor.stage.engines.of_paddle.entries import Kept, Memory, Note
 from minitensor.stage.engines.of_paddle.frames import without_frames
 from minitensor.stage.engines.of_paddle.functions import Applied, Functions
@@ -48,6 +49,7 @@ class Call:
     unknown: list[str] = field(default_factory=list)  # functions that are not in the table
     unseen: list[tuple[Before, str]] = field(default_factory=list)  # overwritten without a version
     where: Any = None  # the index of an assignment
+    gradients: list[tuple[Any, bytes]] = field(default_factory=list)  # that it may set to zero, and their numbers
 
 
 class Calls:
@@ -172,6 +174,18 @@ class Calls:
                 self.books.tell("hooked", node, given, answered, now)
 
         self._guarded(tell)
+
+    def gradient(self, name: str, function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
+        """``.grad`` of a tensor."""
+        found = function(*arguments, **keywords)
+        (x,) = arguments
+        if found is None and self.call is None and self._hears() and not is_inside(sys._getframe(3)):
+            self._guarded(self._asked, x)
+        return found
+
+    def _asked(self, x: Any) -> None:
+        if self.is_tensor(x) and not x.stop_gradient and not x.is_leaf:
+            self.books.tell("asked", x)
 
     def functions(self, name: str, function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
         """``apply`` of a ``PyLayer``; what it saves; its ``backward``."""

@@ -56,7 +56,7 @@ class PaddleEngine:
         self.books = Books(self._meter)
         self._ears: list[Ear] = []
         self._operations: Operations | None = None
-        names = ("single", "whole", "backward", "hooks", "functions")
+        names = ("single", "whole", "backward", "hooks", "functions", "gradient")
         self._wrapping = Wrapping(Vias(*map(self._via, names)))
 
     # ----- of the whole -----
@@ -198,8 +198,9 @@ class PaddleEngine:
         """Both can be referred to."""
         return weakref.ref(thing, gone)
 
-    def below(self, storage: Memory) -> None:
-        """Each counts for itself."""
+    def below(self, storage: Memory) -> Memory | None:
+        """Of what came by DLPack."""
+        return storage.under
 
     def block(self, storage: Memory) -> Block:
         """As far as Paddle says how large it is, or tensors look."""

@@ -22,14 +22,17 @@ class Memory:
 
     Attributes:
         kept: its cells, copied here, where Paddle keeps it out of sight; None where they lie at ``address``.
+        under: where it is another counter of versions over the memory of a storage, as of a tensor that came by DLPack:
+            that storage.
         unseen: how many writes it has had that raised no version.
     """
 
-    __slots__ = ("__weakref__", "address", "dtype", "end", "itemsize", "kept", "nbytes", "unseen", "version")
+    __slots__ = ("__weakref__", "address", "dtype", "end", "itemsize", "kept", "nbytes", "under", "unseen", "version")
 
     def __init__(self, address: int, nbytes: int, itemsize: int, dtype: str, version: int) -> None:
         self.address, self.nbytes, self.itemsize, self.dtype, self.version = address, nbytes, itemsize, dtype, version
         self.kept: np.ndarray | None = None
+        self.under: Memory | None = None
         self.unseen = 0
         self.end: Callable[[Memory], None] | None = None  # told of its end
 

@@ -1,8 +1,8 @@
 """Functions of the program's own (``PyLayer``): what they save, and when their ``backward`` runs.
 
 What they save they say themselves, to ``save_for_backward``: it is seen, not inferred. Paddle compares no version of
-it. Their nodes cannot be asked for the context that ``backward`` will be given: it is known from what it saved, else by the
-name of the function, in the order in which nodes run.
+it. Their nodes cannot be asked for the context that ``backward`` will be given: it is known from what it saved, else by
+the name of the function, in the order in which nodes run.
 """
 
 from __future__ import annotations

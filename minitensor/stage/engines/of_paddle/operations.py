@@ -25,6 +25,10 @@ _METADATA = frozenset(
 )
 
 
+#: They set gradients to zero, in their memory.
+_CLEARING = frozenset(("clear_gradient", "_zero_grads"))
+
+
 class Operations(Calls):
     """Told of by ``tell`` of the books, while they are listened to."""
 
@@ -39,6 +43,9 @@ class Operations(Calls):
                 self.books.tell("met", each.x)
         if name == "setitem":
             call.where = arguments[1]
+        if name in _CLEARING:
+            found = [gradient for x in given if (gradient := self.books.gradient(x)) is not None]
+            call.gradients = [(each, reading.copied(each.real()).tobytes()) for each in found]
         return call
 
     def _look(self, x: Any) -> Before:
@@ -135,7 +142,16 @@ class Operations(Calls):
 
     # ---------- after the call ----------
 
+    def _tell_cleared(self, call: Call) -> None:
+        """Gradients were set to zero where they lie: whoever took one before has zeros now."""
+        for gradient, numbers in call.gradients:
+            real = gradient.real()
+            if real is not None and reading.copied(real).tobytes() != numbers:
+                gradient.memory.unseen += 1
+                self.books.tell("changed", gradient, call.name, None)
+
     def _tell(self, call: Call, result: Any) -> None:
+        self._tell_cleared(call)
         tell, given = self.books.tell, [each.x for each in call.inputs]
         results = self.tensors(result)
         self._name_undrawn(result)

@@ -91,6 +91,7 @@ class Vias(NamedTuple):
     backward: Via
     hooks: Via  # that give a hook to a tensor
     functions: Via  # of ``PyLayer``
+    gradient: Via  # ``.grad``
 
 
 _ABSENT = object()
@@ -152,6 +153,9 @@ class Wrapping:
             yield Place(paddle.base.core.eager, name, value), _wrapper(name, value, self._vias.backward)
         hook = tensor._register_grad_hook
         yield Place(tensor, "_register_grad_hook", hook), _wrapper("_register_grad_hook", hook, self._vias.hooks)
+        gradient = vars(tensor)["grad"]
+        asked = _wrapper("grad", gradient.__get__, self._vias.gradient)
+        yield Place(tensor, "grad", gradient), property(asked, gradient.__set__, doc=gradient.__doc__)
         yield from self._functions(paddle.autograd.py_layer)
 
     def _functions(self, module: Any) -> Iterator[tuple[Place, Any]]:
