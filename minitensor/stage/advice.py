@@ -290,6 +290,6 @@ def _of_error(row: Row, code: list[str]) -> str:
         rewritten = out_of_place(text)
         new = f"`{rewritten}` makes a new tensor; " if rewritten else ""
         return f"{new}`with torch.no_grad(): {text}` changes the leaf itself, which no history will tell."
-    if "backward through the graph a second time" in error:
+    if "backward through the graph a second time" in error or "backward twice for the same subgraph" in error:
         return "Pass `retain_graph=True` to the first `backward()`, or run the forward again before the second."
     return ""

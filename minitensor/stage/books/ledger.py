@@ -66,6 +66,7 @@ class Ledger(Lineage):
         if group is not None and key is not None:
             self._found(group, key)
         entry = self.meet(x, op, group)
+        entry.pending = None  # it is what this makes of it, if another operation made it just before
         self.facts.append(facts.Viewed(op, entry, given[0] if given else None, group is not None))
         self.see(x)
 

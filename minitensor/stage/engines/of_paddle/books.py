@@ -141,10 +141,19 @@ class Books:
             other = next((other for other in self.lookers(each) if other is not x), None)
             if other is None or other._is_shared_buffer_with(x):
                 return each
+        return self._counter(x, memory)
+
+    def _counter(self, x: Any, memory: Memory) -> Memory:
         found = Memory(memory.address, memory.nbytes, memory.itemsize, memory.dtype, x._inplace_version())
         found.under = memory
         self.counters.setdefault(memory, weakref.WeakSet()).add(found)
         return found
+
+    def counts_apart(self, x: Any) -> None:
+        """A tensor was given the memory of another, and has kept its own versions."""
+        note = self.meet(x)
+        if note.memory.under is None:
+            note.memory = self._counter(x, note.memory)
 
     def is_known(self, x: Any) -> bool:
         """Whether a tensor was met."""

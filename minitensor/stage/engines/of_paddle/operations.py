@@ -152,6 +152,8 @@ class Operations(Calls):
 
     def _tell(self, call: Call, result: Any) -> None:
         self._tell_cleared(call)
+        if call.name == "_share_buffer_to" and len(call.inputs) == 2:
+            self.books.counts_apart(call.inputs[1].x)
         tell, given = self.books.tell, [each.x for each in call.inputs]
         results = self.tensors(result)
         self._name_undrawn(result)
