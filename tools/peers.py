@@ -1,6 +1,6 @@
-"""Run the tests with real PyTorch and real Paddle, each in an environment of its own.
+"""Run the tests with real PyTorch and real Paddle, of two versions, each in an environment of its own.
 
-    python tools/peers.py [torch] [paddle]      both by default; again at any time: what is there is kept
+    python tools/peers.py [torch] [paddle] [paddle26]      all by default; again at any time: what is there is kept
 
 Without the network, or where there is no package for this Python, a peer is left out with one line that says so: then
 nothing has failed. The environments are in ``.venv-peers``.
@@ -28,22 +28,31 @@ NEEDED = ("anywidget", "ipython", "ipywidgets", "mini-racer", "pytest")
 
 @dataclass(frozen=True)
 class Peer:
-    """A framework: what is installed, from which places beside the usual ones, and which tests are its."""
+    """A framework: what is installed, from which places beside the usual ones, and which tests are its.
+
+    Attributes:
+        instead: packages in place of those that this project is tested with, or beside them.
+        of: whose tests it runs; by default those of its own name.
+    """
 
     name: str
     package: str
     places: tuple[str, ...] = ()
+    instead: tuple[str, ...] = ()
+    of: str = ""
 
     @property
     def tests(self) -> list[str]:
         """Its files of tests."""
-        return sorted(glob.glob(str(ROOT / "tests" / "peers" / f"test_{self.name}_*.py")))
+        return sorted(glob.glob(str(ROOT / "tests" / "peers" / f"test_{self.of or self.name}_*.py")))
 
 
 PEERS = {
     # The packages without CUDA, of a tenth of the size, have an index of their own.
     "torch": Peer("torch", "torch==2.13.0+cpu", ("https://download.pytorch.org/whl/cpu",)),
     "paddle": Peer("paddle", "paddlepaddle==3.3.1"),
+    # Has no package for Python 3.13, and was made for numpy 1.
+    "paddle26": Peer("paddle26", "paddlepaddle==2.6.2", instead=("numpy==1.26.4", "setuptools"), of="paddle"),
 }
 
 
@@ -72,7 +81,8 @@ def made(peer: Peer) -> Path | None:
     """The interpreter of its environment, which is made where it is not there; None where that fails."""
     folder = FOLDER / peer.name
     python = folder / ("Scripts" if sys.platform == "win32" else "bin") / "python"
-    wanted = [peer.package, *needed()]
+    names = [name_of(line) for line in peer.instead]
+    wanted = [peer.package, *peer.instead, *(line for line in needed() if name_of(line) not in names)]
     stamp = folder / "ready"
     if stamp.exists() and stamp.read_text() == "\n".join(wanted):
         return python
@@ -94,7 +104,12 @@ def install(python: Path, peer: Peer, wanted: list[str]) -> bool:
 def needed() -> list[str]:
     """The packages beside it, in the versions that this project is tested with."""
     pinned = environment.pinned(ROOT / "requirements.txt")
-    return [line for line in pinned if line.partition("==")[0].lower() in (*NEEDED, "numpy")]
+    return [line for line in pinned if name_of(line) in (*NEEDED, "numpy")]
+
+
+def name_of(line: str) -> str:
+    """Of a package, with or without its version."""
+    return line.partition("==")[0].lower()
 
 
 if __name__ == "__main__":

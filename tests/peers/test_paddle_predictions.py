@@ -7,7 +7,7 @@ import pytest
 paddle = pytest.importorskip("paddle", reason="paddle is not installed here")
 from tests.peers import paddle_predicting  # noqa: E402  # only where there is one
 
-PROGRAMS = 40  # at most a minute; more were compared once
+PROGRAMS = 40 if paddle.__version__.startswith("3") else 20  # more were compared once
 
 
 @pytest.mark.parametrize("seed", range(1000, 1000 + PROGRAMS))

@@ -15,7 +15,7 @@ from tests.peers.paddle_programs import program
 paddle = pytest.importorskip("paddle", reason="paddle is not installed here")
 from tests.peers import paddle_undisturbed  # noqa: E402  # only where there is one
 
-PROGRAMS = 40  # more would take minutes
+PROGRAMS = 40 if paddle.__version__.startswith("3") else 20  # more were compared once
 
 
 def attributes() -> dict[tuple[str, str], object]:
