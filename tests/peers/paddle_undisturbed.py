@@ -22,8 +22,8 @@ from tests.peers.paddle_programs import NAMES, in_a_child, program
 
 CRASHED = "crashed"
 
-#: What Paddle 3.3 says of ``x[..., 0]`` where ``x`` has no dimension: it reads beyond the shape, and the error is one or
-#: the other, by what lies there.
+#: What Paddle 3.3 says of ``x[..., 0]`` where ``x`` has no dimension: it reads beyond the shape, and the error is one
+#: or the other, by what lies there.
 _BEYOND = re.compile(
     r"\(OutOfRange\) The starting index 0 of slice is out of bounds in tensor -1-th axis.*|"
     r"\(InvalidArgument\) Too many indices \(1\) for tensor of dimension 0\..*",
