@@ -19,6 +19,7 @@ from minitensor.explaining.report import Report
 from minitensor.explaining.rows import Look, Row, SavedTensor, Spot
 from minitensor.explaining.verdicts import Verdict, in_order
 from minitensor.stage import advice
+from minitensor.stage.apart import histories_apart, of_histories, package_of, size_of
 from minitensor.stage.books.done import Done
 from minitensor.stage.books.entries import SaveEntry, TensorEntry
 from minitensor.stage.books.facts import Asked, Refused, Reshaped, Unversioned, Viewed, Wrote
@@ -44,14 +45,14 @@ class Explaining:
 
     def take(self, done: Done) -> None:
         """A step is over."""
-        self._package = self._package or _package_of(done)
+        self._package = self._package or package_of(done)
         for fact in done.facts:
             self._use(fact)
             if isinstance(fact, Wrote):
                 masks = any(each.look["dtype"] == "bool" for each in fact.reads)
                 row = self._wrote(done, fact)
                 self._add(row, advice.About(_is_leaf(fact.tensor), masks))
-                self._apart += [(each, fact.tensor, row) for each in _histories_apart(fact)]
+                self._apart += [(each, fact.tensor, row) for each in histories_apart(fact)]
             elif isinstance(fact, Unversioned):
                 leaf = any(_is_leaf(each) for each in fact.storage.aliases.values())
                 self._add(self._unversioned(done, fact), advice.About(leaf))
@@ -97,13 +98,12 @@ class Explaining:
             self._apart = [each for each in self._apart if each[0] is not apart or each[2] is not row]
             if Verdict.UNRECORDED in row.verdicts or row.stale:
                 continue
-            kept = [verdict for verdict in row.verdicts if verdict is not Verdict.FREE]
-            row.verdicts = in_order([*kept, Verdict.UNRECORDED])
-            row.happened = _of_histories(apart)
+            row.verdicts = in_order({*row.verdicts, Verdict.UNRECORDED} - {Verdict.FREE})
+            row.happened = of_histories(apart)
             self._report.totals.unrecorded += 1
             about = self._about.get(row.number, advice.NOTHING)
             name = apart.name.split(" in ")[0]
-            self._about[row.number] = replace(about, apart=(name, _size(apart) < _size(written)))
+            self._about[row.number] = replace(about, apart=(name, size_of(apart) < size_of(written)))
 
     def _new(self, done: Done, op: str, tensor: TensorEntry | None, *verdicts: Verdict) -> Row:
         look = None
@@ -213,48 +213,6 @@ class Explaining:
             f"`checkpoint` keeps what it is given. Row {by.number}, in line {by.where.line}, is the last write that "
             f"fits."
         )
-
-
-def _package_of(done: Done) -> str:
-    """Whose tensors the program has; empty while that is not known."""
-    for entry in done.ledger.tensors.values():
-        x = entry.ref()
-        package = "" if x is None else type(x).__module__.partition(".")[0]
-        if package in ("paddle", "torch"):
-            return package
-    return ""
-
-
-def _histories_apart(fact: Wrote) -> list[TensorEntry]:
-    """The others with a name on the memory that was written, in whose histories the write does not appear.
-
-    Where a framework tells views from their base, there is none; in Paddle each has a history of its own.
-    """
-    if fact.node is None or not fact.cover.count or fact.op == "detach":
-        return []
-    found = []
-    for each in fact.storage.aliases.values():
-        apart = each is not fact.tensor and not each.is_array and each.group is not fact.tensor.group
-        if not apart or not each.names or "detach" in (each.op, fact.tensor.op):
-            continue
-        wants = not each.look["stop_gradient"]
-        if (wants and not each.look["leaf"]) or (not wants and not fact.wanted_gradient):
-            found.append(each)
-    return found
-
-
-def _of_histories(apart: TensorEntry) -> str:
-    name = f"`{apart.name.split(' in ')[0]}`"
-    if apart.look["stop_gradient"]:
-        return f"{name} lies in the same memory and has no history: no gradient comes through it to what was written."
-    return (
-        f"{name} lies in the same memory, and its history does not know of the write: gradients through it are those "
-        f"of the program without this line."
-    )
-
-
-def _size(tensor: TensorEntry) -> int:
-    return math.prod(tensor.look["shape"])
 
 
 def _is_leaf(tensor: TensorEntry) -> bool:
