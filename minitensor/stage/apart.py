@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import math
 
-from minitensor.stage.recording.done import Done
-from minitensor.stage.recording.entries import TensorEntry
-from minitensor.stage.recording.facts import Wrote
+from minitensor.stage.books.done import Done
+from minitensor.stage.books.entries import TensorEntry
+from minitensor.stage.books.facts import Wrote
 
 
 def package_of(done: Done) -> str:
@@ -27,7 +27,7 @@ def histories_apart(fact: Wrote) -> list[TensorEntry]:
     if fact.node is None or not fact.cover.count:
         return []
     found = []
-    for each in fact.storage.lookers.values():
+    for each in fact.storage.aliases.values():
         apart = each is not fact.tensor and not each.is_array and each.group is not fact.tensor.group
         if not apart or not each.names or "detach" in (each.op, fact.tensor.op):
             continue
