@@ -9,8 +9,11 @@ from tests.peers import paddle_predicting  # noqa: E402  # only where there is o
 
 PROGRAMS = 40 if paddle.__version__.startswith("3") else 20  # more were compared once
 
+#: In which a saved tensor goes to other memory, and a gradient has none.
+ONCE_WRONG = (30062, 30145, 30288)
 
-@pytest.mark.parametrize("seed", range(1000, 1000 + PROGRAMS))
+
+@pytest.mark.parametrize("seed", [*range(1000, 1000 + PROGRAMS), *ONCE_WRONG])
 def test_backward_raises_where_something_saved_is_stale(seed):
     found = paddle_predicting.judged(seed)
     if found == "crashed":

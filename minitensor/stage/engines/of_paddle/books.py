@@ -132,8 +132,16 @@ class Books:
             ref = weakref.ref(x, lambda ref: _tensor_gone(me, key, ref))
             note = self.notes[key] = Note(ref, self._counted(x, self.memory(x, fresh)))
         elif note.memory.address != reading.base_of(x) or not note.memory.address:
-            note.memory = self._counted(x, self.memory(x))
+            old, note.memory = note.memory, self._counted(x, self.memory(x))
+            self._follow(x, note, old)
         return note
+
+    def _follow(self, x: Any, note: Note, old: Memory) -> None:
+        """A tensor has gone to other memory and counts on: what was saved of it is what it is now, as Paddle has it."""
+        for node in list(self.nodes.values()):
+            for kept in node.saved:
+                if kept.of is note.ref and kept.memory is old and kept.version < x._inplace_version():
+                    kept.memory, kept.lost = note.memory, True
 
     def _counted(self, x: Any, memory: Memory) -> Memory:
         """A storage, or what counts versions of its own over it: of a tensor by DLPack, and of its views."""

@@ -61,6 +61,7 @@ class Kept:
     lost: bool = False  # whether a write that Paddle counts has met its cells
     unchecked: bool = False  # whether Paddle compares no version when it reads it
     inferred: bool = True  # whether it is known from the table, and was not seen
+    of: Any = None  # the weak reference of the tensor that it is
 
 
 @dataclass(eq=False)

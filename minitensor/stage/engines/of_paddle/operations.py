@@ -113,14 +113,15 @@ class Operations(Calls):
             kind, _, path = role.partition(" ")
             each = before.get(path)
             if kind == "in" and each is not None:
-                found.append(Kept(_what(path), each.memory, each.layout, each.version))
+                found.append(Kept(_what(path), each.memory, each.layout, each.version, of=each.note.ref))
             elif kind == "copy" and each is not None and each.cells is not None:
                 copy = self.books.hidden(each.cells.nbytes, each.cells, each.memory.dtype)
                 grown -= copy.nbytes
                 found.append(Kept(_what(path), copy, dense(each.layout.shape), 0))
             elif kind == "out":
                 x = outputs.get(path, made)
-                found.append(Kept("out", self.books.meet(x).memory, reading.layout_of(x), x._inplace_version()))
+                note = self.books.meet(x)
+                found.append(Kept("out", note.memory, reading.layout_of(x), x._inplace_version(), of=note.ref))
         if "hidden" in roles and grown > 0:
             mask = self.books.hidden(grown, None, "uint8")
             found.append(Kept("values of its own", mask, dense([grown]), 0))
