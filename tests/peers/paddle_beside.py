@@ -1,6 +1,6 @@
 """The same random programs under both engines, Paddle itself and this package in Paddle's vocabulary: the traces.
 
-    python -m tests.peers.paddle_beside 200      in an environment with paddle
+    python -m tests.peers.paddle_beside 200      in an environment with Paddle 3
 
 Compared is, after each line: what each name stands for (numbers, shape, strides, offset, dtype, version, whether it
 wants a gradient, whether it is a leaf), which names share a storage, and which operations have saved what is stale. The
@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import paddle
 
 import minitensor as own
@@ -137,6 +138,10 @@ def _kind(text: str, what: str, theirs: Any, ours: Any) -> str:
 
 
 if __name__ == "__main__":
+    if np.lib.NumpyVersion(np.__version__) < "2.0.0":
+        sys.exit(
+            "This package's own engine needs numpy 2, and Paddle 2.6 numpy 1: they cannot be compared in one process."
+        )
     first, last = (int(each) for each in (sys.argv[1:] + ["0"])[:2])
     numbers = range(first, last) if last else range(first)
     kinds: dict[int, tuple[str, Any]] = {}

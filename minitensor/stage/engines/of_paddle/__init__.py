@@ -5,5 +5,6 @@
 * Paddle keeps no list of storages, and does not show what a node saved. Both are kept here, beside it (:mod:`.books`):
   storages by their addresses; saved tensors by a table that was learned from Paddle, one operation at a time
   (:mod:`.learned`). They are inferred, and told as such.
+* Hooks of the program and functions of its own (``PyLayer``) tell when they run (:mod:`.hooking`, :mod:`.functions`).
 * Nothing here imports ``paddle``. A program that has no need of it never loads it.
 """
