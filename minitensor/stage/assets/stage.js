@@ -222,7 +222,7 @@ function define() {
     }
 
     show() {
-      const f = this.frames[this.at.step], last = this.frames.length - 1, k = this.at.step;
+      const f = this.frames[this.at.step], last = this.frames.length - 1, k = this.at.step, stood = placesIn(this.$('.pic'));   // before anything changes
       if (k === last && !this.at.rest) this.at.seen.add(this.at.variant);
       this.$('.stage').classList.toggle('rest', this.at.rest && k > 0);
       this.$('.code').querySelectorAll('li').forEach((li, i) => {
@@ -248,7 +248,7 @@ function define() {
       this.markWords();
       this.fillPasses();
       this.answer();
-      if (this.width) this.draw();
+      if (this.width) this.draw(stood);
       this.scrollCode();                               // last: it asks where things stand
     }
 
@@ -261,8 +261,8 @@ function define() {
 
     /** The picture is drawn by the same function that draws the fallback; its style sheet is here already. What stood there already moves
         to its place; once somebody steps, the picture never gets lower, so that nothing under it moves back. */
-    draw() {
-      const { variant, step, unfold, asked, lit, rest } = this.at, pic = this.$('.pic'), stood = placesIn(pic);
+    draw(stood = placesIn(this.$('.pic'))) {
+      const { variant, step, unfold, asked, lit, rest } = this.at, pic = this.$('.pic');
       const { svg, folded, height } = drawPicture(this.data, { variant, step, width: this.room.pic, unfold, mark: asked, light: lit, room: this.room.height });
       pic.innerHTML = svg.replace(`<style>${PICTURE_CSS}</style>`, '');
       this.tall = rest ? height : Math.max(this.tall, height);
@@ -274,11 +274,14 @@ function define() {
       this.$('.chart').innerHTML = chart(this.data, { variant, step, width: this.room.chart, inset: this.width < NARROW ? 20 : 22 });
     }
 
-    /** The sentence keeps the height of the longest one with what is printed beside it, so that the controls do not move with it; an error has its lines kept. */
+    /** The sentence keeps the height of the longest one with what is printed beside it, so that the controls do not move with it; an error has its lines kept.
+        It is the same for all variants, and measured again where the width or the letters are others. */
     keepHeight() {
       const box = this.$('.say'), live = this.$('.live'), after = this.$('.after'), all = planOf(this.data).runs.flat();
       this.$('.fault').classList.toggle('kept', all.some(f => f.error));
-      if (!box.clientWidth) return;
+      const measured = [this.width, document.fonts.status, this.variant.truncated].join();
+      if (box.measured === measured || !box.clientWidth) return;
+      box.measured = measured;
       const before = [live.innerHTML, after.innerHTML], much = f => f.say.length + (f.note ?? '').length + 2 * (f.out ?? '').length;
       live.removeAttribute('aria-live');
       box.style.minHeight = 0;
@@ -360,11 +363,12 @@ function idFor(title) {
   return id;
 }
 
-/** Where storages and the history of a picture stand in the window: Map of what it is -> [element, y]. */
-const placesIn = pic => new Map([...pic.querySelectorAll('svg > g')].map(el => [el.dataset.storage ?? 'history', [el, el.getBoundingClientRect().top]]));
+const isStill = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
+/** Where storages and the history of a picture stand in the window: Map of what it is -> [element, y]. For a reader who wants nothing to
+    move there is none: to ask makes the browser lay out the page. */
+const placesIn = pic => new Map(isStill() ? [] : [...pic.querySelectorAll('svg > g')].map(el => [el.dataset.storage ?? 'history', [el, el.getBoundingClientRect().top]]));
 /** Lets them move from where they stood to where they stand. */
 function moveFrom(stood, pic) {
-  if (matchMedia('(prefers-reduced-motion: reduce)').matches) return;
   for (const [key, [el, y]] of placesIn(pic)) {
     const from = stood.get(key)?.[1] - y;
     if (Math.abs(from) > 1) el.animate([{ transform: `translate(0,${from}px)` }, {}], { duration: 200, easing: 'ease-out', composite: 'add' });
