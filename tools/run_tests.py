@@ -76,7 +76,9 @@ class Run:
                 self.note_book("kept")
             else:
                 command = [sys.executable, "tools/build.py", "--quiet"]
-                self.builder = Process("the book", subprocess.Popen(command, cwd=ROOT, text=True))
+                environment = {**os.environ, **build.share_compiled(self.folder)}
+                popen = subprocess.Popen(command, cwd=ROOT, env=environment, text=True)
+                self.builder = Process("the book", popen)
         for number in range(count - (self.builder is not None)):
             self.start_worker(number)
 
@@ -84,7 +86,8 @@ class Run:
         ours, theirs = Pipe()
         name = f"process {number}"
         output, now = self.folder / f"{number}.txt", self.folder / f"{number}.now"
-        environment = {**os.environ, CONNECTION: str(theirs.fileno()), SHARED: str(self.folder), NOW: str(now)}
+        environment = {**os.environ, **build.share_compiled(self.folder)}
+        environment |= {CONNECTION: str(theirs.fileno()), SHARED: str(self.folder), NOW: str(now)}
         # Plugins that happen to be installed (xdist, anyio) look at every one of so many tests and are not needed.
         environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
         command = [sys.executable, "-m", "pytest", "-p", "tools.taking_turns", "-p", "no:cacheprovider", "-q"]

@@ -5,11 +5,15 @@ Ten of them here, spread over its files; all of them with ``python -m tests.muta
 
 from __future__ import annotations
 
+import py_compile
+import sys
+from pathlib import Path
+
 import pytest
 
 from tests.mutations import planted  # noqa: F401  (all mutations)
 from tests.mutations.mutation import MUTATIONS, ROOT, Mutation, sample
-from tests.mutations.runner import Tree, path
+from tests.mutations.runner import Tree, path, write
 
 #: Says which ten.
 SEED = 0
@@ -50,6 +54,18 @@ def test_what_is_no_code_is_not_taken_for_a_fault(tree: Tree):
     for new in ("grad: bool = Treu", "self.grad = = True"):
         broken = Mutation("broken", "modes.py", "grad: bool = True", new, "It does not run.", ("modes",))
         assert tree.judge(broken, anywhere=False).verdict == "broken"
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_what_was_compiled_of_a_module_goes_with_its_text(tmp_path, monkeypatch, elsewhere):
+    """Two texts of one length, written in one second, look alike to Python."""
+    monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path / "compiled") if elsewhere else None)
+    module = tmp_path / "module.py"
+    module.write_text("value = 1\n", encoding="utf-8")
+    compiled = Path(py_compile.compile(str(module)))
+    assert compiled.exists() and ("__pycache__" not in compiled.parts) == elsewhere
+    write(module, "value = 2\n")
+    assert not compiled.exists() and module.read_text(encoding="utf-8") == "value = 2\n"
 
 
 def test_a_test_that_fails_anyway_does_not_count(tree: Tree):

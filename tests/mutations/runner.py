@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.util import cache_from_source
 from pathlib import Path
 
 from .mutation import ROOT, Mutation
@@ -111,11 +112,11 @@ class Tree:
 
     def _try(self, file: Path, sound: str, mutation: Mutation, tests: str, devices: str) -> list[tuple[str, str, str]]:
         """The first failure of ``tests`` on the mutant, if any."""
-        _write(file, mutation.planted(sound))
+        write(file, mutation.planted(sound))
         try:
             return self.run(tests, devices, self._failing.get(tests, ()))
         finally:
-            _write(file, sound)
+            write(file, sound)
 
     def _turns(self, mutation: Mutation, anywhere: bool) -> list[tuple[str, str]]:
         """What to run, and on which devices: most faults show on the host, so that the GPU comes second."""
@@ -177,11 +178,10 @@ class Tree:
         return self._passing[test]
 
 
-def _write(file: Path, source: str) -> None:
+def write(file: Path, source: str) -> None:
     """Give a module another text, and forget what was compiled of it: times of files are too coarse to tell."""
     file.write_text(source, encoding="utf-8")
-    for compiled in (file.parent / "__pycache__").glob(f"{file.stem}.*"):
-        compiled.unlink()
+    Path(cache_from_source(file)).unlink(missing_ok=True)
 
 
 def path(tests: str) -> str:

@@ -29,12 +29,13 @@ def project(tmp_path):
     (tmp_path / "pyproject.toml").write_text('[tool.pytest.ini_options]\naddopts = ["--import-mode=importlib"]\n')
     (tmp_path / "tests").mkdir()
 
-    def run(files: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    def run(files: dict[str, str], *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
         for name, text in files.items():
             (tmp_path / "tests" / name).parent.mkdir(exist_ok=True)
             (tmp_path / "tests" / name).write_text(text, encoding="utf-8")
         command = [sys.executable, "tools/run_tests.py", "-j2", *arguments]
-        return subprocess.run(command, cwd=tmp_path, env=BARE, capture_output=True, text=True, timeout=300)
+        environment = {**BARE, **environment}
+        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
 
     return run
 
@@ -69,6 +70,25 @@ def test_options_of_pytest_choose_among_the_tests(project, tmp_path):
     done = project({"test_many.py": MANY, "test_other.py": "def test_other(): assert False"}, "--", "-k", "many and 3")
     assert done.returncode == 0, done.stdout + done.stderr
     assert (tmp_path / "ran").read_text() == "many 3\n"
+
+
+NOTE_WHERE = (
+    "import shared, pathlib\ndef test_it():\n    note(shared.__cached__, pathlib.Path(shared.__cached__).exists())\n"
+)
+
+
+@pytest.mark.parametrize("forbidden", ["1", ""])
+def test_processes_share_what_is_compiled_and_leave_none_where_none_is_wanted(project, tmp_path, forbidden):
+    (tmp_path / "shared.py").write_text("value = 1\n")
+    noting = NOTE.replace("name + '\\n'", "f'{name} {there}\\n'").replace("(name)", "(name, there)")
+    files = {f"test_{name}.py": noting + NOTE_WHERE for name in "abc"}
+    given = {"PYTHONDONTWRITEBYTECODE": forbidden, "PYTHONPYCACHEPREFIX": "", "PYTHONPATH": str(tmp_path)}
+    done = project(files, **given)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (told,) = set((tmp_path / "ran").read_text().splitlines())
+    where, there = told.rsplit(maxsplit=1)
+    assert there == "True"
+    assert Path(where).exists() == (not forbidden) == Path(where).is_relative_to(tmp_path)
 
 
 def test_a_failure_is_told_at_once_and_shown_in_the_end(project):
