@@ -154,6 +154,8 @@ class Recorder(Following):
         elif kind == "write":
             storage = engine.storage(arguments[0])
             self._elsewhere.append((kind, engine.key(storage), engine.version(arguments[0])))
+        elif kind == "unseen":
+            self._elsewhere.append((kind, *arguments))
 
     def catch_up(self) -> None:
         """Note what other threads have done."""
@@ -161,6 +163,8 @@ class Recorder(Following):
             kind, *told = self._elsewhere.popleft()
             if kind == "gone":
                 told[0]()
+            elif kind == "unseen":
+                self.ledger.facts.append(facts.Unseen(*told))
             elif kind == "write":
                 self.ledger.wrote_elsewhere(*told)
             elif kind == "alloc":

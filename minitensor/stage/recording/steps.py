@@ -147,8 +147,8 @@ class Steps(Running):
             if step.node is not None and step.node.drawn and not step.node.dead:
                 raised["node"] = step.node.drawn
             events.append(raised)
-        hooked = any(type(fact) is facts.Hooked for fact in happened)
-        if not (events or text or hooked) and (step.goes_on or partly or step.statement.is_quiet):
+        said = any(type(fact) in (facts.Hooked, facts.Unseen) for fact in happened)
+        if not (events or text or said) and (step.goes_on or partly or step.statement.is_quiet):
             return
         of_gpu = self.ledger.meters.reading()
         reserved = self._on_gpu[-1]["reserved"] if self._on_gpu else self.reserved_before

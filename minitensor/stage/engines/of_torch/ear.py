@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import torch
-
 from minitensor.stage.engines.of_torch.backward import Backward
 from minitensor.stage.engines.of_torch.listening import Mode
 from minitensor.stage.engines.of_torch.nodes import Nodes
 from minitensor.stage.engines.of_torch.registry import Registry
 from minitensor.stage.engines.of_torch.stand_ins import StandIns
+from minitensor.stage.engines.of_torch.threads import Bystander, taken_off
 
 
 class Ear:
@@ -22,6 +21,7 @@ class Ear:
         self._mode: Mode | None = None
         self._backward: Backward | None = None
         self._stand_ins: StandIns | None = None
+        self._bystander: Bystander | None = None
 
     def open(self) -> None:
         """Put the mode on this thread's stack, and the stand-ins in place."""
@@ -30,8 +30,9 @@ class Ear:
         mode = self._mode
         self._backward = Backward(self._registry, self._nodes, mode, self._tell)
         self._backward.stand_in()
+        self._bystander = Bystander(mode.note_unseen)
         self._stand_ins = StandIns(
-            lambda: _taken_off(mode), mode.put_on, self._tell, mode.made, self._backward.hooks.of_layer
+            (mode, self._bystander), mode.note_unseen, self._tell, mode.made, self._backward.hooks.of_layer
         )
         self._stand_ins.stand_in()
         self._mode.__enter__()
@@ -41,29 +42,17 @@ class Ear:
         if self._mode is None:
             return
         self._mode.is_open = False
+        if self._bystander is not None:
+            self._bystander.note = None
         self._tell = self._mode.tell = _to_nobody  # it leads to a recorder, and that here
         if self._backward is not None and self._stand_ins is not None:
             self._backward.stand_aside()
             self._stand_ins.stand_aside()
             self._backward = self._stand_ins = None
         self._registry.forget()
-        if not self._mode.calls and _taken_off(self._mode):
+        if not self._mode.calls and taken_off(self._mode):
             self._mode = None
 
 
 def _to_nobody(kind: str, *arguments: Any) -> None:
     """In place of a recorder that has stopped."""
-
-
-def _taken_off(mode: Mode) -> bool:
-    """Take a mode from the stack, under those that the program has put on it since. False where it is not there."""
-    above = []
-    found = False
-    while not found and torch._C._len_torch_function_stack():
-        last = torch._C._pop_torch_function_stack()
-        found = last is mode
-        if not found:
-            above.append(last)
-    for each in reversed(above):
-        torch._C._push_on_torch_function_stack(each)
-    return found

@@ -12,7 +12,7 @@ from minitensor.stage.engines.of_torch.nodes import UNKNOWN_PLACE
 _calling: Any = lambda func, args, kwargs: func(*args, **kwargs)  # noqa: E731  # all of it on one line
 _CALLING: CodeType = _calling.__code__.replace(co_name="calling for the stage")
 _HANDING = torch.overrides.handle_torch_function.__code__
-
+_OWN = "minitensor.stage."
 
 #: How many frames further out a warning of a function of torch's may name.
 _OUTWARDS = 4
@@ -67,6 +67,19 @@ class Caller:
 
 def _is_calling(traceback: TracebackType | None) -> bool:
     return traceback is not None and traceback.tb_frame.f_code.co_name == _CALLING.co_name
+
+
+def without_ours(error: BaseException, heard: Any) -> None:
+    """Take the frames of this package off the beginning of an error's traceback, in the handler that raises it again.
+
+    A function of torch's own that has handed itself on stands there twice; what belongs together is found by these.
+    """
+    if heard.f_code is _HANDING:
+        return
+    traceback = error.__traceback__
+    while traceback is not None and str(traceback.tb_frame.f_globals.get("__name__")).startswith(_OWN):
+        traceback = traceback.tb_next
+    error.__traceback__ = traceback
 
 
 def place_of(frame: Any) -> tuple[CodeType, int]:

@@ -20,7 +20,7 @@ from torch.overrides import TorchFunctionMode
 
 from minitensor.stage.engines.of_torch import probing
 from minitensor.stage.engines.of_torch.calls import Call, call_of, tensors_in, written_name
-from minitensor.stage.engines.of_torch.frames import Caller, is_inside, place_of
+from minitensor.stage.engines.of_torch.frames import Caller, is_inside, place_of, without_ours
 from minitensor.stage.engines.of_torch.hooking import Hooks
 from minitensor.stage.engines.of_torch.memory import (
     is_in_transform,
@@ -31,6 +31,7 @@ from minitensor.stage.engines.of_torch.memory import (
 from minitensor.stage.engines.of_torch.nodes import Nodes
 from minitensor.stage.engines.of_torch.registry import Registry
 from minitensor.stage.engines.of_torch.saved import Entry
+from minitensor.stage.engines.of_torch.threads import leave_soon
 from minitensor.stage.engines.of_torch.writes import NOWHERE, bits_of, cells_written, reason_of, stamp_of
 
 
@@ -63,13 +64,16 @@ class Mode(TorchFunctionMode):
         call = call_of(func)
         if call.is_gradient and self.is_open and self._gradient_asked(args[0]):
             return self._caller.call(sys._getframe(1), func, args, kwargs)
+        if not self.is_open:
+            leave_soon(self)
         if not self.is_open or call.is_silent or os.getpid() != self._process:
             was, self.is_inside = self.is_inside, True
             self.calls += 1
             try:
                 result = self._caller.call(sys._getframe(1), func, args, kwargs)
-            except BaseException:
+            except BaseException as error:
                 args = kwargs = None  # the traceback leads here
+                without_ours(error, sys._getframe(1))
                 raise
             finally:
                 self.is_inside = was
@@ -95,6 +99,7 @@ class Mode(TorchFunctionMode):
             args = kwargs = given = None
             if reason and self.is_open:
                 self.tell("refused", None, reason)
+            without_ours(error, sys._getframe(1))
             raise
         finally:
             self.is_inside = was
@@ -106,11 +111,6 @@ class Mode(TorchFunctionMode):
         except Exception as failure:
             self._fail(failure)
         return result
-
-    def put_on(self) -> None:
-        """Back on the stack, unless the hearing is over."""
-        if self.is_open:
-            self.__enter__()
 
     def _fail(self, failure: Exception) -> None:
         """A mistake of this package's ends the recording."""

@@ -20,8 +20,24 @@ import torch
 from minitensor.stage.engines.engine import Block, Layout
 from minitensor.stage.engines.of_torch.cuda import Gpu, gpu_at
 
-#: Inside, neither a mode nor a subclass hears of what is asked of a tensor.
-unheard: Any = torch._C.DisableTorchFunction
+
+class unheard:  # noqa: N801  # a block to be inside of
+    """Inside, nobody hears of what is asked of a tensor: no mode, no subclass, and no trace that the program makes."""
+
+    __slots__ = ("_asked", "_tracing")
+
+    def __enter__(self) -> None:
+        self._asked: Any = torch._C.DisableTorchFunction()
+        self._asked.__enter__()
+        self._tracing = torch._C._get_tracing_state()
+        if self._tracing is not None:  # sizes would become nodes of it
+            torch._C._set_tracing_state(None)
+
+    def __exit__(self, *error: object) -> None:
+        if self._tracing is not None:
+            torch._C._set_tracing_state(self._tracing)
+        self._asked.__exit__(*error)
+
 
 address_of: Callable[[torch.Tensor], int] = torch._C._storage_address
 
