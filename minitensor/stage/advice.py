@@ -186,7 +186,7 @@ def _path(target: ast.expr | None) -> str:
     """``x`` or ``self.x``; empty for whatever cannot be given another tensor."""
     owner = target
     while isinstance(owner, ast.Attribute):
-        if owner.attr in ("data", "grad"):
+        if owner.attr in ("data", "grad", "real", "imag"):  # what is given to these is written
             return ""
         owner = owner.value
     return ast.unparse(target) if isinstance(target, (ast.Name, ast.Attribute)) and isinstance(owner, ast.Name) else ""

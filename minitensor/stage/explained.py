@@ -108,8 +108,8 @@ class Explaining:
     def _new(self, done: Done, op: str, tensor: TensorEntry | None, *verdicts: Verdict) -> Row:
         look = None
         if tensor is not None:
-            shape = tensor.look["shape"]
-            size = math.prod(shape) * tensor.storage.event["itemsize"]
+            shape = tensor.look.get("elements", tensor.look)["shape"]
+            size = math.prod(tensor.look["shape"]) * tensor.storage.event["itemsize"]
             look = Look(tensor.name.split(" in ")[0], shape, tensor.look["dtype"], size, _view_of(tensor))
         return Row(0, op, Spot(None, done.line, ""), "by versions", look, verdicts=in_order(verdicts))
 

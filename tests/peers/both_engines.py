@@ -29,8 +29,12 @@ KINDS = {
     "the version of a gradient": "torch adds to `.grad` in its memory and raises the version; here it is another sum",
     "the stride of one element": "where a dimension has one element, any stride reads the same",
     "the layout of a result": "of operands that are laid out differently, the result follows another one of them",
+    "a write of cells that overlap": "torch fills a tensor of which several elements are one cell; here it is refused",
+    "gradients before an error": "torch's backward may have reached a leaf before it raises; here it raises first",
     "saves more": "`std`, `log_softmax` and the like save in torch what is computed anew here",
 }
+#: They write one number everywhere, so torch lets them write a cell twice.
+_FILLS = ("fill_(", "zero_(", "masked_fill_(", "index_fill_(", "] = ")
 #: Operations that torch makes of others, or whose rule keeps the result.
 _SAVES_MORE = ("std", "log_softmax", "abs", "relu", "clamp")
 
@@ -95,8 +99,12 @@ def differences(lines: list[Line]) -> list[tuple[int, str, Any, Any]]:
     for (line, seen, stale), (other, seen_here, stale_here) in zip(one, two, strict=False):
         if line != other:
             found.append((line, "line", line, other))
+        if _is_overlapping(lines[line - 1].text, seen, seen_here):
+            return [(line, "a write of cells that overlap", line, None)]
         for name in sorted(seen.keys() | seen_here.keys()):
             a, b = seen.get(name), seen_here.get(name)
+            if a is not None and b is None and name.endswith(".grad") and _both_raised(theirs, ours, line):
+                return [(line, "gradients before an error", name, None)]
             if a is None or b is None:
                 found.append((line, "name", name if a else None, name if b else None))
             else:
@@ -114,6 +122,26 @@ def differences(lines: list[Line]) -> list[tuple[int, str, Any, Any]]:
     return found
 
 
+def _both_raised(theirs: Any, ours: Any, line: int) -> bool:
+    """Whether both programs ended in this line with the same error, but for the words behind the first ones."""
+    errors = [str(each.error).partition(":")[0] for each in (theirs, ours) if each.error is not None]
+    last = [each.data["variants"][0]["steps"][-1]["line"] for each in (theirs, ours)]
+    return len(errors) == 2 and errors[0] == errors[1] and last == [line, line]
+
+
+def _overlaps(look: dict[str, Any]) -> bool:
+    """Whether several elements of a tensor are one cell, as after ``expand``."""
+    return any(n > 1 and stride == 0 for n, stride in zip(look["shape"], look["strides"], strict=True))
+
+
+def _is_overlapping(text: str, theirs: dict[str, Any], ours: dict[str, Any]) -> bool:
+    """Whether a line has filled a tensor of overlapping cells there, and has left all versions here."""
+    target = text.rpartition("no_grad(): ")[2].partition("[")[0].partition(".")[0]
+    look, here = theirs.get(target), ours.get(target)
+    written = look is not None and here is not None and look["version"] == here["version"] + 1
+    return written and _overlaps(look) and any(op in text for op in _FILLS)
+
+
 def kind(lines: list[Line]) -> str:
     """The kind of what differs first."""
     found = differences(lines)
@@ -126,6 +154,8 @@ def kind(lines: list[Line]) -> str:
 def _kind(lines: list[Line], line: int, what: str, theirs: Any, ours: Any) -> str:
     if what == "version" and theirs[0].endswith(".grad"):
         return "the version of a gradient"
+    if what in KINDS:
+        return what
     if what == "layout":
         return "the layout of a result"
     if what == "strides":

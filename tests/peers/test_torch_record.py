@@ -265,7 +265,6 @@ def test_both_kinds_in_one_program():
         ("with torch.inference_mode():\n    i = torch.ones(2) + 1", "a tensor of inference mode"),
         ("v = torch.func.vmap(lambda a: a * 2)(torch.ones(2, 2))", "a transform of torch.func"),
         ("f = torch.ones(2).to(torch.float8_e4m3fn)", "dtype float8_e4m3fn"),
-        ("u = torch.view_as_real(torch.ones(2, dtype=torch.complex64))", "elements of another size"),
     ],
 )
 def test_what_cannot_be_shown_is_named_where_it_is_met_and_the_program_runs_on(source, named):

@@ -57,6 +57,17 @@ def test_hostile_text_stays_text():
                 assert not {key for key in attributes if key.startswith("on") or "href" in key}
 
 
+def test_a_tensor_of_other_elements_is_told_by_these_and_drawn_on_cells():
+    trace = stage.record("import minitensor as mt\nx = mt.ones([2, 2], 'float64')\ny = x.reshape([4])").data
+    plain = picture.svg(trace, width=760)
+    (view,) = (e for e in trace["variants"][0]["steps"][-1]["events"] if e["do"] == "tensor")
+    view |= {"dtype": "int32", "elements": {"shape": [8], "strides": [1], "offset": 0, "itemsize": 4}}
+    other = picture.svg(trace, width=760)
+    assert "[4]" in drawn_text(plain) and "[8]" not in drawn_text(plain)
+    assert "[8]" in drawn_text(other) and "[4]" not in drawn_text(other)
+    assert plain.count("<path") == other.count("<path")  # the same tracks
+
+
 def test_what_is_gone_is_drawn_red_at_the_write_and_not_before():
     trace = pages.trace("stale")
     assert "a@0 is gone" not in drawn_text(picture.svg(trace, step=2))

@@ -15,7 +15,7 @@ const cellsIn = shape => shape.reduce((n, d) => n * d, 1);
 function calledIn(f, t) {
   if (t.saved) return savedAs(f, [t]);
   const names = [...f.names.values()].filter(n => n.tensor === t.id && n.gone === undefined).map(n => n.kind === 'line' ? `the running ${n.name}` : `\`${n.name}\``);
-  return names.length ? andList(names, 'more names') : t.outside ? 'an array of numpy without a name' : `a tensor of shape ${list(t.shape)} without a name${t.holder ? `, which ${t.holder} holds` : ''}`;
+  return names.length ? andList(names, 'more names') : t.outside ? 'an array of numpy without a name' : `a tensor of shape ${FIELDS.shape(t)} without a name${t.holder ? `, which ${t.holder} holds` : ''}`;
 }
 
 /** "`multiply` (line 3, saved `a@0`)": what one operation keeps. */

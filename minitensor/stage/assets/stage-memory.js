@@ -1,7 +1,8 @@
 /* The picture of memory: names -> tensors -> storages, left to right; on a narrow picture each storage stands above its tensors. */
 
 const CELL_H = 34, TRACK = 13, PAD = 7, CAPTION = 26, INDEX_H = 15, MOST_ROWS = 10, FOLD_H = 40;
-const FIELDS = { shape: t => list(t.shape), strides: t => list(t.strides), offset: t => String(t.offset) };
+/* Of a tensor whose elements have another size than the cells, its own count is told; tracks show cells. */
+const FIELDS = { shape: t => list((t.elements ?? t).shape), strides: t => list((t.elements ?? t).strides), offset: t => String((t.elements ?? t).offset) };
 
 /** Columns and sizes for a width, from the widest texts that will ever be shown. */
 function columnsOf(plan, W) {

@@ -78,8 +78,8 @@ function meet(plan, f, v, k) {
     row.sizes[v] ??= 1;
     const { runs, total } = runsOf(t, 4, false);
     for (const run of runs) (total === 1 ? g.ends : g.rowEnds).add(run[0]).add(run[1]);
-    if (!t.saved && !g.row && t.shape.length > 1 && rowMajor(t.shape).join() === t.strides.join()) g.row = t.shape.at(-1);
-    texts.shape.add(list(t.shape)); texts.strides.add(list(t.strides)); texts.offset.add(String(t.offset));
+    if (!t.saved && !t.elements && !g.row && t.shape.length > 1 && rowMajor(t.shape).join() === t.strides.join()) g.row = t.shape.at(-1);
+    for (const field of ['shape', 'strides', 'offset']) texts[field].add(FIELDS[field](t));
     if (t.saved) { (row.nodes ??= new Set()).add(t.node); if (row.nodes.size > 1) texts.kept.add(`${row.nodes.size} operations`); texts.op.add(f.nodes.get(t.node)?.op ?? ''); texts.kept.add(keptText(f, t)); }
     else {
       texts.dtype.add(t.dtype); texts.gradient.add(gradientText(t));

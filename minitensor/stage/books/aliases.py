@@ -124,7 +124,7 @@ class Aliases(Memory):
         self._join(x, entry, self._group(x, storage))
         entry.look = look = self._look(x, storage)
         event = {"do": "retensor", "id": entry.id, "storage": storage.id}
-        event |= {key: value for key, value in look.items() if value != old.get(key)}
+        event |= _changes(old, look)
         # What it left may be freed already: it is gone from there first.
         freed_since = left.root.freed and self.events[-1]["do"] == "free"
         self.events.insert(len(self.events) - freed_since, event)
@@ -139,7 +139,7 @@ class Aliases(Memory):
     def _refresh(self, x: Tensor, entry: TensorEntry) -> None:
         """Tell of a tensor's shape, strides and wish for a gradient when they have changed."""
         look = self._look(x, entry.storage)
-        changed = {key: value for key, value in look.items() if value != entry.look.get(key)}
+        changed = _changes(entry.look, look)
         if not changed:
             return
         entry.look = look
@@ -229,10 +229,18 @@ def _alias_gone(books: weakref.ref[Aliases], key: int, kind: str) -> None:
         alive.gone(lambda: alive.looker_gone(key, kind))
 
 
+def _changes(old: dict[str, Any], look: dict[str, Any]) -> dict[str, Any]:
+    """What is other in a look than it was."""
+    changed = {key: value for key, value in look.items() if value != old.get(key)}
+    return {**changed, "elements": None} if "elements" in old and "elements" not in look else changed
+
+
 def _as_told(look: Look) -> dict[str, Any]:
     """In the words of a trace."""
-    (shape, strides, offset), dtype, wants_gradient, leaf = look
+    (shape, strides, offset), dtype, wants_gradient, leaf, elements = look
+    own = {} if elements is None else {"elements": elements._asdict()}
     return {
+        **own,
         "shape": shape,
         "strides": strides,
         "offset": offset,

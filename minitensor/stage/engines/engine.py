@@ -78,6 +78,15 @@ class Layout(NamedTuple):
     offset: int
 
 
+class Elements(NamedTuple):
+    """How a tensor counts in its own elements, which have another size than the cells; ``itemsize`` in bytes."""
+
+    shape: list[int]
+    strides: list[int]
+    offset: int
+    itemsize: int
+
+
 class Look(NamedTuple):
     """How a tensor looks at its storage.
 
@@ -85,12 +94,15 @@ class Look(NamedTuple):
         dtype: its name, as ``float32``.
         wants_gradient: whether its value has a node.
         leaf: whether that is what the program began with, or there is none; False for a view of a leaf.
+        elements: where these have another size than the cells: ``layout`` then says which cells they are, or are parts
+            of. Else None.
     """
 
     layout: Layout
     dtype: str
     wants_gradient: bool
     leaf: bool
+    elements: Elements | None = None
 
 
 class Block(NamedTuple):

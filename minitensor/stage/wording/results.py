@@ -10,7 +10,7 @@ import re
 
 from minitensor.amounts import bytes_text, count_of
 from minitensor.stage.books.done import Done
-from minitensor.stage.books.entries import NodeEntry
+from minitensor.stage.books.entries import NodeEntry, StorageEntry, TensorEntry
 from minitensor.stage.books.facts import Made, Named, Operated, Reshaped, Viewed
 from minitensor.stage.wording.frameworks import has_own_history, say_histories_apart, say_unknown
 from minitensor.stage.wording.naming import called, kept, moved, name_of
@@ -104,17 +104,7 @@ def say_viewed(done: Done, fact: Viewed) -> str:
     subject = _subject(done, fact) if fact.op in ("getitem", "slice", "select") else code(fact.called)
     if done.statement.kind == "for":
         subject = f"The loop in line {done.line}"
-    if whole:
-        first = f"{subject} makes a second tensor on storage {storage.id}: no number is copied, no byte is added."
-        if tensor.names and base is not None and base.names:
-            first = f"{first[:-1]}. {called(done, base)} and {name} look at the same cells."
-    elif cells < size:
-        few = count_of(cells, "cell")
-        first = f"{subject} makes a tensor whose {size:,} elements look at {few} of storage {storage.id}."
-    else:
-        first = f"{subject} makes a tensor on {size:,} of the {storage.length:,} cells of storage {storage.id}."
-        if done.statement.kind == "for" and tensor.names:
-            first = f"{first[:-1]}: {code(tensor.names[0])} for this round."
+    first = _on_old_memory(done, fact, subject)
     if base is not None and not base.look["stop_gradient"]:
         if fact.same_group:
             shared = both([called(done, base), name])
@@ -123,6 +113,41 @@ def say_viewed(done: Done, fact: Viewed) -> str:
             return fitting(first, say_histories_apart(name, called(done, base)), "" if whole else "No byte is added.")
         return fitting(first, f"Under {code('no_grad')} {name} wants no gradient and stays out of the history.")
     return fitting(first, moved(done) if whole else "No byte is added.")
+
+
+def _on_old_memory(done: Done, fact: Viewed, subject: str) -> str:
+    """Which cells a tensor looks at."""
+    tensor, storage, base = fact.tensor, fact.tensor.storage, fact.base
+    size, cells = math.prod(tensor.look["shape"]), distinct(tensor)
+    if tensor.look["dtype"] != storage.event["dtype"]:
+        return f"{subject} makes a tensor that reads {_as_bytes(tensor, storage)}: no number is copied."
+    if size == cells == storage.length:
+        same = ""
+        if tensor.names and base is not None and base.names:
+            same = f" {called(done, base)} and {called(done, tensor)} look at the same cells."
+        second = f"{subject} makes a second tensor on storage {storage.id}: no number is copied, no byte is added."
+        return second + same
+    if cells < size:
+        few = count_of(cells, "cell")
+        return f"{subject} makes a tensor whose {size:,} elements look at {few} of storage {storage.id}."
+    first = f"{subject} makes a tensor on {size:,} of the {storage.length:,} cells of storage {storage.id}."
+    if done.statement.kind == "for" and tensor.names:
+        return f"{first[:-1]}: {code(tensor.names[0])} for this round."
+    return first
+
+
+def _as_bytes(tensor: TensorEntry, storage: StorageEntry) -> str:
+    """That a tensor takes the bytes of a storage for numbers of another dtype."""
+    text = f"the bytes of storage {storage.id} as {tensor.look['dtype']}"
+    if "elements" not in tensor.look:
+        return text
+    cells, elements = storage.event["itemsize"], tensor.look["elements"]["itemsize"]
+    more = (
+        f"{cells // elements} numbers for each cell"
+        if cells > elements
+        else f"{elements // cells} cells for each number"
+    )
+    return f"{text}, {more}"
 
 
 def say_reshaped(done: Done, fact: Reshaped) -> str:

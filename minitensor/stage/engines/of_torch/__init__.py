@@ -23,11 +23,31 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 
-from minitensor.stage.engines.engine import Block, Copied, Fate, Layout, Look, Meter, NotRecordable, Role, Saved
+from minitensor.stage.engines.engine import (
+    Block,
+    Copied,
+    Elements,
+    Fate,
+    Layout,
+    Look,
+    Meter,
+    NotRecordable,
+    Role,
+    Saved,
+)
 from minitensor.stage.engines.of_torch import cuda
 from minitensor.stage.engines.of_torch.ear import Ear
 from minitensor.stage.engines.of_torch.frames import is_inside
-from minitensor.stage.engines.of_torch.memory import Counter, Kept, Memory, elements_of, layout_of, name_of, unheard
+from minitensor.stage.engines.of_torch.memory import (
+    Counter,
+    Kept,
+    Memory,
+    elements_of,
+    layout_of,
+    name_of,
+    own_layout_of,
+    unheard,
+)
 from minitensor.stage.engines.of_torch.nodes import Mark, Nodes
 from minitensor.stage.engines.of_torch.registry import Registry
 
@@ -119,9 +139,10 @@ class TorchEngine:
         """From the tensor, and its node."""
         node = self._nodes.of(x)
         of_leaf = x._is_view() and x._base.requires_grad
-        return Look(
-            layout_of(x), name_of(x.dtype), node is not None, node is None or (node.role is Role.LEAF and not of_leaf)
-        )
+        is_leaf = node is None or (node.role is Role.LEAF and not of_leaf)
+        apart = self._registry.kept(x).memory.itemsize != x.element_size()
+        own = Elements(*own_layout_of(x), x.element_size()) if apart else None
+        return Look(layout_of(x), name_of(x.dtype), node is not None, is_leaf, own)
 
     @_asked_quietly
     def storage(self, x: torch.Tensor) -> Kept:

@@ -178,8 +178,7 @@ class Mode(TorchFunctionMode):
         return list(given.values())
 
     def _not_drawn(self, x: torch.Tensor) -> None:
-        reason = why_not(x) or "a tensor that shows memory in elements of another size"
-        self.note_unseen(f"Not recorded: {reason}.")
+        self.note_unseen(f"Not recorded: {why_not(x)}.")
 
     def _hidden(self, call: Call, func: Any, args: Any, kwargs: dict[str, Any]) -> list[Entry]:
         """What a write through a view will save, in a node that does not show it."""

@@ -180,14 +180,56 @@ def as_numbers(bits: np.ndarray, dtype: torch.dtype) -> np.ndarray:
     return bits.view(np.dtype(name_of(dtype)))
 
 
+#: Dtypes whose numbers can be read: numpy's, and bfloat16.
+_DRAWN = frozenset((
+    "bfloat16", "bool", "complex128", "complex64", "float16", "float32", "float64", "int16", "int32", "int64", "int8",
+    "uint16", "uint32", "uint64", "uint8",
+))  # fmt: skip
+
 #: By the address of a storage that torch has made over the memory of another: at which cell of that it begins.
 shifts: dict[int, int] = {}
 
 
+#: By the address of a storage, where tensors whose elements have another size look at it, too: bytes of a cell.
+cell_sizes: dict[int, int] = {}
+
+
 def layout_of(x: torch.Tensor) -> Layout:
-    """Its shape, strides and offset, in the storage that the stage shows."""
+    """The cells of the storage that it shows; of elements that are parts of cells, the cells that they are parts of."""
+    own = own_layout_of(x)
+    size = cell_sizes.get(address_of(x), 0) if cell_sizes else 0
+    return own if not size else in_cells(own, x.element_size(), size)
+
+
+def own_layout_of(x: torch.Tensor) -> Layout:
+    """Its shape, strides and offset in the storage that the stage shows, in elements."""
     shift = shifts.get(address_of(x), 0) if shifts else 0
     return Layout(list(x.shape), list(x.stride()), x.storage_offset() + shift)
+
+
+def in_cells(own: Layout, size: int, cell: int) -> Layout:
+    """A layout that counts elements of ``size`` bytes, in cells of ``cell`` bytes."""
+    shape, strides, offset = own
+    if size == cell or 0 in shape:
+        return own
+    if size > cell:
+        times = size // cell
+        return Layout([*shape, times], [*(stride * times for stride in strides), 1], offset * times)
+    parts = cell // size
+    steps = list(zip(shape, strides, strict=True))
+    whole = [(n, stride // parts) for n, stride in steps if stride % parts == 0]
+    within = offset % parts + sum((n - 1) * stride for n, stride in steps if stride % parts)
+    count = within // parts + 1
+    whole += [(count, 1)] if count > 1 or not whole else []
+    return Layout([n for n, _ in whole], [stride for _, stride in whole], offset // parts)
+
+
+def numbers_in_cells(numbers: np.ndarray, size: int, cell: int) -> np.ndarray:
+    """Numbers of elements of ``size`` bytes, as the numbers of cells of ``cell`` bytes, rising, each once."""
+    if size > cell:
+        times = size // cell
+        numbers = (numbers.reshape(-1, 1) * times + np.arange(times)).reshape(-1)
+    return np.unique(numbers * size // cell if size < cell else numbers)
 
 
 def elements_of(x: torch.Tensor) -> np.ndarray:
@@ -200,7 +242,10 @@ def elements_of(x: torch.Tensor) -> np.ndarray:
     reach = 1 + sum((n - 1) * stride for n, stride in zip(shape, x.stride(), strict=True))
     flat = as_numbers(at_address(x.data_ptr(), reach, size), x.dtype)
     strides = [stride * flat.itemsize for stride in x.stride()]
-    return np.lib.stride_tricks.as_strided(flat, shape, strides, writeable=False)
+    elements = np.lib.stride_tricks.as_strided(flat, shape, strides, writeable=False)
+    if x.is_neg():  # lazily, as the imaginary part of a conjugate is
+        return -elements
+    return elements.conj() if x.is_conj() else elements
 
 
 def is_drawable(x: Any) -> bool:
@@ -222,9 +267,9 @@ def why_not(x: Any) -> str:
         return f"a tensor on the device {x.device.type}"
     if x.is_inference():
         return "a tensor of inference mode, which has no version"
-    if x.is_quantized or name_of(x.dtype).startswith(("float8", "float4", "bits", "uint1", "uint2", "uint4", "int1")):
-        kind = name_of(x.dtype)
-        return "" if kind == "uint16" else f"a tensor of dtype {kind}"
+    kind = name_of(x.dtype)
+    if x.is_quantized or kind not in _DRAWN:
+        return f"a tensor of dtype {kind}"
     if type(x).__name__ in ("FakeTensor", "FunctionalTensor"):
         return "a tensor without memory"
     return ""

@@ -242,10 +242,8 @@ class Nodes:
         memory = registry.memory_at(data)
         if memory is None and data.dim() == 0 and data.dtype in (torch.float64, torch.int64, torch.bool):
             return  # a number of Python's that torch has wrapped
-        if memory is not None and memory.itemsize != data.element_size():
-            return
         version: int = data._version
-        memory = memory or registry.meet(data, told=True)
+        memory = registry.meet(data, told=True)
         kept = self._kept_of(data, memory, version)
         try:
             saved.unpack()

@@ -7,7 +7,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from minitensor.stage.engines.of_torch.memory import elements_of, layout_of
+from minitensor.stage.engines.of_torch.memory import (
+    address_of,
+    cell_sizes,
+    elements_of,
+    layout_of,
+    numbers_in_cells,
+    own_layout_of,
+)
 
 MOST_COMPARED = 1 << 20  # bytes of a tensor that a call may write without a version
 
@@ -29,13 +36,14 @@ def cells_written(x: torch.Tensor, name: str, args: Any) -> Any:
     sliced = _slice_of(x, parts)
     if sliced is not None or x.numel() > MOST_COMPARED:
         return sliced
-    numbers = np.full(tuple(x.shape), layout_of(x).offset, np.int64)
+    numbers = np.full(tuple(x.shape), own_layout_of(x).offset, np.int64)
     for axis, stride in enumerate(x.stride()):
         shape = [1] * x.dim()
         shape[axis] = x.shape[axis]
         numbers += (np.arange(x.shape[axis]) * stride).reshape(shape)
     try:
-        return np.unique(numbers[parts])
+        size = x.element_size()
+        return numbers_in_cells(numbers[parts], size, cell_sizes.get(address_of(x), size))
     except (IndexError, TypeError, ValueError):  # an index that numpy does not take
         return None
 
