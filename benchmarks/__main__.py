@@ -34,6 +34,7 @@ SUBJECTS = (
     "depth",
     "held",
     "collector",
+    "recording",
     "imports",
     "curves",
 )

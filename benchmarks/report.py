@@ -47,10 +47,15 @@ def text(title: str, lines: Iterable[Line | Fit], failures: Mapping[str, str]) -
         else:
             ours, theirs = shown(line.ours.median, line.unit), shown(line.theirs.median, line.unit)
             figures = f"{ours:>10}  {line.over + ':':11}{theirs:>10}"
-            ratio = f"{line.ratio.median:6.2f}x  ({line.ratio.low:.2f} to {line.ratio.high:.2f})"
+            median, low, high = map(_times, (line.ratio.median, line.ratio.low, line.ratio.high))
+            ratio = f"{median:>6}x  ({low} to {high})"
             written.append(f"  {line.name:{width}}{figures}{ratio:>26}{_verdict(line):>22}".rstrip())
     written += [f"  {library} did not run: {why}" for library, why in failures.items()]
     return "\n".join(written)
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:.2f}" if ratio < 100 else f"{ratio:,.0f}"
 
 
 def _figure(line: Line) -> str:

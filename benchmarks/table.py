@@ -67,6 +67,7 @@ class Ratio:
         name: of the row, and of the figure in both libraries, where ``ours`` and ``theirs`` do not say otherwise.
         over: the library.
         most: the target.
+        of: the library whose figure it is, where that is another one.
     """
 
     name: str
@@ -75,10 +76,11 @@ class Ratio:
     unit: str = "s"
     ours: str | None = None
     theirs: str | None = None
+    of: str = OURS
 
     def line(self, figures: Figures) -> Line | None:
         """None where one of the two was not measured."""
-        ours = figures.get(OURS, {}).get(self.ours or self.name)
+        ours = figures.get(self.of, {}).get(self.ours or self.name)
         theirs = figures.get(self.over, {}).get(self.theirs or self.name)
         if not ours or not theirs:
             return None

@@ -279,8 +279,10 @@ def _of_gradient(row: Row, code: list[str], package: str) -> str:
 def _of_error(row: Row, code: list[str]) -> str:
     error, text = row.error, row.where.text
     if "more than one element of the written-to tensor" in error:
-        found = re.match(r"^(\w+)\.", text)
-        name = found[1] if found else "x"
+        found = re.match(r"^(\w+)(?:\.\w+_\(|\[|\s*[-+*/]=)", text)
+        if found is None:  # a line that calls what writes
+            return "Elements share memory: `.clone()` what is written before it is."
+        name = found[1]
         return f"Elements share memory: `{name} = {name}.clone()` before this line gives each its own."
     if "returns multiple views" in error:
         rewritten = out_of_place(text)

@@ -126,8 +126,8 @@ class Aliases(Memory):
         event = {"do": "retensor", "id": entry.id, "storage": storage.id}
         event |= _changes(old, look)
         # What it left may be freed already: it is gone from there first.
-        freed_since = left.root.freed and self.events[-1]["do"] == "free"
-        self.events.insert(len(self.events) - freed_since, event)
+        freed_since = left.root.freed and self.events and self.events[-1]["do"] == "free"
+        self.events.insert(len(self.events) - bool(freed_since), event)
         self._show_ends(storage, kept, look)
         if left.root is not storage.root:
             self.facts.append(facts.Moved("", entry, old, left.root))

@@ -40,23 +40,29 @@ class Following(Steps):
 
     def begin_statement(self, statement: Statement) -> None:
         """A statement of the top level is about to run."""
-        if self.active:
-            self.engine.arrive()
-        self.reported = None
-        self.stack[0].passes.clear()
-        self._begin(statement)
+        try:
+            if self.active:
+                self.engine.arrive()
+            self.reported = None
+            self.stack[0].passes.clear()
+            self._begin(statement)
+        except Exception as failure:
+            self._give_up(failure)
 
     def end_statement(self, error: BaseException | None = None) -> None:
         """It has run, or raised ``error``."""
         if not self.active:
             return
-        if error is not None:
-            if id(error) != self.reported:
-                self._failed(error)
-                self.reported = id(error)
-            self._pop(0)
-        self._back_to(0)
-        self._finish()
+        try:
+            if error is not None:
+                if id(error) != self.reported:
+                    self._failed(error)
+                    self.reported = id(error)
+                self._pop(0)
+            self._back_to(0)
+            self._finish()
+        except Exception as failure:
+            self._give_up(failure)
 
     def hooked(self, index: int, moment: str, value: Any) -> None:
         """A hook was reached: the statement before it in the same frame is done, or gives ``value``."""

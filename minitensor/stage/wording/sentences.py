@@ -32,6 +32,7 @@ from minitensor.stage.wording.refusals import say_error
 from minitensor.stage.wording.results import say_made, say_reshaped, say_viewed
 from minitensor.stage.wording.several import say_several
 from minitensor.stage.wording.sharing import say_elsewhere, say_moved, say_unversioned
+from minitensor.stage.wording.words import UNTOLD
 from minitensor.stage.wording.writes import say_write
 
 NOTHING = "The program has no statement that touches memory."
@@ -40,6 +41,7 @@ NOTHING = "The program has no statement that touches memory."
 def say(done: Done) -> str:
     """The sentence of a step."""
     said = _say(done)
+    said = said[0].upper() + said[1:] if said.startswith(UNTOLD) else said
     unseen = " ".join(dict.fromkeys(fact.text for fact in done.all(Unseen)))
     if unseen:
         return f"{said} {unseen}" if _main(done) or done.error is not None else unseen

@@ -112,7 +112,8 @@ def _left(done: Done, storage: StorageEntry) -> str:
 def brief_moved(done: Done, fact: Moved) -> str:
     """The same as a part of a longer sentence."""
     storage = fact.tensor.storage.root
-    return f"{code(fact.called or 'it')} moves {called(done, fact.tensor)} to storage {storage.id}"
+    who = code(fact.called) if fact.called else "it"
+    return f"{who} moves {called(done, fact.tensor)} to storage {storage.id}"
 
 
 def brief_unversioned(done: Done, fact: Unversioned) -> str:

@@ -10,13 +10,18 @@ if TYPE_CHECKING:
 
 MOST_WORDS = 35
 
+#: In place of the name of an operation, where a write was found and none was told.
+UNTOLD = "an update"
+
 # Operations that show the same cells in another shape.
 RESHAPING = ("reshape", "view", "squeeze", "unsqueeze", "flatten", "transpose", "t")
 RESHAPING_IN_PLACE = tuple(f"{op}_" for op in RESHAPING)
 
 
 def code(text: str) -> str:
-    """Code in a sentence. A backtick inside would end it early."""
+    """Code in a sentence, and words as they are. A backtick inside would end it early."""
+    if text == UNTOLD:
+        return text
     return "`" + text.replace("`", "'") + "`"
 
 

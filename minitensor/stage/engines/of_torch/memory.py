@@ -261,6 +261,8 @@ def why_not(x: Any) -> str:
     """Why the stage shows nothing of a tensor, in words; empty where it does."""
     if x.layout is not torch.strided:
         return "a sparse tensor"
+    if x.is_nested:
+        return "a nested tensor"
     if is_in_transform(x):
         return "a tensor inside a transform of torch.func"
     if x.device.type not in ("cpu", "cuda"):
