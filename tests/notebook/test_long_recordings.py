@@ -8,7 +8,7 @@ import pytest
 
 import minitensor as mt
 from minitensor import stage
-from minitensor.stage.recording import steps
+from minitensor.stage.recording import record, steps
 
 LOOP = "x = mt.zeros([60])\nfor i in range(40):\n    x.add_(mt.full([60], i + 0.5))\nprint(i)\n"
 
@@ -32,3 +32,35 @@ def test_it_ends_and_the_program_runs_on(monkeypatch, limit, most, told):
     assert whole["truncated"] is None and re.search(told, cut["truncated"])
     assert 1 < len(cut["steps"]) < len(whole["steps"]) and cut["steps"][:-1] == whole["steps"][: len(cut["steps"]) - 1]
     assert names["x"].tolist() == [sum(i + 0.5 for i in range(40))] * 60
+
+
+def test_a_single_step_that_is_too_long_ends_it_before_that_step(monkeypatch):
+    monkeypatch.setattr(steps, "MOST_IN_A_STEP", 30)
+    names = {"mt": mt}
+    source = "x = mt.zeros([2])\nx.add_(1.0)\nsums = [x.add_(float(i)).sum() for i in range(50)]\ny = x * 2\n"
+    cut = stage.record(source, names).data["variants"][0]
+    assert cut["truncated"] == (
+        "Line 3 alone makes more than 30 changes of memory, so the recording ends before it. The program ran on to its "
+        "end without being recorded."
+    )
+    assert [step["line"] for step in cut["steps"]] == [1, 2]
+    assert names["y"].tolist() == [2 * (1 + sum(range(50)))] * 2
+
+
+@pytest.mark.parametrize("moment", ["begin_statement", "end_statement"])
+def test_a_mistake_of_the_recorder_between_statements_ends_the_recording_and_never_the_program(monkeypatch, moment):
+    calls = []
+    real = steps.Steps._begin if moment == "begin_statement" else steps.Steps._finish
+
+    def broken(*arguments, **named):
+        calls.append(1)
+        if len(calls) == 3:
+            raise RuntimeError("a planted fault")
+        return real(*arguments, **named)
+
+    monkeypatch.setattr(steps.Steps, "_begin" if moment == "begin_statement" else "_finish", broken)
+    monkeypatch.setattr(record, "STRICT", False)
+    names = {"mt": mt}
+    shown = stage.record("x = mt.zeros([2])\ny = x + 1\nz = y + 1\nw = z + 1\n", names)
+    assert shown.error is None and names["w"].tolist() == [3, 3]
+    assert "a planted fault" in shown.data["variants"][0]["truncated"]

@@ -17,7 +17,7 @@ from typing import Any
 from minitensor.room import Room
 from minitensor.stage.books import facts
 from minitensor.stage.engines.engine import Engine, Node, Role
-from minitensor.stage.recording import backsteps, hooks
+from minitensor.stage.recording import backsteps, hooks, steps
 from minitensor.stage.recording.following import Following
 from minitensor.stage.recording.steps import Open
 
@@ -101,6 +101,9 @@ class Recorder(Following):
         """The thread that is recorded has done something; ``frame`` is who tells of it."""
         try:
             self.catch_up()
+            if len(self.ledger.events) > steps.MOST_IN_A_STEP:
+                self._end_in_a_step()
+                return
             if kind != "flight" or self.flight:
                 # The first gradient is told of just before backward's own first step, to which it belongs.
                 self.ledger.meters.heard(self.ledger.bytes_of_others_freed)

@@ -24,6 +24,7 @@ from minitensor.stage.wording import sentences
 
 MOST_TEXT = 2000  # characters of printed text shown with one step
 MOST_EVENTS = 60_000  # of a recording: about 10 MB of a page
+MOST_IN_A_STEP = 8_000  # of one step: no picture of more can be read, and drawing it takes seconds
 MOST_BYTES = 20_000_000  # of what they tell: numbers, names and texts
 
 
@@ -208,6 +209,14 @@ class Steps(Running):
         )
         self.stop()
         return True
+
+    def _end_in_a_step(self) -> None:
+        """The open step has become too long for a picture: the recording ends before it."""
+        self.truncated = (
+            f"Line {self.ledger.line} alone makes more than {MOST_IN_A_STEP:,} changes of memory, so the recording "
+            f"ends before it. The program ran on to its end without being recorded."
+        )
+        self.stop()
 
     def _give_up(self, failure: Exception) -> None:
         """The recorder has made a mistake: the recording ends."""

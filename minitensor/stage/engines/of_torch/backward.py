@@ -20,6 +20,7 @@ from minitensor.stage.engines.of_torch.kinds import is_leaf
 from minitensor.stage.engines.of_torch.memory import elements_of, is_drawable, unheard
 from minitensor.stage.engines.of_torch.nodes import Mark, Nodes
 from minitensor.stage.engines.of_torch.registry import Registry
+from minitensor.stage.engines.of_torch.threads import taken_off
 
 _STALE = "modified by an inplace operation"
 
@@ -86,7 +87,7 @@ class Backward:
             raise
         finally:
             if again:
-                torch.overrides._pop_mode()
+                taken_off(mode)  # unless it has left already, when the recording ended in a hook
                 mode.is_inside = True
             self._registry.backwards -= 1
             self.hooks.take_out(hooks)
