@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from minitensor.explaining.report import Report
-from minitensor.explaining.rows import Look, Row, SavedTensor, Spot
+from minitensor.explaining.rows import Look, Row, SavedTensor, Spot, Totals
 from minitensor.explaining.verdicts import Verdict, in_order
 from minitensor.stage import advice
 from minitensor.stage.apart import histories_apart, of_histories, package_of, size_of
@@ -24,8 +24,11 @@ from minitensor.stage.books.done import Done
 from minitensor.stage.books.entries import SaveEntry, TensorEntry
 from minitensor.stage.books.facts import Asked, Refused, Reshaped, Unversioned, Viewed, Wrote
 from minitensor.stage.stages import run_and_let_go
+from minitensor.stage.wording.words import UNTOLD
 
 MOST_ROWS = 1000  # the totals count what happens after them
+
+NOT_KNOWN = "The history does not know of it."
 
 #: What torch's error says of the tensor: its shape, the version that it is at, and the version that was saved.
 _VERSIONS = re.compile(r"Tensor \[([\d, ]*)\]\].* is at version (\d+); expected version (\d+)")
@@ -38,6 +41,7 @@ class Explaining:
         self._rows: list[Row] = []
         self._causes: dict[SaveEntry, Row] = {}  # by what it made stale
         self._about: dict[int, advice.About] = {}  # by the numbers of rows
+        self._in_forward: dict[int, TensorEntry] = {}  # by the numbers of rows, what a `forward` wrote
         self._report = Report()
         self._package = ""
         #: Tensors on memory that was written, in whose histories the write does not appear; through which, and its row.
@@ -49,10 +53,13 @@ class Explaining:
         for fact in done.facts:
             self._use(fact)
             if isinstance(fact, Wrote):
+                self._marked_dirty(fact)
                 masks = any(each.look["dtype"] == "bool" for each in fact.reads)
                 row = self._wrote(done, fact)
                 self._add(row, advice.About(_is_leaf(fact.tensor), masks))
                 self._apart += [(each, fact.tensor, row) for each in histories_apart(fact)]
+                if done.statement.function == "forward":
+                    self._in_forward[row.number] = fact.tensor
             elif isinstance(fact, Unversioned):
                 leaf = any(_is_leaf(each) for each in fact.storage.aliases.values())
                 self._add(self._unversioned(done, fact), advice.About(leaf))
@@ -62,6 +69,15 @@ class Explaining:
                 self._add(self._new(done, fact.called, fact.tensor, Verdict.METADATA))
         if done.error is not None:
             self._add(self._failed(done))
+
+    def _marked_dirty(self, fact: Wrote) -> None:
+        """A function written by hand tells torch of its write by a version more: the history knows of that write."""
+        last = self._rows[-1] if self._rows else None
+        if last is None or fact.op != UNTOLD or self._in_forward.get(last.number) is not fact.tensor:
+            return
+        if last.after == fact.before and Verdict.UNRECORDED in last.verdicts:
+            last.verdicts = in_order(each for each in last.verdicts if each is not Verdict.UNRECORDED)
+            last.happened = "" if last.happened == NOT_KNOWN else last.happened
 
     def report(self, variant: dict[str, Any]) -> Report:
         """All of it; ``variant``: the trace."""
@@ -74,6 +90,9 @@ class Explaining:
             row.by = _caller(row)
             about = self._about.get(row.number, advice.NOTHING)
             row.instead = advice.instead(row, code, replace(about, package=self._package or about.package))
+        self._report.totals = Totals()
+        for row in self._rows:
+            self._report.totals.add(row)
         self._report.rows = self._rows[:MOST_ROWS]
         self._report.left_out = len(self._rows) - len(self._report.rows)
         return self._report
@@ -88,7 +107,6 @@ class Explaining:
         if about != advice.NOTHING:
             self._about[row.number] = about
         self._rows.append(row)
-        self._report.totals.add(row)
 
     def _use(self, fact: Any) -> None:
         """Where a value goes on whose history does not know of a write, gradients through it will be wrong."""
@@ -100,7 +118,6 @@ class Explaining:
                 continue
             row.verdicts = in_order({*row.verdicts, Verdict.UNRECORDED} - {Verdict.FREE})
             row.happened = of_histories(apart)
-            self._report.totals.unrecorded += 1
             about = self._about.get(row.number, advice.NOTHING)
             name = apart.name.split(" in ")[0]
             self._about[row.number] = replace(about, apart=(name, size_of(apart) < size_of(written)))
@@ -120,8 +137,8 @@ class Explaining:
         if fact.taken:
             verdicts.append(Verdict.UNNOTICED)
         aliases = [each for each in fact.storage.aliases.values() if each is not fact.tensor and not each.is_array]
-        unknown = fact.tensor.look["stop_gradient"] and any(not each.look["stop_gradient"] for each in aliases)
-        by_hand = fact.node is None and not fact.tensor.look["stop_gradient"] and not fact.tensor.look["leaf"]
+        unknown = fact.tensor.look["stop_gradient"] and any(_has_history(each) for each in aliases)
+        by_hand = fact.node is None and _has_history(fact.tensor) and fact.op != UNTOLD
         if unknown or by_hand:
             verdicts.append(Verdict.UNRECORDED)
         row = self._new(done, fact.called, fact.tensor, *verdicts)
@@ -129,7 +146,7 @@ class Explaining:
         row.stale = [_saved(save) for save in [*fact.taken, *fact.victims]]
         for save in fact.victims:
             self._causes[save] = row
-        row.happened = _what_became_stale(fact.victims) or ("The history does not know of it." if verdicts else "")
+        row.happened = _what_became_stale(fact.victims) or (NOT_KNOWN if verdicts else "")
         if fact.taken:
             told = (
                 f"It overwrites {_the_saved(fact.taken)}. No version of that is compared: backward will use the new "
@@ -213,6 +230,11 @@ class Explaining:
             f"`checkpoint` keeps what it is given. Row {by.number}, in line {by.where.line}, is the last write that "
             f"fits."
         )
+
+
+def _has_history(entry: TensorEntry) -> bool:
+    """Whether operations made the value of a tensor that wants a gradient."""
+    return not entry.look["stop_gradient"] and not entry.look["leaf"]
 
 
 def _is_leaf(tensor: TensorEntry) -> bool:

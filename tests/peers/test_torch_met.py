@@ -95,3 +95,34 @@ def test_a_recording_that_ends_in_a_hook_of_backward_leaves_nobody_on_the_stack(
     shown = stage.record(source, names, steps=9)
     assert shown.error is None and "first 9 steps" in shown.data["variants"][0]["truncated"]
     assert shown.data["variants"][0]["steps"][-1]["line"] in (4, 5, 6) and names["n"] == (0, 0)
+
+
+IN_A_FUNCTION = """
+class AddOne(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        x.add_(1)
+        ctx.mark_dirty(x)
+        return x
+    @staticmethod
+    def backward(ctx, g):
+        return g
+w = torch.ones(3, requires_grad=True)
+h = AddOne.apply(w * 2)
+h.pow(2).sum().backward()
+"""
+
+
+def test_a_write_that_a_function_by_hand_tells_of_is_one_that_the_history_knows(tmp_path):
+    told = explained(IN_A_FUNCTION, tmp_path)
+    assert "line 7: x.add_(1)" in told and "unrecorded" not in told
+    stale = IN_A_FUNCTION.replace("h = AddOne.apply(w * 2)", "x = w * 2\ny = x * x\nh = AddOne.apply(x) + y")
+    assert "2 saved tensors made stale." in explained(stale, tmp_path)
+    not_told = explained(IN_A_FUNCTION.replace("ctx.mark_dirty(x)", "pass"), tmp_path)
+    assert "unrecorded" in not_told or "raises" in not_told
+
+
+def test_a_leaf_that_is_written_through_detach_has_no_history_to_miss_it(tmp_path):
+    assert "unrecorded" not in explained("p = nn.Parameter(torch.ones(2))\np.detach().mul_(2)", tmp_path)
+    told = explained("p = torch.ones(2, requires_grad=True) * 1\np.detach().mul_(2)", tmp_path)
+    assert "1 unrecorded" in told

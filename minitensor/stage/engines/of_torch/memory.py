@@ -45,6 +45,10 @@ address_of: Callable[[torch.Tensor], int] = torch._C._storage_address
 _BITS: dict[int, Any] = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64, 16: np.complex128}
 
 
+#: By the address of a storage, where tensors whose elements have another size look at it, too: bytes of a cell.
+cell_sizes: dict[int, int] = {}
+
+
 class Memory:
     """A storage of torch, and the counter of versions that its first tensor has.
 
@@ -74,6 +78,17 @@ class Memory:
         self.tensors: list[weakref.ref[Any]] | None = None
         self.savers: list[weakref.ref[Any]] = []
         self.exported = self.freed = False
+        if self.address in cell_sizes:  # it has another size since
+            cell_sizes[self.address] = self.itemsize
+
+    def show(self, x: torch.Tensor) -> None:
+        """Note that a tensor looks at it: its elements may have another size than the cells."""
+        if self.itemsize != x.element_size():
+            cell_sizes[self.address] = self.itemsize
+
+    def show_no_more(self) -> None:
+        """It is gone, or the recording is over."""
+        cell_sizes.pop(self.address, None)
 
     @property
     def memory(self) -> Memory:
@@ -188,10 +203,6 @@ _DRAWN = frozenset((
 
 #: By the address of a storage that torch has made over the memory of another: at which cell of that it begins.
 shifts: dict[int, int] = {}
-
-
-#: By the address of a storage, where tensors whose elements have another size look at it, too: bytes of a cell.
-cell_sizes: dict[int, int] = {}
 
 
 def layout_of(x: torch.Tensor) -> Layout:

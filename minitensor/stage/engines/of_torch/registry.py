@@ -13,15 +13,7 @@ from typing import Any
 
 import torch
 
-from minitensor.stage.engines.of_torch.memory import (
-    Counter,
-    Kept,
-    Memory,
-    address_of,
-    cell_sizes,
-    is_drawable,
-    shifts,
-)
+from minitensor.stage.engines.of_torch.memory import Counter, Kept, Memory, address_of, is_drawable, shifts
 from minitensor.stage.engines.of_torch.records import Record
 
 
@@ -60,8 +52,7 @@ class Registry:
         """The storage of a tensor. A new one is ``told`` to have come to be, or was there before."""
         memory = self.memory_at(x) or self._alias(x)
         if memory is not None:
-            if memory.itemsize != x.element_size():
-                cell_sizes[memory.address] = memory.itemsize
+            memory.show(x)
             return memory
         memory = Memory(x)
         self.memories[memory.address] = memory
@@ -149,7 +140,7 @@ class Registry:
             memory.freed, memory.ref = True, _gone
         if self.memories.get(memory.address) is memory:
             del self.memories[memory.address]
-            cell_sizes.pop(memory.address, None)
+            memory.show_no_more()
         if memory.gpu is None:
             self.allocated -= memory.counted
         if self.tell is not None:
@@ -165,8 +156,6 @@ class Registry:
             return False
         del self.memories[memory.address]
         new = self.meet(x, told=True)
-        if new.address in cell_sizes:
-            cell_sizes[new.address] = new.itemsize
         for record in self.tensors.values():
             if record.kept is memory:
                 record.kept = new
@@ -258,7 +247,7 @@ class Registry:
         self._bases.clear()
         for memory in self.memories.values():
             memory.freed, memory.tensors, memory.ref = True, None, _gone
-            cell_sizes.pop(memory.address, None)
+            memory.show_no_more()
         self.memories.clear()
         self._loose.clear()
         for address in list(self._aliases):
