@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from minitensor.stage.engines.of_torch.cuda import is_capturing
 from minitensor.stage.engines.of_torch.hooking import Hooks
 from minitensor.stage.engines.of_torch.kinds import is_leaf
 from minitensor.stage.engines.of_torch.memory import elements_of, is_drawable, unheard
@@ -62,7 +63,7 @@ class Backward:
 
     def _run(self, t_outputs: Any, *args: Any, **kwargs: Any) -> Any:
         mode = self._mode
-        if not mode.is_open or threading.get_ident() != self._thread:
+        if not mode.is_open or threading.get_ident() != self._thread or is_capturing():
             return self._real(t_outputs, *args, **kwargs)
         passing = None
         hooks: list[Any] = []

@@ -1,6 +1,11 @@
 """The meters of NVIDIA GPUs, as torch's own allocator counts.
 
-Written to torch's documentation. No test runs it where there is no GPU.
+Written to torch's documentation. Without a GPU most of its tests are left out, with the reason.
+
+* Counters are torch's own, kept on the host: asking them waits for nothing. Before the program has begun to use a GPU
+  nothing here does.
+* Reading a number waits for the GPU, which changes times and no result. While a CUDA graph is captured it would spoil
+  the capture, so nothing is recorded then.
 """
 
 from __future__ import annotations
@@ -12,6 +17,14 @@ import torch
 
 #: Torch's allocator gives memory in blocks of so many bytes, or of a multiple.
 ROUNDED_TO = 512
+
+
+CAPTURED = "What a CUDA graph captures is not recorded, only what it leaves in memory."
+
+
+def is_capturing() -> bool:
+    """Whether what runs now on the GPU is captured as a graph, so that nothing may wait for it."""
+    return torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing()
 
 
 @dataclass(frozen=True)
@@ -39,7 +52,7 @@ class Gpu:
 
     @staticmethod
     def counted(nbytes: int) -> int:
-        """What the allocator counts for a storage of so many bytes."""
+        """What the allocator counts for a storage of so many bytes; of a large one it may count a little more."""
         return -(-nbytes // ROUNDED_TO) * ROUNDED_TO
 
 

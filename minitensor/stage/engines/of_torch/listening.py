@@ -20,14 +20,10 @@ from torch.overrides import TorchFunctionMode
 
 from minitensor.stage.engines.of_torch import probing
 from minitensor.stage.engines.of_torch.calls import Call, call_of, tensors_in, written_name
+from minitensor.stage.engines.of_torch.cuda import CAPTURED, is_capturing
 from minitensor.stage.engines.of_torch.frames import Caller, is_inside, place_of, without_ours
 from minitensor.stage.engines.of_torch.hooking import Hooks
-from minitensor.stage.engines.of_torch.memory import (
-    is_in_transform,
-    layout_of,
-    unheard,
-    why_not,
-)
+from minitensor.stage.engines.of_torch.memory import is_in_transform, layout_of, unheard, why_not
 from minitensor.stage.engines.of_torch.nodes import Nodes
 from minitensor.stage.engines.of_torch.registry import Registry
 from minitensor.stage.engines.of_torch.saved import Entry
@@ -66,7 +62,7 @@ class Mode(TorchFunctionMode):
             return self._caller.call(sys._getframe(1), func, args, kwargs)
         if not self.is_open:
             leave_soon(self)
-        if not self.is_open or call.is_silent or os.getpid() != self._process:
+        if not self.is_open or call.is_silent or self._is_elsewhere():
             was, self.is_inside = self.is_inside, True
             self.calls += 1
             try:
@@ -111,6 +107,13 @@ class Mode(TorchFunctionMode):
         except Exception as failure:
             self._fail(failure)
         return result
+
+    def _is_elsewhere(self) -> bool:
+        """In a process that was forked off, or where a GPU's graph is captured."""
+        if is_capturing():
+            self.note_unseen(CAPTURED)
+            return True
+        return os.getpid() != self._process
 
     def _fail(self, failure: Exception) -> None:
         """A mistake of this package's ends the recording."""

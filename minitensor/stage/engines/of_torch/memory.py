@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from minitensor.stage.engines.engine import Block, Layout
-from minitensor.stage.engines.of_torch.cuda import Gpu, gpu_at
+from minitensor.stage.engines.of_torch.cuda import Gpu, gpu_at, is_capturing
 
 
 class unheard:  # noqa: N801  # a block to be inside of
@@ -144,7 +144,7 @@ class Memory:
     def _numbers_there(self, wanted: np.ndarray) -> list[Any]:
         """One by one: nothing is allocated on the GPU for it."""
         storage = self.ref()
-        if storage is None:
+        if storage is None or is_capturing():
             return ["?"] * len(wanted)
         flat = torch.empty(0, dtype=self.dtype, device=storage.device)
         flat.set_(storage, 0, (storage.nbytes() // self.itemsize,), (1,))

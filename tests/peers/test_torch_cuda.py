@@ -1,0 +1,107 @@
+"""Programs of PyTorch on a GPU, where one answers; and that a process without one is never asked to begin with it."""
+
+from __future__ import annotations
+
+import pytest
+
+torch = pytest.importorskip("torch", minversion="2.10", reason="no PyTorch from 2.10 on is installed")
+
+from minitensor import stage  # noqa: E402
+from minitensor.stage.engines.of_torch import cuda, memory  # noqa: E402
+from minitensor.stage.validation import problems  # noqa: E402
+
+on_a_card = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device answers")
+
+
+def recorded(source: str, **names):
+    shown = stage.record("import torch\n" + source, names)
+    assert list(problems(shown.data)) == [] and shown.data["variants"][0]["truncated"] is None
+    assert shown.error is None, shown.error
+    return shown.data["variants"][0], names
+
+
+# ---------- anywhere ----------
+
+
+def test_nothing_begins_to_use_a_gpu(monkeypatch):
+    if torch.cuda.is_initialized():
+        pytest.skip("a test before this one has begun to use a GPU")
+    monkeypatch.setattr(torch.cuda, "_lazy_init", lambda: pytest.fail("CUDA was asked to begin"))
+    variant, _ = recorded("x = torch.ones(2, requires_grad=True)\n(x * x).sum().backward()")
+    assert cuda.gpus() == [] and not cuda.is_capturing() and not torch.cuda.is_initialized()
+    assert "reserved" not in variant["steps"][-1]
+
+
+def test_a_storage_is_counted_in_whole_blocks():
+    assert [cuda.Gpu.counted(nbytes) for nbytes in (0, 1, 512, 513, 4000)] == [0, 512, 512, 1024, 4096]
+
+
+def test_while_a_graph_is_captured_nothing_is_recorded_and_no_number_is_read(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: torch.cuda.captured)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: True)
+    monkeypatch.setattr(torch.cuda, "captured", False, raising=False)
+    source = "x = torch.ones(2)\ntorch.cuda.captured = True\nx.add_(1)\ntorch.cuda.captured = False\ny = x * 1"
+    variant, names = recorded(source)
+    assert names["y"].tolist() == [2, 2]
+    said = [step["say"] for step in variant["steps"]]
+    assert sum(cuda.CAPTURED in each for each in said) == 1 and cuda.CAPTURED in said[2]
+    there = memory.Memory(names["y"])
+    there.ref = names["y"].untyped_storage
+    monkeypatch.setattr(torch.cuda, "captured", True)
+    assert there._numbers_there(memory.np.array([0, 1])) == ["?", "?"]
+
+
+# ---------- with a card ----------
+
+
+@on_a_card
+def test_memory_of_a_gpu_is_told_by_torchs_own_counters():
+    torch.ones(1, device="cuda")
+    before = torch.cuda.memory_allocated()
+    variant, names = recorded("x = torch.ones(1000, device='cuda')\ny = x * 2\nx.add_(1)\ndel y")
+    assert torch.cuda.memory_allocated() - before == variant["steps"][-1]["allocated"] == cuda.Gpu.counted(4000)
+    assert max(step["allocated"] for step in variant["steps"]) == 2 * cuda.Gpu.counted(4000)
+    assert all(step["reserved"] >= step["allocated"] for step in variant["steps"])
+    assert names["x"].sum().item() == 2000
+
+
+@on_a_card
+def test_numbers_gradients_and_stale_tensors_are_those_of_the_computers_own_memory():
+    source = (
+        "w = torch.tensor([1.0, 2.0], device='{0}', requires_grad=True)\nh = w * 1\ny = h * h\nh.mul_(2)\n"
+        "try:\n    y.sum().backward()\nexcept RuntimeError:\n    pass\n(w * w).sum().backward()\n"
+    )
+    here, there = (recorded(source.format(device))[0] for device in ("cpu", "cuda"))
+    for one, other in zip(here["steps"], there["steps"], strict=True):
+        assert one["line"] == other["line"] and one["phase"] == other["phase"]
+        cells = [[e["cells"] for e in step["events"] if e["do"] == "write"] for step in (one, other)]
+        assert cells[0] == cells[1]
+        kinds = [sorted(e["do"] for e in step["events"] if e["do"] in ("stale", "save")) for step in (one, other)]
+        assert kinds[0] == kinds[1]
+
+
+@on_a_card
+def test_a_watched_program_asks_the_gpus_allocator_for_what_it_asks_alone():
+    source = "x = torch.ones(300, device='cuda', requires_grad=True)\n((x * 2).exp() * x).sum().backward()\ng = x.grad"
+    found = []
+    for run in (lambda: exec("import torch\n" + source, {}), lambda: recorded(source)):
+        run()  # what is made once
+        torch.cuda.synchronize()
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_stats()["allocation.all.allocated"]
+        run()
+        stats = torch.cuda.memory_stats()
+        found.append((stats["allocation.all.allocated"] - before, torch.cuda.max_memory_allocated()))
+    assert found[0] == found[1]
+
+
+@on_a_card
+def test_a_graph_can_be_captured_while_it_is_watched():
+    variant, names = recorded(
+        "x = torch.ones(4, device='cuda')\ng = torch.cuda.CUDAGraph()\ns = torch.cuda.Stream()\n"
+        "with torch.cuda.stream(s):\n    y = x * 2\ntorch.cuda.synchronize()\n"
+        "with torch.cuda.graph(g):\n    y = x * 2\nx.fill_(3)\ng.replay()\nn = y.sum().item()"
+    )
+    assert names["n"] == 24
+    assert any(cuda.CAPTURED in step["say"] for step in variant["steps"])
