@@ -293,5 +293,8 @@ def _of_error(row: Row, code: list[str]) -> str:
         new = f"`{rewritten}` makes a new tensor; " if rewritten else ""
         return f"{new}`with torch.no_grad(): {text}` changes the leaf itself, which no history will tell."
     if "backward through the graph a second time" in error or "backward twice for the same subgraph" in error:
-        return "Pass `retain_graph=True` to the first `backward()`, or run the forward again before the second."
+        return (
+            "Run the forward again before the second `backward()`, or pass `retain_graph=True` to the first. Where a "
+            "state is carried from one pass to the next, `.detach()` it in between."
+        )
     return ""

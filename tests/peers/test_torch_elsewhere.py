@@ -69,10 +69,10 @@ t.start()
 t.join()
 with ThreadPoolExecutor(1) as pool:
     bad = pool.submit(work, 1)
-    try:
-        bad.result()
-    except RuntimeError:
-        traceback.print_exc()
+try:
+    bad.result()
+except RuntimeError:
+    traceback.print_exc()
 print(x)
 """
 
@@ -112,6 +112,20 @@ def test_a_pool_that_was_there_before_is_met_too():
         assert pool.submit(torch.ones, 1).result().item() == 1
         assert lines("x = pool.submit(torch.ones, 2).result()\ny = x + 1", ELSEWHERE, pool=pool) == [1]
         assert pool.submit(torch._C._len_torch_function_stack).result() == 0
+
+
+def test_a_layer_in_evaluation_takes_the_way_in_a_pool_that_it_would_take_alone():
+    torch.manual_seed(0)
+    layer = torch.nn.TransformerEncoderLayer(8, 2, dim_feedforward=16, batch_first=True).eval()
+    x = torch.randn(1, 3, 8)
+    source = (
+        "from concurrent.futures import ThreadPoolExecutor\ndef run():\n    with torch.no_grad():\n"
+        "        return layer(x)\nwith ThreadPoolExecutor(1) as pool:\n    y = pool.submit(run).result()"
+    )
+    alone, watched = ({"torch": torch, "layer": layer, "x": x} for _ in range(2))
+    exec(source, alone)
+    stage.record(source, watched)
+    assert watched["y"].numpy().tobytes() == alone["y"].numpy().tobytes()
 
 
 def test_a_thread_without_tensors_is_not_named():

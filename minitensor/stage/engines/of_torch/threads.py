@@ -33,6 +33,7 @@ class Bystander(TorchFunctionMode):
         self.note: Callable[[str], None] | None = note
         self._caller = Caller()
         self._process = os.getpid()
+        self._met: set[int] = set()  # threads that have it, or had it: a task of a pool runs inside one that began
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         note = self.note
@@ -53,13 +54,16 @@ class Bystander(TorchFunctionMode):
         """In place of what a thread runs from its beginning to its end, or a pool for a task."""
 
         def run(this: Any, *args: Any) -> Any:
-            if self.note is None or _is_another(this):
+            thread = threading.get_ident()
+            if self.note is None or thread in self._met or _is_another(this):
                 return real(this, *args)
+            self._met.add(thread)
             self.__enter__()
             try:
                 return real(this, *args)
             finally:
                 taken_off(self)
+                self._met.discard(thread)
 
         return run
 
