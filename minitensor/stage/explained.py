@@ -189,8 +189,9 @@ class Explaining:
         row = self._new(done, "", None, Verdict.REFUSED if of_write else Verdict.RAISES)
         row.error = f"{type(done.error).__name__}: {done.error}"
         row.op = refused[-1].reason if of_write else "backward" if done.phase == "backward" else "raises"
-        stale = [save for save in done.node.saves if save.stale] if done.node is not None else []
-        if refused and stale:
+        of_node = [save for save in done.node.saves if save.stale] if refused and done.node is not None else []
+        stale = of_node or self._asked_for(row.error)
+        if stale:
             save = stale[0]
             by = self._causes.get(save)
             row.cause = by.number if by is not None else None
@@ -203,13 +204,15 @@ class Explaining:
             self._fitting(row)
         return row
 
+    def _asked_for(self, error: str) -> list[SaveEntry]:
+        """What an error that came from the program's own code in backward asks for, where only one thing fits."""
+        shape, now, saved = _versions_in(error)
+        fit = [save for save in self._causes if save.stale and (save.version, save.storage.version) == (saved, now)]
+        return fit if len(fit) == 1 and fit[0].event["shape"] in (shape, shape[::-1]) else []
+
     def _fitting(self, error: Row) -> None:
         """Lead an error to the write that fits what it says, where nobody is known to have saved the tensor."""
-        found = _VERSIONS.search(error.error)
-        if found is None:
-            return
-        shape = [int(each) for each in found[1].split(",") if each.strip()]
-        now, saved = int(found[2]), int(found[3])
+        shape, now, saved = _versions_in(error.error)
         fit = [
             row
             for row in self._rows
@@ -230,6 +233,14 @@ class Explaining:
             f"`checkpoint` keeps what it is given. Row {by.number}, in line {by.where.line}, is the last write that "
             f"fits."
         )
+
+
+def _versions_in(error: str) -> tuple[list[int], int, int]:
+    """The shape of the tensor that an error of torch's is about, its version now and when it was saved; else -1."""
+    found = _VERSIONS.search(error)
+    if found is None:
+        return [], -1, -1
+    return [int(each) for each in found[1].split(",") if each.strip()], int(found[2]), int(found[3])
 
 
 def _has_history(entry: TensorEntry) -> bool:

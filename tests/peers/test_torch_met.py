@@ -36,6 +36,11 @@ def test_a_nested_tensor_is_named():
     assert truncated is None and "Not recorded: a nested tensor." in " ".join(sentences)
 
 
+def test_a_parameter_without_a_shape_is_named_and_shown_once_it_has_one():
+    sentences, truncated = said("m = nn.LazyLinear(2)\ny = m(torch.ones(1, 3))\ny.sum().backward()")
+    assert truncated is None and "`m.weight.grad`" in sentences[-1]
+
+
 def test_parametrizations_whose_storages_went_in_an_earlier_step_are_recorded():
     sentences, truncated = said(
         "m = nn.utils.parametrizations.weight_norm(nn.Linear(3, 2))\n"
@@ -120,6 +125,29 @@ def test_a_write_that_a_function_by_hand_tells_of_is_one_that_the_history_knows(
     assert "2 saved tensors made stale." in explained(stale, tmp_path)
     not_told = explained(IN_A_FUNCTION.replace("ctx.mark_dirty(x)", "pass"), tmp_path)
     assert "unrecorded" in not_told or "raises" in not_told
+
+
+SWISH = """
+class Swish(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * torch.sigmoid(x)
+    @staticmethod
+    def backward(ctx, g):
+        x, = ctx.saved_tensors
+        return g * x
+h = torch.ones(3, requires_grad=True) * 2
+y = Swish.apply(h)
+h.add_(1)
+y.sum().backward()
+"""
+
+
+def test_what_a_function_by_hand_saved_is_told_by_its_name_and_its_error_leads_to_the_write(tmp_path):
+    told = explained(SWISH, tmp_path)
+    assert "It overwrites `h`, which `Swish` in line 14 saved at version 0: a backward through it raises." in told
+    assert "`Swish` in line 14 asks for `h` as it was at version 0" in told and "Row 1, in line 15, wrote it" in told
 
 
 def test_a_leaf_that_is_written_through_detach_has_no_history_to_miss_it(tmp_path):

@@ -54,7 +54,8 @@ class Ledger(Lineage):
         known = self.entry_of(x)
         shared = known is not None and any(not other.is_array for other in known.aliases.values())
         entry = self.meet(x, op)
-        entry.pending = op, self._states_of(inputs)
+        if self.engine.records(x):  # else what gives it a history is another call, as of a function written by hand
+            entry.pending = op, self._states_of(inputs)
         self.facts.append(facts.Viewed(op, entry, None, False) if shared else facts.Made(op, entry, given))
         self.see(x)
 

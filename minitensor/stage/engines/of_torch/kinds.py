@@ -23,6 +23,8 @@ def is_leaf(fn: Any) -> bool:
 
 
 def short_name(name: str) -> str:
-    """``slice`` for ``SliceBackward0``."""
+    """``slice`` for ``SliceBackward0``; of a function written by hand, the name of its class."""
+    if re.search(r"[^:]Backward$", name):
+        return name.removesuffix("Backward")
     short = re.sub(r"Backward\d*$", "", name.rpartition("::")[2])
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", short).lower() or name

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.nn.parameter import is_lazy
 
 from minitensor.stage.engines.engine import Block, Layout
 from minitensor.stage.engines.of_torch.cuda import Gpu, gpu_at, is_capturing
@@ -270,6 +271,8 @@ is_in_transform: Callable[[torch.Tensor], bool] = torch._C._functorch.is_functor
 
 def why_not(x: Any) -> str:
     """Why the stage shows nothing of a tensor, in words; empty where it does."""
+    if is_lazy(x):
+        return "a parameter that has no shape yet"
     if x.layout is not torch.strided:
         return "a sparse tensor"
     if x.is_nested:
