@@ -22,9 +22,8 @@ from minitensor.stage import advice
 from minitensor.stage.apart import histories_apart, of_histories, package_of, size_of
 from minitensor.stage.books.done import Done
 from minitensor.stage.books.entries import SaveEntry, TensorEntry
-from minitensor.stage.books.facts import Asked, Refused, Reshaped, Unversioned, Viewed, Wrote
+from minitensor.stage.books.facts import UNTOLD, Asked, Refused, Reshaped, Unversioned, Viewed, Wrote
 from minitensor.stage.stages import run_and_let_go
-from minitensor.stage.wording.words import UNTOLD
 
 MOST_ROWS = 1000  # the totals count what happens after them
 

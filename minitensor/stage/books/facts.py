@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from minitensor.stage.books.entries import NodeEntry, SaveEntry, StorageEntry, TensorEntry
 
 
+#: In place of the name of an operation, where a write was found and none was told.
+UNTOLD = "an update"
+
+
 @dataclass(eq=False)
 class Allocated:
     """A storage came to be."""

@@ -15,7 +15,6 @@ from minitensor.stage.books.entries import SaveEntry, StateEntry, StorageEntry, 
 from minitensor.stage.books.lineage import Lineage
 from minitensor.stage.books.memory import at_once
 from minitensor.stage.engines.engine import Engine, Key, Node, Role, Storage, Tensor
-from minitensor.stage.wording.words import UNTOLD
 
 
 class Ledger(Lineage):
@@ -155,7 +154,7 @@ class Ledger(Lineage):
         storage, kept = entry.storage, self.engine.storage(x)
         before, storage.version = storage.version, self.engine.version(x)
         writes = [fact.op for fact in self.facts if type(fact) is facts.Wrote]
-        op = self.engine.writer(kept, storage.version) or (writes or [UNTOLD])[-1]
+        op = self.engine.writer(kept, storage.version) or (writes or [facts.UNTOLD])[-1]
         cover = Cover([], 0) if op == "_bump_inplace_version" else Cover.all_of(storage.length)
         self.events.append(self._write_event(storage, kept, cover))
         self.outside.note(kept, storage.root.known)

@@ -12,6 +12,7 @@ from typing import Any
 from minitensor.amounts import bytes_text
 from minitensor.stage.books.done import Done
 from minitensor.stage.books.facts import (
+    UNTOLD,
     Called,
     Elsewhere,
     Made,
@@ -32,7 +33,6 @@ from minitensor.stage.wording.refusals import say_error
 from minitensor.stage.wording.results import say_made, say_reshaped, say_viewed
 from minitensor.stage.wording.several import say_several
 from minitensor.stage.wording.sharing import say_elsewhere, say_moved, say_unversioned
-from minitensor.stage.wording.words import UNTOLD
 from minitensor.stage.wording.writes import say_write
 
 NOTHING = "The program has no statement that touches memory."

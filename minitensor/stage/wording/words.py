@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from minitensor.stage.books.facts import UNTOLD
+
 if TYPE_CHECKING:
     from minitensor.stage.books.entries import NodeEntry, StorageEntry
 
 MOST_WORDS = 35
-
-#: In place of the name of an operation, where a write was found and none was told.
-UNTOLD = "an update"
 
 # Operations that show the same cells in another shape.
 RESHAPING = ("reshape", "view", "squeeze", "unsqueeze", "flatten", "transpose", "t")
