@@ -33,8 +33,8 @@ KINDS = {
     "gradients before an error": "torch's backward may have reached a leaf before it raises; here it raises first",
     "saves more": "`std`, `log_softmax` and the like save in torch what is computed anew here",
 }
-#: They write one number everywhere, so torch lets them write a cell twice.
-_FILLS = ("fill_(", "zero_(", "masked_fill_(", "index_fill_(", "] = ")
+#: They write one number everywhere, or one row, so torch lets them write.
+_FILLS = ("fill_(", "zero_(", "masked_fill_(", "index_fill_(", "] = ", "] += ", "] -= ", "] *= ", "] /= ")
 #: Operations that torch makes of others, or whose rule keeps the result.
 _SAVES_MORE = ("std", "log_softmax", "abs", "relu", "clamp")
 
@@ -138,7 +138,7 @@ def _is_overlapping(text: str, theirs: dict[str, Any], ours: dict[str, Any]) -> 
     """Whether a line has filled a tensor of overlapping cells there, and has left all versions here."""
     target = text.rpartition("no_grad(): ")[2].partition("[")[0].partition(".")[0]
     look, here = theirs.get(target), ours.get(target)
-    written = look is not None and here is not None and look["version"] == here["version"] + 1
+    written = look is not None and here is not None and look["version"] > here["version"]
     return written and _overlaps(look) and any(op in text for op in _FILLS)
 
 
