@@ -10,27 +10,34 @@ line that wrote, what was saved of those bytes by which line, and what to write 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from minitensor.explaining.report import Report
-from minitensor.explaining.rows import Look, Row, SavedTensor, Spot, Totals
+from minitensor.explaining.rows import Look, Row, Spot, Totals
 from minitensor.explaining.verdicts import Verdict, in_order
 from minitensor.stage import advice
 from minitensor.stage.apart import histories_apart, of_histories, package_of, size_of
 from minitensor.stage.books.done import Done
 from minitensor.stage.books.entries import SaveEntry, TensorEntry
 from minitensor.stage.books.facts import UNTOLD, Asked, Refused, Reshaped, Unversioned, Viewed, Wrote
+from minitensor.stage.report_words import (
+    has_history,
+    is_leaf,
+    other_names,
+    row_of_saved,
+    the_saved,
+    versions_in,
+    view_of,
+    what_became_stale,
+    who_wrote,
+)
 from minitensor.stage.stages import run_and_let_go
 
 MOST_ROWS = 1000  # the totals count what happens after them
 
 NOT_KNOWN = "The history does not know of it."
-
-#: What torch's error says of the tensor: its shape, the version that it is at, and the version that was saved.
-_VERSIONS = re.compile(r"Tensor \[([\d, ]*)\]\].* is at version (\d+); expected version (\d+)")
 
 
 class Explaining:
@@ -55,12 +62,12 @@ class Explaining:
                 self._marked_dirty(fact)
                 masks = any(each.look["dtype"] == "bool" for each in fact.reads)
                 row = self._wrote(done, fact)
-                self._add(row, advice.About(_is_leaf(fact.tensor), masks))
+                self._add(row, advice.About(is_leaf(fact.tensor), masks))
                 self._apart += [(each, fact.tensor, row) for each in histories_apart(fact)]
                 if done.statement.function == "forward":
                     self._in_forward[row.number] = fact.tensor
             elif isinstance(fact, Unversioned):
-                leaf = any(_is_leaf(each) for each in fact.storage.aliases.values())
+                leaf = any(is_leaf(each) for each in fact.storage.aliases.values())
                 self._add(self._unversioned(done, fact), advice.About(leaf))
             elif isinstance(fact, Asked):
                 self._add(self._asked(done, fact))
@@ -86,7 +93,7 @@ class Explaining:
             row.where.text = code[row.where.line - 1].strip() if row.where.line <= len(code) else ""
             for saved in row.stale:
                 saved.where.text = code[saved.where.line - 1].strip() if saved.where.line <= len(code) else ""
-            row.by = _caller(row)
+            row.by = who_wrote(row)
             about = self._about.get(row.number, advice.NOTHING)
             row.instead = advice.instead(row, code, replace(about, package=self._package or about.package))
         self._report.totals = Totals()
@@ -126,7 +133,7 @@ class Explaining:
         if tensor is not None:
             shape = tensor.look.get("elements", tensor.look)["shape"]
             size = math.prod(tensor.look["shape"]) * tensor.storage.event["itemsize"]
-            look = Look(tensor.name.split(" in ")[0], shape, tensor.look["dtype"], size, _view_of(tensor))
+            look = Look(tensor.name.split(" in ")[0], shape, tensor.look["dtype"], size, view_of(tensor))
         return Row(0, op, Spot(None, done.line, ""), "by versions", look, verdicts=in_order(verdicts))
 
     def _wrote(self, done: Done, fact: Wrote) -> Row:
@@ -136,24 +143,24 @@ class Explaining:
         if fact.taken:
             verdicts.append(Verdict.UNNOTICED)
         aliases = [each for each in fact.storage.aliases.values() if each is not fact.tensor and not each.is_array]
-        unknown = fact.tensor.look["stop_gradient"] and any(_has_history(each) for each in aliases)
-        by_hand = fact.node is None and _has_history(fact.tensor) and fact.op != UNTOLD
+        unknown = fact.tensor.look["stop_gradient"] and any(has_history(each) for each in aliases)
+        by_hand = fact.node is None and has_history(fact.tensor) and fact.op != UNTOLD
         if unknown or by_hand:
             verdicts.append(Verdict.UNRECORDED)
         row = self._new(done, fact.called, fact.tensor, *verdicts)
         row.before, row.after, row.recorded = fact.before, fact.storage.version, fact.node is not None
-        row.stale = [_saved(save) for save in [*fact.taken, *fact.victims]]
+        row.stale = [row_of_saved(save) for save in [*fact.taken, *fact.victims]]
         for save in fact.victims:
             self._causes[save] = row
-        row.happened = _what_became_stale(fact.victims) or (NOT_KNOWN if verdicts else "")
+        row.happened = what_became_stale(fact.victims) or (NOT_KNOWN if verdicts else "")
         if fact.taken:
             told = (
-                f"It overwrites {_the_saved(fact.taken)}. No version of that is compared: backward will use the new "
+                f"It overwrites {the_saved(fact.taken)}. No version of that is compared: backward will use the new "
                 f"numbers, and its gradients will be wrong."
             )
-            row.happened = f"{told} {_what_became_stale(fact.victims)}".strip()
+            row.happened = f"{told} {what_became_stale(fact.victims)}".strip()
         if fact.victims:
-            row.happened += _other_names(fact.tensor)
+            row.happened += other_names(fact.tensor)
         return row
 
     def _unversioned(self, done: Done, fact: Unversioned) -> Row:
@@ -161,7 +168,7 @@ class Explaining:
         tensor = fact.tensor or next(iter(fact.storage.aliases.values()), None)
         row = self._new(done, fact.called or "numpy", tensor, *verdicts)
         row.before = row.after = fact.storage.version
-        row.stale = [_saved(save) for save in fact.used]
+        row.stale = [row_of_saved(save) for save in fact.used]
         others = [each for each in fact.storage.aliases.values() if each is not tensor and each.names]
         if row.op in ("clear_gradient", "_zero_grads") and others:
             row.happened = f"`{others[0].names[0]}` is the same memory: it has the zeros, too."
@@ -169,7 +176,7 @@ class Explaining:
             saved.lost = True
         if fact.used:
             row.happened = (
-                f"It overwrites {_the_saved(fact.used)}, and no version tells: backward will use the new numbers, and "
+                f"It overwrites {the_saved(fact.used)}, and no version tells: backward will use the new numbers, and "
                 f"its gradients will be wrong."
             )
         return row
@@ -205,13 +212,13 @@ class Explaining:
 
     def _asked_for(self, error: str) -> list[SaveEntry]:
         """What an error that came from the program's own code in backward asks for, where only one thing fits."""
-        shape, now, saved = _versions_in(error)
+        shape, now, saved = versions_in(error)
         fit = [save for save in self._causes if save.stale and (save.version, save.storage.version) == (saved, now)]
         return fit if len(fit) == 1 and fit[0].event["shape"] in (shape, shape[::-1]) else []
 
     def _fitting(self, error: Row) -> None:
         """Lead an error to the write that fits what it says, where nobody is known to have saved the tensor."""
-        shape, now, saved = _versions_in(error.error)
+        shape, now, saved = versions_in(error.error)
         fit = [
             row
             for row in self._rows
@@ -232,79 +239,6 @@ class Explaining:
             f"`checkpoint` keeps what it is given. Row {by.number}, in line {by.where.line}, is the last write that "
             f"fits."
         )
-
-
-def _versions_in(error: str) -> tuple[list[int], int, int]:
-    """The shape of the tensor that an error of torch's is about, its version now and when it was saved; else -1."""
-    found = _VERSIONS.search(error)
-    if found is None:
-        return [], -1, -1
-    return [int(each) for each in found[1].split(",") if each.strip()], int(found[2]), int(found[3])
-
-
-def _has_history(entry: TensorEntry) -> bool:
-    """Whether operations made the value of a tensor that wants a gradient."""
-    return not entry.look["stop_gradient"] and not entry.look["leaf"]
-
-
-def _is_leaf(tensor: TensorEntry) -> bool:
-    """Whether it is a leaf that wants a gradient."""
-    return bool(tensor.look["leaf"]) and not tensor.look["stop_gradient"]
-
-
-def _other_names(tensor: TensorEntry) -> str:
-    """What else the program calls the very tensor: writes through one name are those of the other."""
-    first, *others = dict.fromkeys(each for each in tensor.names if " in " not in each) or [""]
-    return f" `{first}` and {' and '.join(f'`{each}`' for each in others[:2])} are one tensor." if others else ""
-
-
-def _caller(row: Row) -> str:
-    """Who wrote for the line, where that is not the line itself: a step of an optimizer, or a layer in its making."""
-    text = row.where.text
-    if ".step(" in text:
-        return "an optimizer"
-    makes = re.search(r"\b[A-Z]\w*\(", text) is not None
-    return "a layer" if makes and row.op.rstrip("_") not in text else ""
-
-
-def _saved(save: SaveEntry) -> SavedTensor:
-    shape = save.event["shape"]
-    size = math.prod(shape) * save.storage.root.event["itemsize"]
-    return SavedTensor(
-        save.node.called, Spot(None, save.node.line, ""), f"`{save.name}`", shape, size, save.stale == "lost"
-    )
-
-
-def _the_saved(saves: list[SaveEntry]) -> str:
-    """```h`, which `mul` in line 4 saved at version 0``; of several, the first two."""
-    told = dict.fromkeys(
-        f"`{save.name}`, which `{save.node.called}` in line {save.node.line} saved at version {save.version}"
-        for save in saves
-    )
-    more = f", and {len(told) - 2} more" if len(told) > 2 else ""
-    return " and ".join(list(told)[:2]) + more
-
-
-def _what_became_stale(victims: list[SaveEntry]) -> str:
-    lost = [save for save in victims if save.stale == "lost"]
-    moved = [save for save in victims if save.stale == "moved"]
-    told = []
-    if lost:
-        told.append(f"It overwrites {_the_saved(lost)}: a backward through it raises.")
-    if moved:
-        told.append(
-            f"It writes other cells of the memory of {_the_saved(moved)}. No byte of that is lost; but only the "
-            f"version of the whole memory is compared, so a backward through it raises all the same."
-        )
-    return " ".join(told)
-
-
-def _view_of(tensor: TensorEntry) -> str:
-    others = [each for each in tensor.group.members.values() if each is not tensor and each.name]
-    whole = next((each for each in others if math.prod(each.look["shape"]) == tensor.storage.length), None)
-    if whole is None or math.prod(tensor.look["shape"]) == tensor.storage.length:
-        return ""
-    return f"a view of {whole.name.split(' in ')[0]}"
 
 
 def explain(function: Callable[..., Any], /, *args: Any, catch: bool = False, **kwargs: Any) -> Report:
