@@ -25,13 +25,15 @@ from .live import FOLDER
 
 # The report on an unfinished exercise, as `check` shows it; that of a solution has the class mt-right as well.
 REPORT = re.compile(r'<div class="mt-note mt-check mathjax_ignore">.*?</div>', re.DOTALL)
-BOX = "\n<exercise-box{before}><p>{where}; the solution is folded below.</p></exercise-box>"
-ELSEWHERE = 'open <a href="{notebook}" download>this page’s notebook</a> in <a href="{running}">a copy of the book</a>'
-NO_PYTHON = f"This page runs no Python. To run your answer, {ELSEWHERE}"
-LACKING = (
-    f"The tests of this exercise need <code>{{lacks}}</code>, which Python in a page lacks. To run them, {ELSEWHERE}"
-)
-CHECKED = f"Check runs your answer in this page, where your browser can do that. To run it elsewhere, {ELSEWHERE}"
+# On paper nothing runs and nothing folds: what tells of that is left out there, so that paper does not change with LIVE=1.
+BOX = """
+<exercise-box{before}><p><span class="mt-screen">{here} </span>To run your answer{elsewhere}, open <a href="{notebook}" \
+download>this page’s notebook</a> in <a href="{running}">a copy of the book</a>; the solution is<span class="mt-screen"> \
+folded</span> below.</p></exercise-box>"""
+NO_PYTHON = "This page runs no Python."
+LACKING = "The tests of this exercise need <code>{lacks}</code>, which Python in a page lacks."
+CHECKED = "Check runs your answer in this page, where your browser can do that."
+ELSEWHERE = '<span class="mt-screen"> elsewhere</span>'
 
 
 def read_cells(app: Sphinx, env: BuildEnvironment) -> None:
@@ -79,8 +81,8 @@ def offer_writing(
 def _box(in_page: tuple[str, str] | None, places: dict[str, str]) -> str:
     """The element of an exercise; ``in_page``: the code before it and what a page lacks, where Python stands there."""
     if in_page is None:
-        return BOX.format(before="", where=NO_PYTHON.format(**places))
+        return BOX.format(before="", here=NO_PYTHON, elsewhere="", **places)
     before, lacks = in_page
     if lacks:
-        return BOX.format(before="", where=LACKING.format(lacks=html.escape(lacks), **places))
-    return BOX.format(before=f' data-before="{html.escape(before)}"', where=CHECKED.format(**places))
+        return BOX.format(before="", here=LACKING.format(lacks=html.escape(lacks)), elsewhere="", **places)
+    return BOX.format(before=f' data-before="{html.escape(before)}"', here=CHECKED, elsewhere=ELSEWHERE, **places)

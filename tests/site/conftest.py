@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from tests.conftest import PATIENCE
+from tests.site.editing import Stage
 from tests.site.visit import REPORT_REFUSED, Visit
 from tools import build, serve
 
@@ -111,3 +112,20 @@ def on_a_phone(
     """The same on a phone."""
     with visits(browser, idle_tabs) as open_address:
         yield open_address(f"{site}{request.param}.html", width=360)
+
+
+@pytest.fixture(scope="module")
+def on_page(browser: Browser, site: str) -> Iterator[Callable[..., tuple[Visit, list[Stage]]]]:
+    """A page of the book and its stages; each page is opened once, so that its Python is loaded once."""
+    kept: dict[str, Visit] = {}
+    with visits(browser, {True: [], False: []}) as open_address:
+
+        def opened(name: str) -> tuple[Visit, list[Stage]]:
+            if name not in kept:
+                kept[name] = open_address(f"{site}{name}.html", width=1440)
+            visit = kept[name]
+            return visit, [Stage(visit.page, each) for each in visit.page.locator("memory-stage").all()]
+
+        yield opened
+        for visit in kept.values():
+            assert visit.foreign == visit.complaints == visit.refused == []

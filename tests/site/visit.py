@@ -82,6 +82,11 @@ class Visit:
         """What the page tried although the server's policy forbids it."""
         return self.page.evaluate("refused")
 
+    @property
+    def undisturbed(self) -> bool:
+        """Whether nothing failed on the page, and it asked no other host."""
+        return self.foreign == self.complaints == self.refused == self.failed == []
+
     def read_through(self) -> None:
         """Scroll to the end, open everything that folds, as a thorough reader does, and scroll back."""
         self.page.evaluate("document.querySelectorAll('details').forEach(box => { box.open = true })")

@@ -1,0 +1,100 @@
+"""Answers to exercises, checked in the page by the same `check` as in a notebook."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.chapters.chapter import Chapter
+from tests.conftest import PATIENCE
+from tests.site.editing import needs_python
+
+expect.set_options(timeout=PATIENCE)
+
+LEAVES, BYTES, ENGINE = "08_leaves", "05_counting_bytes", "16_an_engine_in_an_afternoon"
+MARKUP = "<img src=x onerror=alert(1)><b>bold</b>"
+
+
+def boxes(site, visit, name, **how) -> tuple:
+    seen = visit(f"{site}chapters/{name}.html", **how)
+    return seen, seen.page.locator("exercise-box")
+
+
+def answer(box: Locator, text: str) -> Locator:
+    """Write, check, and wait for the report."""
+    box.get_by_role("textbox").fill(text)
+    box.get_by_role("button", name="Check").click()
+    return reported(box)
+
+
+def reported(box: Locator) -> Locator:
+    expect(box.get_by_role("button", name="Check")).to_be_enabled()
+    expect(box.locator(".mt-check")).to_be_visible()
+    return box.locator(".mt-check")
+
+
+def solutions(name: str) -> list[str]:
+    return [cell.source.replace("require(", "check(") for cell in Chapter.read(name).cells_with("require(")]
+
+
+@needs_python
+@pytest.mark.parametrize("name", [LEAVES, BYTES, ENGINE])
+def test_the_start_of_an_exercise_fails_in_the_page_and_its_solution_passes(name, site, visit):
+    seen, found = boxes(site, visit, name)
+    assert not [request.url for request in seen.finished if "/_static/live/" in request.url]
+    for box, solution in zip(found.all(), solutions(name), strict=True):
+        start = box.get_by_role("textbox").input_value()
+        first = answer(box, start)
+        expect(first).to_contain_text("Not yet.")
+        assert "mt-right" not in first.get_attribute("class")
+        right = answer(box, solution)
+        expect(right).to_contain_text("Right.")
+        assert "mt-right" in right.get_attribute("class")
+        assert box.locator(".live-told").text_content() == ""
+    assert seen.undisturbed
+
+
+@needs_python
+def test_an_exercise_is_written_and_passed_by_keyboard_alone(site, visit):
+    seen, found = boxes(site, visit, LEAVES, width=360)
+    box = found.first
+    box.get_by_role("textbox").focus()
+    seen.page.keyboard.press("ControlOrMeta+a")
+    seen.page.keyboard.insert_text(solutions(LEAVES)[0])
+    seen.page.keyboard.press("Tab")
+    assert seen.page.evaluate("document.activeElement.textContent") == "Check"
+    seen.page.keyboard.press("Enter")
+    expect(reported(box)).to_contain_text("Right.")
+    assert seen.overflow() <= 0
+    assert seen.violations() == []
+    seen.page.emulate_media(color_scheme="dark")
+    assert seen.violations(all_else=False) == []
+    assert seen.undisturbed
+
+
+@needs_python
+def test_errors_and_what_is_printed_are_texts(site, visit):
+    seen, found = boxes(site, visit, LEAVES)
+    box = found.first
+    report = answer(box, f"print('{MARKUP}')\nraise ValueError('{MARKUP}')")
+    values = report.locator("dd").all_text_contents()
+    assert values == [f"ValueError: {MARKUP} (line 2)", f"{MARKUP}\n"]
+    assert report.locator("img, b").count() == 0
+    expect(answer(box, "def descend(")).to_contain_text("SyntaxError")
+    expect(answer(box, "x = 1")).to_contain_text("Nothing was checked")
+    box.get_by_role("textbox").fill("while True:\n    pass")
+    box.get_by_role("button", name="Check").click()
+    expect(box.locator(".live-told")).to_have_text("Running.")
+    box.get_by_role("button", name="Stop").click()
+    expect(box.locator(".live-told")).to_have_text("Stopped.")
+    expect(answer(box, solutions(LEAVES)[0])).to_contain_text("Right.")
+    assert seen.undisturbed
+
+
+@needs_python
+@pytest.mark.parametrize("name, lacks", [("13_data_in_place", "PIL")])
+def test_an_exercise_that_a_page_cannot_check_says_why(name, lacks, site, visit):
+    _, found = boxes(site, visit, name)
+    for box in found.all():
+        expect(box).to_contain_text(f"The tests of this exercise need {lacks}, which Python in a page lacks.")
+        assert box.get_by_role("button").all_text_contents() == ["Copy", "Start again"]

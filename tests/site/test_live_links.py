@@ -1,0 +1,83 @@
+"""Links that carry a program in their fragment: it is shown, and runs after a click."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.site.editing import ALIASES, CONFUSIONS, Stage, asked_for_python, needs_python
+
+pytestmark = needs_python
+
+
+def test_a_link_carries_a_program_and_runs_nothing(site, visit):
+    seen = visit(f"{site}{ALIASES}.html", width=1440)
+    stage = Stage(seen.page, seen.page.locator("memory-stage").first)
+    stage.edit("x = mt.ones([7])\n# \u4f60\u597d <b>")
+    seen.page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(); }")
+    stage.press("Copy link to this")
+    seen.page.wait_for_function("location.hash.includes('/edit/')")
+    address = seen.page.url
+    other = visit(address, width=1440)
+    found = Stage(other.page, other.page.locator("memory-stage").first)
+    found.editor.wait_for()
+    assert "".join(found.editor.locator(".cm-line").all_text_contents()) == "x = mt.ones([7])# \u4f60\u597d <b>"
+    assert found.told == "This program came with the link. It has not run."
+    assert asked_for_python(other) == []
+    found.run()
+    assert found.data["variants"][0]["code"][0] == "x = mt.ones([7])"
+    assert other.foreign == [] and other.refused == []
+
+
+@pytest.mark.parametrize("tail", ["%00", "AAAA", "eJw", "a/b/c", "x" * 200_000])
+def test_a_link_that_cannot_be_read_says_so_and_does_nothing(site, visit, tail):
+    seen = visit(f"{site}{ALIASES}.html")
+    name = seen.page.locator("memory-stage").first.get_attribute("id")
+    seen.page.evaluate("hash => { location.hash = hash }", f"{name}/edit/{tail}")
+    seen.page.locator("p.live-why").wait_for()
+    assert "cannot be read: a part of the link is missing" in seen.page.locator("p.live-why").text_content()
+    assert seen.page.locator(".cm-content").count() == 0 and seen.complaints == []
+    seen.page.evaluate("hash => { location.hash = hash }", f"{name}/edit/")
+    seen.page.locator("p.live-why").wait_for(state="detached")
+
+
+def test_a_link_to_a_stage_that_is_not_there_leads_to_the_playground(site, visit):
+    seen = visit(f"{site}{ALIASES}.html", width=1440)
+    program = "x = mt.ones([7])\nx.add_(1.0)"
+    stage = Stage(seen.page, seen.page.locator("memory-stage").first)
+    stage.edit(program)
+    seen.page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(); }")
+    stage.press("Copy link to this")
+    seen.page.wait_for_function("() => location.hash.includes('/edit/')")
+    fragment = seen.page.url.partition("#")[2]
+    for name in (f"{CONFUSIONS}.html#{fragment}", f"{ALIASES}.html#gone/edit/{fragment.rpartition('/')[2]}"):
+        other = visit(site + name, width=1440)
+        note = other.page.locator("p.live-why")
+        note.wait_for()
+        assert note.text_content().startswith("The stage that this link is for is not on this page.")
+        assert other.page.locator(".cm-content").count() == 0 and other.complaints == []
+    note.get_by_role("link", name="the playground").click()
+    text = other.page.locator("play-ground .cm-content")
+    text.wait_for()
+    assert "\n".join(text.locator(".cm-line").all_text_contents()) == program
+    assert asked_for_python(other) == [] and other.foreign == []
+
+
+def test_a_link_holds_a_long_program_and_one_that_is_too_long_is_told(site, visit):
+    seen = visit(f"{site}{ALIASES}.html", width=1440)
+    stage = Stage(seen.page, seen.page.locator("memory-stage").first)
+    long = "x = mt.ones([2])\n" + "\n".join(
+        f"# {number * 7919 % 99991:05} and {number * 104729:09}" for number in range(2_000)
+    )
+    assert len(long) > 40_000
+    stage.edit(long)
+    seen.page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(); }")
+    stage.press("Copy link to this")
+    seen.page.wait_for_function("() => location.hash.includes('/edit/')")
+    other = visit(seen.page.url, width=1440)
+    found = Stage(other.page, other.page.locator("memory-stage").first)
+    found.editor.wait_for()
+    found.press("Close")
+    assert found.element.evaluate("stage => stage.editing.programs[0].code") == long
+    stage.write("# " + "long " * 30_000)
+    stage.press("Copy link to this")
+    seen.page.wait_for_function("() => document.querySelector('.live-told').textContent.startsWith('This is too long')")

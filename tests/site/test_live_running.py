@@ -1,0 +1,107 @@
+"""What becomes of a reader's program in the page: errors at their lines, ends and limits in words."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.site.editing import ALIASES, Stage, needs_python
+
+pytestmark = needs_python
+
+
+def test_an_error_stands_at_its_line(on_page):
+    _, stages = on_page(ALIASES)
+    stage = stages[0]
+    stage.run("x = mt.ones([2])\nx.add_(mt.ones([3]))")
+    assert len(stage.errors) == 1 and "add_" in stage.errors[0]
+    stage.run("x = mt.ones([2])\ny = (x")
+    assert stage.errors[0].startswith("SyntaxError")
+    assert any("no line has run" in said for variant in stage.said for said in variant)
+    stage.run("\0")
+    assert len(stage.errors) == 1
+    stage.run("")
+    assert stage.errors == [] or stage.errors[0]
+
+
+def test_a_loop_is_ended_by_the_button_and_the_page_goes_on(on_page):
+    visit, stages = on_page(ALIASES)
+    stage = stages[0]
+    stage.edit("while True:\n    pass")
+    stage.press("Run")
+    stage.element.get_by_role("button", name="Stop", exact=True).wait_for()
+    visit.page.wait_for_timeout(300)
+    assert visit.page.evaluate("1 + 1") == 2
+    stage.press("Stop")
+    assert stage.told == "Stopped."
+    stage.press("Close")
+    stage.run("x = mt.ones([2])")
+    assert stage.errors == []
+
+
+def test_a_loop_is_ended_after_a_limit(on_page):
+    _, stages = on_page(ALIASES)
+    stages[0].run("while True:\n    pass")
+    assert "it ran for 20 seconds" in stages[0].told
+    stages[0].press("Close")
+
+
+@pytest.mark.parametrize(
+    "program, told",
+    [
+        ("import os\nos._exit(3)", "exit(3)"),
+        ("class A:\n    def __add__(self, other):\n        return self + other\nA() + 1", "too deep"),
+    ],
+)
+def test_a_program_that_ends_python_is_told_of_and_the_next_one_runs(site, visit, program, told):
+    seen = visit(f"{site}{ALIASES}.html", width=1440)
+    stage = Stage(seen.page, seen.page.locator("memory-stage").first)
+    stage.run(program)
+    assert stage.told.startswith("The program has ended Python: ") and told in stage.told
+    stage.run("x = mt.ones([2])")
+    assert stage.errors == [] and seen.foreign == []
+
+
+SAID = {
+    "def f(n):\n    return f(n + 1)\nf(0)": "RecursionError: maximum recursion depth exceeded",
+    "x = mt.zeros([100_000, 100_000, 100])": "more than can be addressed",
+    "name = input('who? ')": "input asks a reader, who cannot answer here: write the value into the program",
+    "import asyncio\nasyncio.run(asyncio.sleep(1))": "RuntimeError: asyncio.run cannot wait here",
+    "import threading\nthreading.Thread(target=print).start()": "RuntimeError: can't start new thread",
+    "await f()": "SyntaxError: 'await' outside function",
+    "import torchvision": "ModuleNotFoundError: No module named 'torchvision'",
+}
+
+
+@pytest.mark.parametrize("program", SAID)
+def test_what_a_page_cannot_do_is_an_error_in_words(on_page, program):
+    _, stages = on_page(ALIASES)
+    stages[0].run(program)
+    assert [SAID[program] in error for error in stages[0].errors] == [True], stages[0].told
+
+
+def test_long_and_unusual_programs_run(on_page):
+    _, stages = on_page(ALIASES)
+    stages[0].run("\n".join(f"x{i} = mt.ones([2])" for i in range(300)))
+    assert stages[0].errors == [] and len(stages[0].data["variants"][0]["steps"]) == 300
+    stages[0].run("for i in range(100_000):\n    print(i)")
+    assert stages[0].errors == [] and stages[0].printed.startswith("0\n1\n")
+    stages[0].run("gr\u00f6\u00dfe = mt.ones([2])\n\u5f20\u91cf = gr\u00f6\u00dfe.add_(1.0)\nprint(\u5f20\u91cf)")
+    assert stages[0].errors == [] and "2., 2." in stages[0].printed
+
+
+def test_integers_are_of_64_bits_but_for_those_that_numpy_makes(on_page):
+    """As the playground tells. The second half is numpy's own choice where addresses have 32 bits."""
+    _, stages = on_page(ALIASES)
+    ours = "mt.to_tensor([1]), mt.arange(3), mt.ones([2]).argmax(), mt.randint(0, 5, [2]), mt.ones([2]).argsort()"
+    ours += ", torch.tensor([1]), torch.arange(2), torch.randint(5, (2,)), torch.ones(2).nonzero(), torch.full((1,), 2)"
+    stages[0].run(f"print({{str(each.dtype).split('.')[-1] for each in ({ours})}})\nprint(np.array([1]).dtype)")
+    assert stages[0].errors == [] and stages[0].printed == "{'int64'}\nint32\n"
+
+
+def test_memory_is_bounded_and_the_program_is_told(on_page):
+    _, stages = on_page(ALIASES)
+    stage = stages[0]
+    stage.run("x = mt.ones([2])\nkept = [bytearray(2**28) for _ in range(5)]")
+    assert stage.errors and "MemoryError" in stage.errors[0]
+    stage.run("x = mt.ones([2])")
+    assert stage.errors == []
