@@ -3,43 +3,33 @@
 The page sends text, and is answered in text: JSON both ways. What a program prints, an error and a name are texts in
 that answer, and never markup. A program that is none, or that fails, is an answer like any other.
 
-* Every request begins alike, whatever those before it did: policy "2.6", recording of gradients on, tensors on the
-  CPU, the same random numbers.
+* Every request begins alike, whatever those before it did (``fresh``).
 * A program finds the names that the book's programs use: ``mt``, ``F``, ``nn``, ``np``, ``torch`` and ``paddle``. The
   last two are minitensor, in PyTorch's vocabulary and in Paddle's; what imports them by name gets the same.
 """
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
+import ast
 import gc
-import io
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from types import CodeType
 from typing import Any
 
-import numpy as np
-
-import minitensor
-import minitensor.torch
 from minitensor.explaining import Listener
-from minitensor.modes import DEFAULT_POLICY, modes, set_inplace_policy
+from minitensor.modes import set_inplace_policy
 from minitensor.notebook import exercise
 from minitensor.notebook.explain_html import as_data
+from minitensor.notebook.fresh import afresh, names
+from minitensor.notebook.page_loop import wait_by_sleeping
 from minitensor.stage import stages
+from minitensor.stage.recording.awaiting import Awaiting
 from minitensor.stage.recording.record import Recording, line_in
 
-#: What a page offers to run a program on: the word for it -> the arguments of ``set_device``.
-DEVICES: dict[str, dict[str, Any]] = {
-    "cpu": {"device": "cpu"},
-    "gpu:sim": {"device": "gpu:sim", "profile": "torch"},
-    "gpu:sim paddle": {"device": "gpu:sim", "profile": "paddle"},
-}
 #: What Python says of a text that is no program. A null byte is a ValueError, what is too deep is one of the last two.
 NO_PROGRAM = (SyntaxError, ValueError, RecursionError, MemoryError)
-MOST_PRINTED = 20_000  # characters of what an exercise prints, or a program after its last step
 MOST_SHOWN = 4_000_000  # characters of a recording: some hundred times that of a long program of the book
 
 
@@ -70,24 +60,32 @@ def recorded(asked: dict[str, Any]) -> dict[str, Any]:
     """The trace of ``variants``, each an ``id``, a ``label``, its ``code`` and its ``policy``, on one ``device``."""
     done = []
     for variant in asked["variants"]:
-        with _afresh(asked["device"]):
+        with afresh(asked["device"]) as printed:
             try:
                 done.append(
                     stages.run_variant(
                         variant["code"],
-                        _names(),
+                        names(),
                         id_=variant["id"],
                         label=variant["label"],
                         policy=variant["policy"],
                         file=f"<program {variant['id']}>",
+                        flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT,
                     )
                 )
+                _tell_the_rest(done[-1], printed.end)
             except NO_PROGRAM as error:
                 done.append(no_program(variant, error))
             except KeyboardInterrupt:
                 return {"failed": "The program raised KeyboardInterrupt, which ends a recording."}
     shown = stages.Stage(done, asked["title"], asked["ask"], asked["heading"])
     return {"trace": shown.data}
+
+
+def _tell_the_rest(done: Recording, printed: str) -> None:
+    """What a program printed after its last step that is shown: in a notebook it stands under the cell."""
+    if printed and done.variant["truncated"]:
+        done.variant["truncated"] += f" What it printed then ends so:\n{printed}"
 
 
 def no_program(variant: dict[str, Any], error: Exception) -> Recording:
@@ -111,14 +109,14 @@ def explained(asked: dict[str, Any]) -> dict[str, Any]:
     """What ``explain`` says of the in-place operations of a program, ``code``, under ``policy`` on ``device``."""
     file = "<program>"
     stages.recording.register(file, asked["code"])
-    with _afresh(asked["device"]):
+    with afresh(asked["device"]):
         try:
-            program = compile(asked["code"], file, "exec", dont_inherit=True)
+            program = _compiled(asked["code"], file)
         except NO_PROGRAM as error:
             return {"failed": _where(error, file)}
         with Listener() as listener, set_inplace_policy(asked["policy"]):
             try:
-                exec(program, _names())
+                _execute(program, names())
             except BaseException as error:
                 listener.ended(error)
     return {"report": as_data(listener.report)}
@@ -129,26 +127,42 @@ def explained(asked: dict[str, Any]) -> dict[str, Any]:
 
 def checked(asked: dict[str, Any]) -> dict[str, Any]:
     """What ``check`` says of an answer: ``code``, the cell that a reader wrote, after the cells ``before`` it."""
-    names = _names()
+    given = names()
     reports: list[exercise.Report] = []
 
     def check(*arguments: Any, **settings: Any) -> exercise.Report:
         reports.append(exercise.check(*arguments, **settings))
         return reports[-1]
 
-    with _afresh("cpu") as printed:
-        exec(compile(asked["before"], "<before the exercise>", "exec", dont_inherit=True), names)
-        names["check"] = check
+    with afresh("cpu") as printed:
+        _execute(_compiled(asked["before"], "<before the exercise>"), given)
+        given["check"] = check
         gc.collect()  # tests may count bytes: what earlier requests have left does not come free among them
-        printed.seek(0)
-        printed.truncate()
+        printed.forget()
         try:
-            exec(compile(asked["code"], "<your answer>", "exec", dont_inherit=True), names)
+            _execute(_compiled(asked["code"], "<your answer>"), given)
         except BaseException as error:
-            return {"error": _where(error, "<your answer>"), "printed": printed.getvalue()}
+            return {"error": _where(error, "<your answer>"), "printed": printed.beginning}
     if not reports:
         return {"error": "Nothing was checked: leave the line with `check(...)` as it was.", "printed": ""}
-    return {"report": reports[-1].as_data(), "printed": printed.getvalue()}
+    return {"report": reports[-1].as_data(), "printed": printed.beginning}
+
+
+# ---------- running without a recording ----------
+
+
+def _compiled(source: str, file: str) -> CodeType:
+    """A program, which may await at its top level."""
+    return compile(source, file, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+
+
+def _execute(program: CodeType, given: dict[str, Any]) -> None:
+    made, awaiting = eval(program, given), Awaiting()
+    if made is not None:
+        try:
+            awaiting.finish(made)
+        finally:
+            awaiting.close()
 
 
 def _where(error: BaseException, file: str) -> str:
@@ -163,60 +177,7 @@ def _worded(error: BaseException) -> str:
     return f"{type(error).__name__}: {told}".removesuffix(": ")
 
 
-# ---------- what every request begins with ----------
-
-
-class _Printed(io.StringIO):
-    """Keeps the beginning of what is printed."""
-
-    def write(self, text: str) -> int:
-        room = MOST_PRINTED - self.tell()
-        if room > 0:
-            super().write(text[:room])
-        return len(text)
-
-    def close(self) -> None:
-        """A program may close what it prints to; what it has printed stays."""
-
-
-@contextlib.contextmanager
-def _afresh(device: str) -> Iterator[_Printed]:
-    """The state that a new process has, with new tensors on ``device``; gives what is printed that no step shows."""
-    if device not in DEVICES:
-        raise ValueError(f"a page offers the devices {', '.join(DEVICES)}, not {device!r}")
-    modes.grad, modes.policy = True, DEFAULT_POLICY
-    minitensor.seed(0)
-    minitensor.set_device(**DEVICES[device])
-    printed = _Printed()
-    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-        try:
-            yield printed
-        finally:
-            modes.grad, modes.policy = True, DEFAULT_POLICY
-            minitensor.set_device("cpu")
-
-
-def _names() -> dict[str, Any]:
-    """The global names that a program finds."""
-    return {
-        "__name__": "__main__",
-        "mt": minitensor,
-        "np": np,
-        "nn": minitensor.nn,
-        "F": minitensor.nn.functional,
-        "torch": minitensor.torch,
-        "paddle": minitensor,
-        "input": _not_here("input asks a reader, who cannot answer here: write the value into the program"),
-    }
-
-
-def _not_here(why: str) -> Callable[..., Any]:
-    """A function that a page cannot have: whoever calls it is told why."""
-
-    def refuse(*_: Any, **__: Any) -> Any:
-        raise RuntimeError(why)
-
-    return refuse
+# ---------- what a program finds ----------
 
 
 def stand_in() -> None:
@@ -232,8 +193,8 @@ def stand_in() -> None:
 def forget_javascript() -> None:
     """From now on a program finds neither ``js`` nor ``pyodide_js``, by which Python speaks to the page.
 
-    What Pyodide waits with goes with them.
+    What Pyodide waits with goes with them; ``asyncio`` waits by sleeping.
     """
     for name in [each for each in sys.modules if each.partition(".")[0] in ("js", "pyodide_js")]:
         del sys.modules[name]
-    asyncio.run = _not_here("asyncio.run cannot wait here: a program of a page runs in one go")
+    wait_by_sleeping()

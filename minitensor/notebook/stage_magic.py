@@ -9,10 +9,7 @@ from __future__ import annotations
 
 import argparse
 import ast
-import asyncio
-import contextvars
 import html
-import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,7 +21,6 @@ from IPython.display import display
 from minitensor.modes import POLICIES
 from minitensor.notebook.magic_options import Options
 from minitensor.stage.comparing import compare_parts
-from minitensor.stage.recording.hooks import awaits
 from minitensor.stage.recording.key_step import Key
 from minitensor.stage.recording.record import LIMIT
 from minitensor.stage.stages import Stage, checked_steps, run
@@ -81,13 +77,12 @@ class StageMagic(Magics):
         if alone:
             raise UsageError(f"%%stage: {alone} belongs to --compare: %%stage --compare {line}")
         source = self.shell.transform_cell(cell)
-        reason = _reason_not_to_trace(cell, source)
         file = self.shell.compile.cache(source, self.shell.execution_count)
-        if reason:
+        if cell.lstrip().startswith("%%"):
             try:
                 _run_untraced(source, file, self.shell)
             finally:
-                display(NotTraced(reason))
+                display(NotTraced(f"the cell magic {cell.split()[0]} runs the code itself"))
             return
         done = run(
             source,
@@ -95,7 +90,7 @@ class StageMagic(Magics):
             file=file,
             ignore=frozenset(options.ignore),
             limit=options.steps,
-            flags=self.shell.compile.flags,
+            flags=self.shell.compile.flags | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT,
             show_last=not source.rstrip().endswith(";"),
         )
         raised, done.error = done.error, None
@@ -134,35 +129,6 @@ def _key(words: Sequence[str] | None) -> Key:
     return (" ".join(label), int(step)) if label else int(step)
 
 
-def _reason_not_to_trace(cell: str, source: str) -> str:
-    if cell.lstrip().startswith("%%"):
-        return f"the cell magic {cell.split()[0]} runs the code itself"
-    if awaits(ast.parse(source)):
-        return "the code awaits, and its steps would mix with those of others"
-    return ""
-
-
 def _run_untraced(source: str, file: str, shell: Any) -> None:
     __tracebackhide__ = True
-    flags = shell.compile.flags | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-    code = compile(source, file, "exec", flags, dont_inherit=True)
-    made = eval(code, shell.user_ns)  # a coroutine when the code awaits, else None
-    if asyncio.iscoroutine(made):
-        _finish(made)
-
-
-def _finish(coroutine: Any) -> None:
-    """Run a coroutine to its end. The kernel's own loop is busy with this cell, so another thread gets a loop."""
-    context, failed = contextvars.copy_context(), []
-
-    def run() -> None:
-        try:
-            context.run(asyncio.run, coroutine)
-        except BaseException as error:
-            failed.append(error)
-
-    thread = threading.Thread(target=run, name="stage")
-    thread.start()
-    thread.join()
-    if failed:
-        raise failed[0]
+    exec(compile(source, file, "exec", shell.compile.flags, dont_inherit=True), shell.user_ns)

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 import minitensor as mt
-from minitensor.notebook import in_page
+from minitensor.notebook import fresh, in_page
 from minitensor.stage.validation import validate
 
 
@@ -26,7 +26,7 @@ def errors(trace: dict) -> list[str]:
     return [event["text"] for step in steps for event in step["events"] if event["do"] == "raise"]
 
 
-@pytest.mark.parametrize("device", in_page.DEVICES)
+@pytest.mark.parametrize("device", fresh.DEVICES)
 @pytest.mark.parametrize(
     "code",
     ["x = mt.ones([2])\nx.add_(1.0)", "1/0", "y = (x", "", "\0", "x = torch.ones(2)", "raise SystemExit(3)"]

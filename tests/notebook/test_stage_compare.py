@@ -279,7 +279,6 @@ def test_an_interrupt_ends_the_comparison(cell):
         ("--compare\n# --- a\n# --- b\ny = 1", "'a' has no code"),
         ("--compare\n# --- a\nx = 1\n# --- b\n# only a remark", "'b' has no code"),
         ("--compare\n# --- a\nx = 1\n# --- b\n%%time\ny = 1", "begins with a cell magic"),
-        ("--compare\n# --- a\nx = 1\n# --- b\nawait y", "awaits"),
         ("--compare --policies 2.5\nx = 1", "two policies or more"),
         ("--compare --policies 2.5 2.5\nx = 1", "each once"),
         ("--compare --policies 2.5 2.7\nx = 1", "'2.7'"),

@@ -26,6 +26,9 @@ class Following(Steps):
     #: The thread that is followed.
     _thread: int = 0
 
+    #: Whether a statement of the top level awaits: what runs meanwhile, and belongs to no function, belongs to it.
+    suspended: bool = False
+
     #: Id of the error last told.
     reported: int | None = None
 
@@ -43,7 +46,7 @@ class Following(Steps):
         try:
             if self.active:
                 self.engine.arrive()
-            self.reported = None
+            self.reported, self.suspended = None, False
             self.stack[0].passes.clear()
             self._begin(statement)
         except Exception as failure:
@@ -130,10 +133,12 @@ class Following(Steps):
         """Find the statement that the engine works for."""
         while frame is not None and id(frame.f_code) not in self._codes:
             frame = frame.f_back
-        if frame is None or self._depth(frame) is None:
-            return
-        self._come_to(frame)
-        self._begin_head(frame, frame.f_lineno)
+        if frame is None:
+            if self.suspended:
+                self._back_to(0)  # a task of the program's loop: the functions that tasks called before have come back
+        elif self._depth(frame) is not None:
+            self._come_to(frame)
+            self._begin_head(frame, frame.f_lineno)
 
     def _begin_head(self, frame: FrameType, line: int) -> None:
         """Where the statement is done that was going on and ``line`` is the head of another one, that one goes on."""
@@ -153,8 +158,7 @@ class Following(Steps):
         caller = frame.f_back
         while caller is not None and id(caller.f_code) not in self._codes:
             caller = caller.f_back
-        if caller is not None:
-            self._locate(caller)
+        self._locate(caller)
         self._show_source(statement)
         of_class = f"{statement.function}." if statement.function and statement.kind == "method" else ""
         self._push(frame, of_class)

@@ -52,6 +52,7 @@ _KINDS: dict[type[ast.stmt], str] = {
     ast.Return: "return",
     ast.Raise: "raise",
     ast.For: "for",
+    ast.AsyncFor: "for",
     ast.While: "while",
     ast.FunctionDef: "def",
     ast.ClassDef: "def",
@@ -99,8 +100,8 @@ class Hooks:
     def _text(self, node: ast.stmt) -> str:
         value = getattr(node, "value", None) if isinstance(node, (ast.Assign, ast.AnnAssign, ast.Expr)) else None
         part: Any = value or node
-        if isinstance(node, (ast.For, ast.While)):
-            part = node.iter if isinstance(node, ast.For) else node.test
+        if isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
+            part = node.test if isinstance(node, ast.While) else node.iter
         text = ast.get_source_segment(self.source, part) or ""
         return " ".join(text.split())
 
@@ -133,11 +134,11 @@ class Hooks:
             for method in node.body:
                 if isinstance(method, ast.FunctionDef):
                     method.body = self._function_body(method, self._register(method, node.name, kind="method"))
-        elif isinstance(node, (ast.For, ast.While)):
+        elif isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
             turn, again = self._call(node.body[0], index, "turn"), self._call(node.body[-1], index, "again")
             node.body = [turn, *self._body(node.body, function, (*loops, index)), again]
             node.orelse = self._body(node.orelse, function, loops)
-        elif isinstance(node, (ast.If, ast.With)):
+        elif isinstance(node, (ast.If, ast.With, ast.AsyncWith)):
             node.body = self._body(node.body, function, loops)
             if isinstance(node, ast.If):
                 node.orelse = self._body(node.orelse, function, loops)
@@ -178,20 +179,6 @@ class _Yields(ast.NodeTransformer):
         if isinstance(node, ast.Yield) and node.value is not None:
             node.value = self._hooks._give(node.value, self._index, "yield")
         return node
-
-
-def awaits(tree: ast.Module) -> bool:
-    """Whether the top level of a program uses ``await`` or what stands for it."""
-    stack: list[ast.AST] = list(tree.body)
-    while stack:
-        node = stack.pop()
-        if isinstance(node, (ast.Await, ast.AsyncFor, ast.AsyncWith)):
-            return True
-        if isinstance(node, ast.comprehension) and node.is_async:
-            return True
-        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
-            stack += ast.iter_child_nodes(node)
-    return False
 
 
 # ---------- code objects ----------

@@ -36,7 +36,7 @@ class Names:
         self._program: list[str] = []
         self._overwritten: dict[str, int] = {}  # name that is assigned before it is read -> id of its old value
 
-    def read_program(self, tree: ast.Module) -> None:
+    def read_program(self, tree: ast.Module, code: CodeType) -> None:
         """Which names the program mentions, and which of them it reads before it assigns them."""
         assigned: set[str] = set()
         read: set[str] = set()
@@ -44,7 +44,7 @@ class Names:
             loaded, stored = _loads_and_stores(node)
             read |= loaded - assigned
             assigned |= stored
-        known = _global_names(compile(tree, "program", "exec", dont_inherit=True))
+        known = _global_names(code)
         self._program = [name for name in _in_order(tree) if name in known and name not in self.ignore]
         self._overwritten = {name: id(self.namespace[name]) for name in assigned - read if name in self.namespace}
 

@@ -23,6 +23,7 @@ from minitensor.stage.books.done import Done
 from minitensor.stage.engines.engine import Engine
 from minitensor.stage.engines.together import Together
 from minitensor.stage.recording import hooks
+from minitensor.stage.recording.awaiting import Awaiting
 from minitensor.stage.recording.recorder import Recorder
 
 LIMIT = 500  # steps
@@ -65,6 +66,7 @@ def run(
         policy: the in-place policy during the run; None leaves it.
         ignore: names that the trace leaves out.
         limit: steps to record.
+        flags: of ``compile``. With ``PyCF_ALLOW_TOP_LEVEL_AWAIT`` the program may await, as a cell may.
         functions: values whose Python functions are stepped through, too, wherever they were defined.
         show_last: hand the value of a last expression to ``sys.displayhook``, as a notebook does.
         engine: whose tensors are recorded; by default this package's, and those of the frameworks that the program
@@ -80,8 +82,9 @@ def run(
     engine = engine or Together()
     recorder = Recorder(engine, source, file, namespace, ignore, limit)
     recorder.told = told
-    recorder.names.read_program(tree)
     without_hooks = compile(tree, file, "exec", flags, dont_inherit=True)
+    recorder.names.read_program(tree, without_hooks)
+    awaiting = Awaiting()
     recorder.asked = {each.__code__.co_filename for value in functions for each in hooks.functions_of(value)}
     with (
         engine.policy(policy) if policy else contextlib.nullcontext(),
@@ -90,9 +93,10 @@ def run(
         try:  # an interrupt may come while it begins
             recorder.begin()
             with _printing_to(recorder, echo):
-                done = _run_all(recorder, tree, namespace, file, flags, show_last)
+                done = _run_all(recorder, awaiting, tree, namespace, file, flags, show_last)
         finally:
             recorder.stop()
+            awaiting.close()
             hooks.take_away(recorder.hooked_functions, without_hooks)
     if recorder.failure is not None and STRICT:
         raise recorder.failure
@@ -106,7 +110,13 @@ def run(
 
 
 def _run_all(
-    recorder: Recorder, tree: ast.Module, namespace: dict[str, Any], file: str, flags: int, show_last: bool
+    recorder: Recorder,
+    awaiting: Awaiting,
+    tree: ast.Module,
+    namespace: dict[str, Any],
+    file: str,
+    flags: int,
+    show_last: bool,
 ) -> list[BaseException]:
     """Run the statements; the error that ended the run, if one did, is the only entry of the result."""
     for node in tree.body:
@@ -120,7 +130,10 @@ def _run_all(
         recorder.know(code, recorder.hooks)
         recorder.begin_statement(recorder.statements[index])
         try:
-            exec(code, namespace)
+            made = eval(code, namespace)  # a coroutine, where the statement awaits
+            if made is not None:
+                recorder.suspended = True
+                awaiting.finish(made)
         except BaseException as error:  # KeyboardInterrupt and SystemExit, too, belong to the program
             recorder.end_statement(error)
             # The frames of the recorder are no part of the program's traceback.
