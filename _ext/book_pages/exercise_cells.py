@@ -128,11 +128,15 @@ class Statement:
         return self.binds - self.reads if plain else set()
 
     def _parts(self) -> set[str]:
-        """Names of which a part is assigned to, as in ``x[0] = 1`` and ``x.name = 1``, or that are counted up."""
+        """Names of which a part is assigned to, as in ``x[0] = 1`` and ``x.name = 1``, or that are counted up.
+
+        A name that is a function's own is none of them.
+        """
         targets = [node for node in ast.walk(self.node) if isinstance(getattr(node, "ctx", None), ast.Store)]
         targets = [node for node in targets if not isinstance(node, ast.Name)]
         targets += [node.target for node in ast.walk(self.node) if isinstance(node, ast.AugAssign)]
-        return {root for target in targets if (root := _root(target))}
+        around = {each.get_name() for each in self._table.get_symbols()} | self._inner(False) | self._inner(True)
+        return {root for target in targets if (root := _root(target))} & around
 
     def only(self, names: set[str]) -> ast.stmt:
         """The statement; of an import no more than these names."""

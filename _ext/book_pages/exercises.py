@@ -25,11 +25,11 @@ from .live import FOLDER
 
 # The report on an unfinished exercise, as `check` shows it; that of a solution has the class mt-right as well.
 REPORT = re.compile(r'<div class="mt-note mt-check mathjax_ignore">.*?</div>', re.DOTALL)
-# On paper nothing runs and nothing folds: what tells of that is left out there, so that paper does not change with LIVE=1.
+# On paper nothing runs and nothing folds: what tells of that is left out there, and paper is the same with LIVE=1.
 BOX = """
-<exercise-box{before}><p><span class="mt-screen">{here} </span>To run your answer{elsewhere}, open <a href="{notebook}" \
-download>this page’s notebook</a> in <a href="{running}">a copy of the book</a>; the solution is<span class="mt-screen"> \
-folded</span> below.</p></exercise-box>"""
+<exercise-box{before}><p><span class="mt-screen">{here} </span>To run your answer{elsewhere}, open \
+<a href="{notebook}" download>this page’s notebook</a> in <a href="{running}">a copy of the book</a>; \
+the solution is<span class="mt-screen"> folded</span> below.</p></exercise-box>"""
 NO_PYTHON = "This page runs no Python."
 LACKING = "The tests of this exercise need <code>{lacks}</code>, which Python in a page lacks."
 CHECKED = "Check runs your answer in this page, where your browser can do that."

@@ -22,6 +22,7 @@ LEFT_OUT = {
     "tests/engine/test_memory_costs.py": CHECKOUT,
     "tests/engine/test_own_to_a_thread.py": "about threads",
     "tests/engine/test_threads_shared_out.py": "about threads",
+    "tests/notebook/test_awaiting.py": "about the loops of a notebook; those of a page are in test_fresh.py",
     "tests/notebook/test_claim_tables.py": CHECKOUT,
     "tests/notebook/test_controls.py": SHELL,
     "tests/notebook/test_digits.py": SHELL,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import builtins
 import json
 import sys
@@ -105,9 +106,13 @@ x = mt.zeros([2])
 
 @pytest.fixture
 def page_loops(monkeypatch):
-    """As in a page: every loop waits by sleeping."""
+    """As in a page: every loop waits by sleeping, and none is running."""
     monkeypatch.setattr("asyncio.new_event_loop", PageLoop)
     monkeypatch.setattr("asyncio.events.new_event_loop", PageLoop)
+    running = asyncio._get_running_loop()
+    asyncio._set_running_loop(None)
+    yield
+    asyncio._set_running_loop(running)
 
 
 @pytest.mark.usefixtures("page_loops")
@@ -126,10 +131,9 @@ def test_asyncio_run_runs():
     assert printed(f"{ASYNC}print(asyncio.run(work(x, 1)), x.tolist())") == "1 [1.0, 1.0]\n"
 
 
+@pytest.mark.usefixtures("page_loops")
 def test_a_loop_of_a_page_waits_as_long_as_it_should():
     async def slowly() -> list[int]:
-        import asyncio
-
         async def after(seconds: float, what: int) -> int:
             await asyncio.sleep(seconds)
             return what

@@ -279,6 +279,17 @@ def test_in_a_kernel_the_cells_output_is_the_stage():
     assert notebook.cells[2].outputs[0].data["text/plain"] == "[2.0, 2.0]"
 
 
+def test_a_kernel_goes_on_after_a_recorded_cell_that_awaited():
+    notebook = nbformat.v4.new_notebook()
+    cells = ["%load_ext minitensor.notebook\nimport asyncio, minitensor as mt"]
+    cells += ["%%stage\nx = mt.ones([2])\nawait asyncio.sleep(0.01)\nx.add_(1.0)"]
+    cells += ["await asyncio.sleep(0.01)\nx.tolist()"]
+    notebook.cells = [nbformat.v4.new_code_cell(text) for text in cells]
+    nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
+    assert "<memory-stage" in notebook.cells[1].outputs[-1].data["text/html"]
+    assert notebook.cells[2].outputs[0].data["text/plain"] == "[2.0, 2.0]"
+
+
 # ---------- in a browser ----------
 
 SHOWN = ("normal", "stale", "write through a view", "training", "function", "setitem", "large", "containers", "caught")
