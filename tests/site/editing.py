@@ -15,6 +15,7 @@ needs_python = pytest.mark.skipif(not live.wanted(), reason="needs what a page's
 THREE = "chapters/02_three_kinds_of_operation"
 ALIASES = "chapters/04_aliases"
 CONFUSIONS = "chapters/fifteen_confusions"
+OWN = "chapters/your_own_program"  # of PyTorch and Paddle, as recorded
 PYTHON = "pyodide"  # part of the names of the files that a click loads
 
 

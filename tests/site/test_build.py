@@ -40,13 +40,18 @@ def built(book: Path) -> tuple[int, str]:
     return status, (book / "_build" / "build.log").read_text(encoding="utf-8")
 
 
-def test_a_sound_book_builds_and_a_request_to_another_host_is_caught(small_book, serve_folder, visit):
+def test_a_sound_book_builds_and_a_request_to_another_host_is_caught(
+    small_book, serve_folder, visit, monkeypatch, capfd
+):
+    monkeypatch.delenv("LIVE", raising=False)
     printing = cell(r'print("first", end="", flush=True); print("\nsecond")')
     source = "A source {cite}`known`.\n\n```{bibliography}\n```"
     picture = '<img alt="" src="https://example.org/pixel.png">'
     book = small_book(f"{printing}\n\n{source}\n\n{picture}")
-    status, log = built(book)
+    status = build.build(book)
+    log = (book / "_build" / "build.log").read_text(encoding="utf-8")
     assert status == 0, log
+    assert capfd.readouterr().out.splitlines()[-1] == build.NOT_LIVE
     assert build.is_fresh(book)
     assert "first\nsecond\n</pre>" in (book / "_build" / "html" / "index.html").read_text(encoding="utf-8")
 

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from tests.chapters.chapter import pages
+from tools import live
 
 
 def pages_of(book: Path) -> list[Path]:
@@ -41,6 +42,13 @@ def test_a_page_has_no_script_but_files(book):
         text = page.read_text(encoding="utf-8")
         assert inline.findall(text) == [], page
         assert handler.findall(re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL)) == [], page
+
+
+def test_a_page_names_the_script_of_the_buttons_where_there_is_python_and_something_to_run(book):
+    runs = re.compile(r"<(memory-stage|exercise-box|play-ground)\b")
+    for page in pages_of(book):
+        text = page.read_text(encoding="utf-8")
+        assert ("live.js" in text) == (live.wanted() and bool(runs.search(text))), page
 
 
 def test_each_chapter_offers_the_notebook_as_it_ran(book):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.site.editing import ALIASES, CONFUSIONS, THREE, Stage, asked_for_python, needs_python
+from tests.site.editing import ALIASES, CONFUSIONS, OWN, THREE, Stage, asked_for_python, needs_python
 
 pytestmark = needs_python
 
@@ -16,7 +16,39 @@ def test_before_a_click_nothing_of_python_is_asked_for(site, visit):
     names = {
         request.url.rsplit("/", 1)[-1].partition("?")[0] for request in seen.finished if "/_static/live" in request.url
     }
-    assert names <= {"live.js", "live.css"}
+    assert names == {"live.js", "live.css"}
+    asked = [request for request in seen.finished if request.url.partition("?")[0].endswith(tuple(names))]
+    assert sum(request.sizes()["responseBodySize"] for request in asked) < 4_000  # bytes, compressed
+    assert seen.page.workers == []
+
+
+@pytest.mark.parametrize("name", [THREE, CONFUSIONS, OWN])
+def test_every_stage_of_a_page_can_be_edited(name, site, visit):
+    seen = visit(f"{site}{name}.html")
+    stages = seen.page.locator("memory-stage").all()
+    assert stages
+    for stage in stages:
+        assert stage.get_by_role("button", name="Edit this program").count() == 1
+
+
+@pytest.mark.parametrize("lacks", ["Worker", "WebAssembly", "DecompressionStream"])
+def test_where_a_browser_cannot_there_is_no_button(lacks, site, browser):
+    with browser.new_context() as context:
+        context.add_init_script(f"delete globalThis.{lacks}")
+        page = context.new_page()
+        page.goto(f"{site}{THREE}.html")
+        assert page.locator("memory-stage").first.is_visible()
+        assert page.locator(".live-edit, .live-why").count() == 0
+
+
+def test_opened_from_the_disk_a_page_says_once_why_there_is_no_button(book, visit):
+    seen = visit((book / f"{THREE}.html").as_uri())
+    assert seen.page.locator(".live-edit").count() == 0
+    (why,) = seen.page.locator(".live-why").all_text_contents()
+    assert why.startswith("Opened from the disk, a page cannot load Python. Served by make book LIVE=1, it lets you")
+    stage = seen.page.locator("memory-stage").first
+    stage.evaluate("stage => stage.go(1)")
+    assert stage.evaluate("stage => stage.at.step") == 1  # all else is there
 
 
 @pytest.mark.parametrize("name", [THREE, ALIASES, CONFUSIONS])
@@ -101,6 +133,13 @@ def test_under_a_finger_targets_are_large_letters_do_not_zoom_and_long_lines_scr
         ((font, _),) = stage.element.locator(".cm-scroller").evaluate_all(sizes)
         assert font >= 16
         assert stage.element.locator(".cm-scroller").evaluate("one => one.scrollWidth > one.clientWidth")
+        stage.element.locator(".live-editor").evaluate("editor => editor.scrollIntoView({ block: 'end' })")
+        page.mouse.wheel(0, 150)
+        seen = """button => {
+            const { left, bottom } = button.getBoundingClientRect();
+            return document.elementFromPoint(left + 9, bottom - 4) === button;
+        }"""
+        assert stage.element.get_by_role("button", name="Run", exact=True).evaluate(seen), "something lies over it"
         assert page.evaluate("document.documentElement.scrollWidth") == 390
 
 
@@ -131,4 +170,7 @@ def test_an_open_editor_is_accessible_and_fits_a_phone(site, visit, scheme):
     stage = Stage(seen.page, seen.page.locator("memory-stage").first)
     stage.edit()
     assert seen.overflow() == 0
+    assert seen.violations() == []
+    stage.run("x = mt.ones([2])\nx.add_(mt.ones([3]))")
+    assert len(stage.errors) == 1 and seen.overflow() == 0
     assert seen.violations() == []

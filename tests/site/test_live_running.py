@@ -65,9 +65,10 @@ SAID = {
     "def f(n):\n    return f(n + 1)\nf(0)": "RecursionError: maximum recursion depth exceeded",
     "x = mt.zeros([100_000, 100_000, 100])": "more than can be addressed",
     "name = input('who? ')": "input asks a reader, who cannot answer here: write the value into the program",
-    "import asyncio\nasyncio.run(asyncio.sleep(1))": "RuntimeError: asyncio.run cannot wait here",
+    "import asyncio\nawait asyncio.Event().wait()": "RuntimeError: the program awaits what never comes",
+    "breakpoint()\nx = mt.ones([1])": "RuntimeError: input asks a reader",
     "import threading\nthreading.Thread(target=print).start()": "RuntimeError: can't start new thread",
-    "await f()": "SyntaxError: 'await' outside function",
+    "def f():\n    await g()": "SyntaxError: 'await' outside async function",
     "import torchvision": "ModuleNotFoundError: No module named 'torchvision'",
 }
 
@@ -98,10 +99,82 @@ def test_integers_are_of_64_bits_but_for_those_that_numpy_makes(on_page):
     assert stages[0].errors == [] and stages[0].printed == "{'int64'}\nint32\n"
 
 
-def test_memory_is_bounded_and_the_program_is_told(on_page):
+def test_a_program_awaits(on_page):
     _, stages = on_page(ALIASES)
     stage = stages[0]
-    stage.run("x = mt.ones([2])\nkept = [bytearray(2**28) for _ in range(5)]")
-    assert stage.errors and "MemoryError" in stage.errors[0]
-    stage.run("x = mt.ones([2])")
-    assert stage.errors == []
+    begin = "import asyncio, time\nx = mt.zeros([2])\n"
+    begin += "async def late(t, s):\n    await asyncio.sleep(s)\n    return t.add_(s)\n"
+    end = "print(time.monotonic() - began >= 0.2, x.tolist())"
+    stage.run(f"{begin}began = time.monotonic()\nawait asyncio.gather(late(x, 0.25), late(x, 0.125))\n{end}")
+    assert stage.errors == [] and stage.printed == "True [0.375, 0.375]\n"
+    stage.run(f"{begin}asyncio.run(late(x, 0.25))\nprint(x.tolist())")
+    assert stage.errors == [] and stage.printed == "[0.25, 0.25]\n"
+
+
+def test_a_program_notices_nothing_of_the_one_before(on_page):
+    _, stages = on_page(ALIASES)
+    stages[0].run("import builtins\ndel builtins.print\nmt.ones = None\nnp.seterr(all='raise')")
+    assert stages[0].errors == []
+    stages[0].run("x = mt.ones([2])\nprint(np.ones(1) / 0)\nimport warnings\nwarnings.warn('look out')")
+    assert stages[0].errors == []
+    assert stages[0].printed.splitlines()[-1] == "UserWarning: look out (line 4)" and "[inf]" in stages[0].printed
+
+
+# ---------- memory ----------
+
+FILLS = """
+kept, taken = [], 0
+try:
+    while True:
+        kept.append(bytearray(2**24))
+        taken += 2**24
+except MemoryError:
+    del kept
+print(taken)
+"""
+GREEDY = {
+    "kept = [np.ones(2**25) for _ in range(12)]": "MemoryError: Unable to allocate 256. MiB",  # 3 GB
+    "x = mt.ones([750_000_000])": "MemoryError: Unable to allocate 2.79 GiB",
+    "text = 'x'\nwhile True:\n    text += text": "MemoryError",
+    "def f(n):\n    kept = [0] * 1000\n    return f(n + 1)\nf(0)": "RecursionError: maximum recursion depth exceeded",
+}
+
+
+def test_what_a_program_can_take_is_less_than_a_gigabyte(on_page):
+    _, stages = on_page(ALIASES)
+    stages[0].run(FILLS)
+    assert stages[0].errors == [] and 2**28 < int(stages[0].printed) < 2**30
+
+
+@pytest.mark.parametrize("program", GREEDY)
+def test_a_program_that_wants_more_is_told_and_the_next_one_runs(on_page, program):
+    _, stages = on_page(ALIASES)
+    stages[0].run(program)
+    assert [GREEDY[program] in error for error in stages[0].errors] == [True], stages[0].told
+    stages[0].run("x = mt.ones([2])")
+    assert stages[0].errors == []
+
+
+def test_of_many_steps_the_first_are_shown_and_of_many_lines_the_last_are_told(on_page):
+    _, stages = on_page(ALIASES)
+    stage = stages[0]
+    stage.run("x = mt.zeros([2])\nfor i in range(100_000):\n    x.add_(1.0)\nprint(x.tolist())")
+    (variant,) = stage.data["variants"]
+    assert len(variant["steps"]) == 500 and variant["truncated"].endswith("[100000.0, 100000.0]\n")
+    stage.element.evaluate("stage => stage.go(500)")
+    assert "[100000.0, 100000.0]" in stage.element.locator(".cut").text_content()
+    stage.run("for i in range(1_000_000):\n    print(i)")
+    (variant,) = stage.data["variants"]
+    assert variant["truncated"].endswith("\n999998\n999999\n") and len(str(variant)) < 200_000
+
+
+def test_what_prints_without_end_in_one_step_is_ended(on_page):
+    _, stages = on_page(ALIASES)
+    stages[0].run("list(map(lambda i: print('x' * 10_000), iter(int, 1)))")
+    assert stages[0].errors == [] or "MemoryError" in stages[0].errors[-1]
+    ways = ("it ran for 20 seconds", "too large to show", "has ended Python", "Python was ended")
+    assert stages[0].errors or any(way in stages[0].told for way in ways), stages[0].told
+    if not stages[0].errors:
+        stages[0].press("Close")
+    stages[0].run("x = mt.ones([2])")
+    assert stages[0].errors == []

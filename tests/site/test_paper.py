@@ -74,6 +74,19 @@ def test_no_sheet_is_nearly_empty(paper):
             assert lowest_line(sheet) >= LEAST_FULL, f"sheet {number + 1}"
 
 
+@pytest.mark.parametrize("name", ["chapters/08_leaves", "chapters/playground", "chapters/your_own_program"])
+def test_paper_tells_of_no_button(name, site, visit):
+    """What a page can do on a screen differs with Python in the page; paper does not."""
+    seen = visit(f"{site}{name}.html")
+    seen.page.emulate_media(media="print")
+    printed = seen.page.locator("article").inner_text()
+    told = ("Edit this program", "Check runs", "runs no Python", "Write a program", "built without Python", "MB, once")
+    assert [text for text in told if text in printed] == []
+    assert "To run your answer, open this page’s notebook in a copy of the book; the solution is below." in printed or (
+        seen.page.locator("exercise-box").count() == 0
+    )
+
+
 def lowest_line(sheet) -> float:
     """Where the lowest line above the page number stands: 0 at the top of the sheet, 1 at its foot."""
     heights = []

@@ -1,0 +1,78 @@
+"""How Python comes into a page: after a click, from the site's own files, size and progress told; then it is kept."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, Request
+
+from tests.conftest import PATIENCE
+from tests.site.editing import ALIASES, THREE, Stage, needs_python
+
+pytestmark = needs_python
+
+#: Keeps what the editor of a stage says, and how full its bar is.
+WATCH = """() => {
+    globalThis.said = [];
+    const [told, bar] = ['.live-told', 'progress'].map(name => document.querySelector(`memory-stage ${name}`));
+    const look = () => said.push([told.textContent, bar.hidden ? null : bar.value]);
+    new MutationObserver(look).observe(told, { childList: true, characterData: true, subtree: true });
+}"""
+
+
+@pytest.fixture
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    """A profile of its own: nothing is kept in it."""
+    with browser.new_context() as context:
+        context.set_default_timeout(PATIENCE)
+        yield context
+
+
+def opened(context: BrowserContext, address: str) -> tuple[Page, Stage, list[Request]]:
+    """A page, its first stage, and all that the page and its worker have loaded."""
+    page, loaded = context.new_page(), []
+    context.on("requestfinished", loaded.append)
+    page.goto(address)
+    return page, Stage(page, page.locator("memory-stage").first), loaded
+
+
+def test_the_size_is_said_before_and_is_what_comes_and_progress_is_shown(site, context, book):
+    page, stage, loaded = opened(context, f"{site}{ALIASES}.html")
+    stage.edit("x = mt.ones([2])")
+    (said,) = re.findall(r"Python is loaded into this page: (\d+) MB, once", stage.told)
+    assert not [each.url for each in loaded if "pyodide" in each.url]
+    page.evaluate(WATCH)
+    stage.run()
+    assert stage.errors == []
+    parts = json.loads((book / "_static" / "live" / "live.json").read_text(encoding="utf-8"))["files"]
+    came = {each.url.rpartition("/")[2]: each.sizes()["responseBodySize"] for each in loaded}
+    assert abs(sum(came[name] for name in parts if name in came) / 1e6 - int(said)) < 1.5
+    assert {name for name in parts if name not in came} <= {"pyodide-lock.json"}
+    shares = [share for text, share in page.evaluate("said") if text.startswith("Loading Python: ")]
+    assert len(shares) > 5 and shares == sorted(shares) and shares[0] < 0.5 < shares[-1]
+    assert page.evaluate("said").pop()[0] == "Running."
+
+
+def test_what_came_once_is_kept_for_other_pages_and_visits(site, context):
+    page, stage, _ = opened(context, f"{site}{ALIASES}.html")
+    stage.run("x = mt.ones([2])")
+    page.close()
+    _, stage, loaded = opened(context, f"{site}{THREE}.html")
+    stage.run("x = mt.ones([3])")
+    assert stage.errors == []
+    again = [each for each in loaded if re.search(r"/live/.*\.(whl|wasm|zip)$", each.url)]
+    assert [each.url for each in again] == []
+
+
+def test_without_the_files_a_page_says_that_python_does_not_load_and_can_try_again(site, context):
+    _, stage, _ = opened(context, f"{site}{ALIASES}.html")
+    stage.edit("x = mt.ones([2])")
+    context.route("**/python_stdlib.zip", lambda route: route.abort())
+    stage.run()
+    assert stage.told.startswith("Python does not load here: ")
+    context.unroute("**/python_stdlib.zip")
+    stage.run()
+    assert stage.errors == [] and stage.data["variants"][0]["code"] == ["x = mt.ones([2])"]
