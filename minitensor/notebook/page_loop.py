@@ -46,5 +46,6 @@ class PagePolicy(asyncio.DefaultEventLoopPolicy):
 
 def wait_by_sleeping() -> None:
     """From now on ``asyncio`` waits so, and whatever waited otherwise is out of the way."""
+    asyncio.run = asyncio.runners.run  # Pyodide's own asks JavaScript
     asyncio.set_event_loop_policy(PagePolicy())
     asyncio._set_running_loop(None)

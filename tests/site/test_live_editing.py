@@ -111,7 +111,11 @@ def test_each_variant_of_a_comparison_can_be_edited(on_page):
     for number, label in enumerate(labels):
         stage.choose("Variant", label)
         stage.write(f"x = mt.ones([{number + 2}])")
+    stage.choose("Policy", "2.5: refuse")  # of the last one alone
+    stage.choose("Device", "GPU, simulated, as PyTorch")
     stage.run()
+    assert [variant.get("policy", "2.6") for variant in stage.data["variants"]] == ["2.6"] * (len(labels) - 1) + ["2.5"]
+    assert stage.data["device"].endswith(":sim")
     assert [variant["code"] for variant in stage.data["variants"]] == [
         [f"x = mt.ones([{number + 2}])"] for number in range(len(labels))
     ]

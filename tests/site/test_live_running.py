@@ -134,16 +134,16 @@ print(taken)
 """
 GREEDY = {
     "kept = [np.ones(2**25) for _ in range(12)]": "MemoryError: Unable to allocate 256. MiB",  # 3 GB
-    "x = mt.ones([750_000_000])": "MemoryError: Unable to allocate 2.79 GiB",
+    "x = mt.ones([250_000_000])": "MemoryError: Unable to allocate 954. MiB",
+    "x = mt.ones([750_000_000])": "more than can be addressed",  # 32 bits
     "text = 'x'\nwhile True:\n    text += text": "MemoryError",
-    "def f(n):\n    kept = [0] * 1000\n    return f(n + 1)\nf(0)": "RecursionError: maximum recursion depth exceeded",
 }
 
 
 def test_what_a_program_can_take_is_less_than_a_gigabyte(on_page):
     _, stages = on_page(ALIASES)
     stages[0].run(FILLS)
-    assert stages[0].errors == [] and 2**28 < int(stages[0].printed) < 2**30
+    assert 2**28 < int(stages[0].printed) < 2**30
 
 
 @pytest.mark.parametrize("program", GREEDY)
