@@ -67,6 +67,12 @@ class Stage:
         return self.element.evaluate("stage => stage.data")
 
     @property
+    def shown(self) -> dict:
+        """The variant that the stage opens with."""
+        data = self.data
+        return next(each for each in data["variants"] if each["id"] == data["opens"])
+
+    @property
     def said(self) -> list[list[str]]:
         return [[step["say"] for step in variant["steps"]] for variant in self.data["variants"]]
 

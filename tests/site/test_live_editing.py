@@ -70,17 +70,12 @@ def test_an_edited_program_is_shown_and_reset_brings_the_books_back(on_page, nam
     stage.press("Reset")
     book = stage.data
     stage.run("a = mt.ones([5])\na.add_(1.0)\nprint(a)")
-    assert shown(stage)["code"] == ["a = mt.ones([5])", "a.add_(1.0)", "print(a)"]
+    assert stage.shown["code"] == ["a = mt.ones([5])", "a.add_(1.0)", "print(a)"]
     assert "Tensor(shape=[5]" in stage.printed
     stage.edit()
     stage.press("Reset")
     assert stage.data == book
     stage.press("Close")
-
-
-def shown(stage: Stage) -> dict:
-    """The variant that the stage opens with."""
-    return next(each for each in stage.data["variants"] if each["id"] == stage.data["opens"])
 
 
 def test_policy_and_device_can_be_chosen(on_page):

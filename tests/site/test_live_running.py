@@ -159,12 +159,12 @@ def test_of_many_steps_the_first_are_shown_and_of_many_lines_the_last_are_told(o
     _, stages = on_page(ALIASES)
     stage = stages[0]
     stage.run("x = mt.zeros([2])\nfor i in range(20_000):\n    x.add_(1.0)\nprint(x.tolist())")
-    (variant,) = stage.data["variants"]
+    variant = stage.shown
     assert len(variant["steps"]) == 500 and variant["truncated"].endswith("[20000.0, 20000.0]\n")
     stage.element.evaluate("stage => stage.go(500)")
     assert "[20000.0, 20000.0]" in stage.element.locator(".cut").text_content()
     stage.run("for i in range(100_000):\n    print(i)")
-    (variant,) = stage.data["variants"]
+    variant = stage.shown
     assert variant["truncated"].endswith("\n99998\n99999\n") and len(str(variant)) < 200_000
 
 
