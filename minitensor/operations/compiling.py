@@ -9,8 +9,8 @@ A :class:`Compiler` makes the functions of one vocabulary. It is told how that s
 tensors are, and its words for errors; the rest is alike in all. So every vocabulary runs the same code at the same
 cost, and none has to ask which of them it is.
 
-What the text contains follows from the row alone. Where a comment in a template speaks of safety, the line below it
-is there because some rule of the row names what the line protects.
+What the text contains follows from the row alone: what is saved, copied or looked for before a write stands there
+because some rule of the row names it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from minitensor.events import watch
 from minitensor.kernels import chunks, written
 from minitensor.modes import modes, paused
 from minitensor.operations import indices, operands, variants
-from minitensor.operations.describing import Raised, described
+from minitensor.operations.describing import Wording, described
 from minitensor.operations.rules import namespaces
 from minitensor.operations.templates import backward_name, backward_source, in_place_source, normal_source
 from minitensor.saving import keeping
@@ -52,7 +52,7 @@ from minitensor.table import ROWS, Row
 
 # ---------- a vocabulary ----------
 
-PADDLES = Raised("ValueError", "TypeError")
+PADDLES = Wording("ValueError", "TypeError")
 
 #: What raises the errors of operations that broadcast their operands, and of the others.
 EXPLAINED = ("explain", "explain_in_place", "explain_other", "explain_other_in_place")
@@ -125,12 +125,12 @@ class Compiler(Mapping[str, Callable[..., Any]]):
         on_arrays: Callable[[], Mapping[str, Any]],
         on_tensors: Callable[[], Mapping[str, Any]] | None = None,
         operation: Callable[[Form, Callable[..., Any]], Operation] | None = None,
-        raised: Raised = PADDLES,
+        wording: Wording = PADDLES,
     ) -> None:
         """A vocabulary.
 
         Args:
-            raised: the kinds of its errors, for the docstrings.
+            wording: what docstrings say its own way.
             calls: what the generated code calls, by name, the tensors and the errors of the vocabulary among them.
             on_arrays, on_tensors: what the names in a rule stand for when it is run on arrays, and on tensors. The
                 second may be told later, as :attr:`on_tensors`.
@@ -143,7 +143,7 @@ class Compiler(Mapping[str, Callable[..., Any]]):
             self.on_tensors: Callable[[], Mapping[str, Any]] = on_tensors
         self.namespaces: dict[str, dict[str, Any]] = {}
         self._new_operation = operation or _operation
-        self._raised = raised
+        self._wording = wording
         self._made: dict[Form, Callable[..., Any]] = {}
         self._placed: dict[Form, Callable[..., Any]] = {}
         self._backward: dict[tuple[Row, bool, bool], Callable[..., Any]] = {}
@@ -155,7 +155,7 @@ class Compiler(Mapping[str, Callable[..., Any]]):
         if made is None:
             made = self._made[form] = self.function(form, form.own)
             made.__name__ = made.__qualname__ = form.name
-            made.__doc__ = described(form.row, form.in_place, form.signature, form.parameters, self._raised)
+            made.__doc__ = described(form.row, form.in_place, form.signature, form.parameters, self._wording)
         return made
 
     def __iter__(self) -> Iterator[str]:

@@ -15,13 +15,13 @@ from minitensor.table import Row
 
 
 @dataclass(frozen=True)
-class Raised:
-    """What a vocabulary does its own way: the kinds of errors that it raises, and how it promotes.
+class Wording:
+    """What the docstrings of a vocabulary say its own way.
 
     Attributes:
-        shape: shapes that do not fit; a leaf that is written.
-        dtype: a result that its target cannot hold.
-        weak: no error: what is promoted by its kind, and not by its width.
+        shape: the kind of error for shapes that do not fit, and for a leaf that is written.
+        dtype: the kind of error for a result that its target cannot hold.
+        weak: what is promoted by its kind, and not by its width.
     """
 
     shape: str
@@ -29,13 +29,13 @@ class Raised:
     weak: str = "A number"
 
 
-def described(row: Row, in_place: bool, signature: str, renamed: Mapping[str, str], raised: Raised) -> str:
+def described(row: Row, in_place: bool, signature: str, renamed: Mapping[str, str], wording: Wording) -> str:
     """The docstring of a form of ``row``.
 
     Args:
         signature: its parameters in the vocabulary, as source text.
         renamed: what the vocabulary calls the row's operands and arguments, where it calls them otherwise.
-        raised: its kinds of errors, and how it promotes.
+        wording: what it says its own way.
 
     Returns:
         A docstring in Google's style, in lines of any length.
@@ -49,11 +49,11 @@ def described(row: Row, in_place: bool, signature: str, renamed: Mapping[str, st
     target = called(row.target)
     parts = [called(row.doc) + (f" In place: {target} is overwritten and returned." if in_place else "")]
     if given:
-        what = _operands(row, in_place, target, called(row.takes), len(given), raised.weak)
+        what = _operands(row, in_place, target, called(row.takes), len(given), wording.weak)
         parts.append(f"Args:\n    {', '.join(map(called, given))}: {what}")
     parts.append(f"Returns:\n    {_result(row, in_place, target, called(row.gives))}")
     axes = [axis for name in row.argument_names if name in ("axis", "dim") and (axis := called(name)) in names]
-    parts.append(f"Raises:\n{_errors(row, in_place, target, axes, raised)}")
+    parts.append(f"Raises:\n{_errors(row, in_place, target, axes, wording)}")
     rules = row.rules_in_place if in_place else row.rules
     shown = [(called(x), called(rule)) for x, rule in rules.items() if called(x) in names]
     lines = [f"    {x}: {rule}" for x, rule in shown] + [
@@ -98,23 +98,23 @@ def _result(row: Row, in_place: bool, target: str, gives: str) -> str:
     return f"A new tensor of {gives or shape}, on a storage of its own{dtype}."
 
 
-def _errors(row: Row, in_place: bool, target: str, axes: list[str], raised: Raised) -> str:
+def _errors(row: Row, in_place: bool, target: str, axes: list[str], wording: Wording) -> str:
     found = ["TypeError: for an operand that is no tensor, array or number."]
     if row.takes:
-        found.append(f"{raised.shape}: for other shapes.")
+        found.append(f"{wording.shape}: for other shapes.")
     elif row.elementwise and len(row.operands) > 1:
         fit = f"cannot be broadcast to that of {target}" if in_place else "cannot be broadcast against each other"
-        found.append(f"{raised.shape}: for shapes that {fit}.")
+        found.append(f"{wording.shape}: for shapes that {fit}.")
     found += [f"IndexError: for {axis} that is no dimension of {target}." for axis in axes]
     if {"index", "indices", "rows"}.intersection(row.operands):
         found.append("IndexError: for an index out of range.")
     if in_place:
         if row.rules_in_place:
-            found.append(f"{raised.shape}: for a leaf that wants a gradient, in grad mode.")
+            found.append(f"{wording.shape}: for a leaf that wants a gradient, in grad mode.")
         if {row.target, *row.marks} & {*row.saved_in_place}:
-            found.append(f'{raised.shape}: under the policy "2.5", where backward needs what would be overwritten.')
+            found.append(f'{wording.shape}: under the policy "2.5", where backward needs what would be overwritten.')
         if row.floats or len(row.promote) > 1:
-            found.append(f"{raised.dtype}: for a result that the dtype of {target} cannot hold.")
+            found.append(f"{wording.dtype}: for a result that the dtype of {target} cannot hold.")
         found.append(f"RuntimeError: where elements of {target} share memory, or it is read-only.")
         found.append("Nothing is written then.")
     return "\n".join(f"    {line}" for line in found)

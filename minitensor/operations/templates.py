@@ -3,9 +3,6 @@
 ``print(minitensor.source("add_"))`` shows one. What such a function calls by name is listed, with where it comes from,
 as ``CALLS`` in :mod:`minitensor.operations.compiling`: before a write and after it :mod:`minitensor.saving.writing`,
 for the new value ``set_node`` of :mod:`minitensor.core.history`; ``forward`` is the function of the row, on arrays.
-
-Where a comment in a template speaks of safety, the line below it is there because some rule of the row names what the
-line protects.
 """
 
 from __future__ import annotations
@@ -20,7 +17,7 @@ from minitensor.table.rows import names_in
 NORMAL = '''\
 def {name}({parameters}):
     """{doc}"""
-{first}
+{prologue}
     if {not_tensors}:
         {xs} = as_operands({name!r}, {xs})
 {arrays}
@@ -70,7 +67,7 @@ NORMAL_RECORD = """\
 IN_PLACE = '''\
 def {name}({parameters}):
     """{doc}"""
-{first}
+{prologue}
     if {not_tensors}:
         {xs} = as_operands_in_place({name!r}, {position}, {xs})
 {arrays}
@@ -132,7 +129,7 @@ if code is not outside.code:
 node.code = code
 node.instruction = frame.f_lasti"""
 
-#: What ``saving.remember`` does, with one weak reference for all that a node saves.
+#: What ``remember`` of :mod:`minitensor.saving.saved` does, with one weak reference for all that a node saves.
 REMEMBER = """\
 savers = {storage}.savers
 if savers is None:
@@ -203,7 +200,7 @@ class _Text:
             "name": self.name,
             "doc": row.doc + (f" In place: {self.x} is overwritten and returned." if self.in_place else ""),
             "parameters": row.parameters,
-            "first": _lines(4, [row.prologue.replace("{_}", "_" if self.in_place else "")]),
+            "prologue": _lines(4, [row.prologue.replace("{_}", "_" if self.in_place else "")]),
             "not_tensors": " or ".join(f"type({x}) is not Tensor" for x in self.xs),
             "xs": ", ".join(self.xs) + ("," if len(self.xs) == 1 else ""),
             "x": self.x,
@@ -259,8 +256,8 @@ def normal_source(row: Row) -> str:
     """The text of the normal operation."""
     text = _Text(row, in_place=False)
     pieces = text.common()
-    meeting = ", ".join(row.promote)
-    pieces["promoted"] = _promote(text, f"{meeting} = promote({meeting})")
+    promoted = ", ".join(row.promote)
+    pieces["promoted"] = _promote(text, f"{promoted} = promote({promoted})")
     pieces["computed"] = f"forward({pieces['call']})"
     if row.by_element:
         # One test is all that a program pays which has no big tensor; the operands tell where there is one.
@@ -436,12 +433,12 @@ def backward_name(row: Row, in_place: bool, on_tensors: bool) -> str:
 
 def _promote(text: _Text, statement: str) -> str:
     """Bring the operands that must share a dtype to one."""
-    meeting = text.row.promote
-    if len(meeting) < 2:
+    promoted = text.row.promote
+    if len(promoted) < 2:
         return ""
-    first, *rest = (text.array[x] for x in meeting)
+    first, *rest = (text.array[x] for x in promoted)
     differ = " or ".join(f"{first}.dtype is not {other}.dtype" for other in rest)
-    return _lines(4, [f"if {differ}:", f"    {statement}", *(f"    {text.array[x]} = {x}._array" for x in meeting)])
+    return _lines(4, [f"if {differ}:", f"    {statement}", *(f"    {text.array[x]} = {x}._array" for x in promoted)])
 
 
 def _tidy(source: str) -> str:

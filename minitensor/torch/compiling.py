@@ -16,7 +16,7 @@ from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.modes import modes
 from minitensor.operations import compiling
 from minitensor.operations.compiling import Form
-from minitensor.operations.describing import Raised
+from minitensor.operations.describing import Wording
 from minitensor.operations.rules import namespaces
 from minitensor.saving import keeping
 from minitensor.saving.saved import is_right
@@ -105,7 +105,7 @@ def _forms() -> dict[str, Form]:
     return found
 
 
-PYTORCHS = Raised("RuntimeError", "RuntimeError", weak="A number, or a tensor without dimensions,")
+PYTORCHS = Wording("RuntimeError", "RuntimeError", weak="A number, or a tensor without dimensions,")
 
 FUNCTIONS = compiling.Compiler("minitensor.torch", _forms(), CALLS, _on_arrays, _on_tensors, _operation, PYTORCHS)
 source = FUNCTIONS.source
