@@ -96,7 +96,7 @@ COUNTERS_AND_EVENTS: Cuts = {
         ),
         (_EVENTS.format("alloc", "storage"), "\n"),
     ],
-    "minitensor/views/viewing.py": [(_EVENTS.format("view", "out, op.name, (x,)"), "\n")],
+    "minitensor/views/making.py": [(_EVENTS.format("view", "out, op.name, (x,)"), "\n")],
 }
 
 

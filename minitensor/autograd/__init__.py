@@ -13,6 +13,6 @@ from minitensor.autograd.gradcheck import gradcheck
 from minitensor.autograd.gradients import grad
 from minitensor.autograd.py_layer import PyLayer
 from minitensor.autograd.rules import compiling as _compiling
-from minitensor.autograd.several import backward
+from minitensor.autograd.several_roots import backward
 
 __all__ = ["PyLayer", "PyLayerContext", "backward", "grad", "gradcheck"]

@@ -35,7 +35,7 @@ from minitensor.saving.saved import FREED
 # ---------- order ----------
 
 #: What a backward pass knows of a node: how many gradients it waits for, the sum of those that have come, the node.
-#: None: no gradient is sent there (:mod:`minitensor.autograd.towards`).
+#: None: no gradient is sent there (:mod:`minitensor.autograd.pruning`).
 Awaiting = list[Any] | None
 
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from minitensor.autograd import higher_order
-from minitensor.autograd.adding import refuse_other_shape, refuse_what_cannot_be_added_to
 from minitensor.autograd.backward_pass import Awaiting, OnArrays, copied, propagate, waiting
-from minitensor.autograd.towards import only_towards
+from minitensor.autograd.pruning import only_towards
+from minitensor.autograd.refusals import refuse_other_shape, refuse_what_cannot_be_added_to
 from minitensor.core.errors import leaf_reshaped_by_hook
 from minitensor.core.history import Leaf, Node
 from minitensor.core.storage import Storage, calling_frame

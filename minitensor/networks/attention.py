@@ -10,7 +10,7 @@ from minitensor.creation.making import arange, full
 from minitensor.networks.activations import dropout
 from minitensor.networks.recording import floats_of
 from minitensor.operations import FUNCTIONS
-from minitensor.views.viewing import need_tensor
+from minitensor.views.arguments import need_tensor
 
 
 def embedding(x: Tensor, weight: Tensor, padding_idx: int | None = None, name: str | None = None) -> Tensor:

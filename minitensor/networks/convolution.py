@@ -23,7 +23,7 @@ from minitensor.core.tensor import Tensor
 from minitensor.device.arrays import restrided
 from minitensor.networks.recording import arguments_of, floats_of, ones_that_want, operation, recorded
 from minitensor.operations import FUNCTIONS
-from minitensor.views.viewing import whole
+from minitensor.views.arguments import whole
 
 Array = Any
 

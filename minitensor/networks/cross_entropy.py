@@ -20,7 +20,7 @@ from minitensor.kernels.activations import blocks
 from minitensor.kernels.reducing import largest, total
 from minitensor.networks.recording import arguments_of, computed, floats_of, operation, recorded
 from minitensor.operations import FUNCTIONS
-from minitensor.views.viewing import as_axis, need_tensor, whole
+from minitensor.views.arguments import as_axis, need_tensor, whole
 
 Array = Any
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from minitensor.nn.layer import Layer
-from minitensor.views.viewing import whole
+from minitensor.views.arguments import whole
 
 
 class _Listed(Layer):

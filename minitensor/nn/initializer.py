@@ -13,7 +13,7 @@ import numpy as np
 
 from minitensor.core.tensor import Tensor
 from minitensor.kernels import random
-from minitensor.views.viewing import need_tensor
+from minitensor.views.arguments import need_tensor
 
 
 class Initializer:

@@ -10,7 +10,7 @@ from minitensor.networks.convolution import conv2d, pair
 from minitensor.networks.linear import linear
 from minitensor.nn.initializer import Normal
 from minitensor.nn.layer import Layer
-from minitensor.views.viewing import whole
+from minitensor.views.arguments import whole
 
 
 def count(op: str, name: str, number: Any) -> int:

@@ -20,7 +20,7 @@ from minitensor.saving.saved import FREED, is_right
 from minitensor.saving.saved import recovered as engine_recovered
 from minitensor.torch.dtypes import SCALAR_NAMES
 from minitensor.torch.grad_names import function_name, operation_name
-from minitensor.views.viewing import Reshaping
+from minitensor.views.making import Reshaping
 
 if TYPE_CHECKING:
     from minitensor.core.history import Node

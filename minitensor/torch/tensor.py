@@ -24,9 +24,9 @@ from minitensor.device.arrays import gpu_of, host_array, strided
 from minitensor.dtypes import FLOATS
 from minitensor.modes import modes
 from minitensor.torch import printing
-from minitensor.torch.answers import answered
 from minitensor.torch.dtypes import BY_NUMPY, Size, device, device_of, dtype
 from minitensor.torch.grad_fn import Function, look
+from minitensor.torch.hook_answers import answered
 from minitensor.torch.missing import missing
 from minitensor.torch.warning import warn
 

@@ -21,7 +21,7 @@ from minitensor.torch.naming import need_tensor
 from minitensor.torch.tensor import Tensor, as_dim, as_kind
 from minitensor.torch.warning import warn
 from minitensor.views import parts, reshaping
-from minitensor.views.viewing import Reshaping, reshaped, view_of
+from minitensor.views.making import Reshaping, reshaped, view_of
 
 
 class View(Reshaping):

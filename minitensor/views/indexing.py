@@ -39,8 +39,8 @@ from minitensor.modes import modes, paused
 from minitensor.operations.operands import as_operands_in_place, cast, check_target, storable_number
 from minitensor.saving.saved import FREED
 from minitensor.saving.writing import write
+from minitensor.views.making import view_of
 from minitensor.views.parts import INDEX
-from minitensor.views.viewing import view_of
 
 
 def _plain(index: Any, array: np.ndarray) -> tuple[Any, bool]:

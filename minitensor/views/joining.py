@@ -20,8 +20,8 @@ from minitensor.device.arrays import gpu_of
 from minitensor.dtypes import dtype_of
 from minitensor.modes import modes, paused
 from minitensor.operations.operands import cast, promote
+from minitensor.views.arguments import as_axis, need_tensor, whole
 from minitensor.views.parts import part_backward, part_jvp
-from minitensor.views.viewing import as_axis, need_tensor, whole
 
 
 def _recorded(out: Tensor, op: Operation, inputs: Sequence[Tensor], saved: tuple[Any, ...]) -> Tensor:

@@ -12,7 +12,8 @@ from minitensor.core.regions import PartGradient, Pick, address, memory_of, over
 from minitensor.core.tensor import Tensor
 from minitensor.creation.making import as_shape
 from minitensor.device.arrays import restrided
-from minitensor.views.viewing import as_axis, need_tensor, view_of, whole
+from minitensor.views.arguments import as_axis, need_tensor, whole
+from minitensor.views.making import view_of
 
 
 def part_backward(node: Node, g: np.ndarray) -> tuple[PartGradient]:

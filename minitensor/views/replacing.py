@@ -36,9 +36,9 @@ from minitensor.dtypes import DType, dtype_of
 from minitensor.events import watch
 from minitensor.modes import modes, paused
 from minitensor.operations.operands import CAST, cast
+from minitensor.views.arguments import need_tensor
 from minitensor.views.indexing import store_at
 from minitensor.views.parts import as_strided
-from minitensor.views.viewing import need_tensor
 
 
 def _moved_to(x: Tensor, array: np.ndarray, op: str) -> None:

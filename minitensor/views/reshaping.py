@@ -15,7 +15,8 @@ from minitensor.core.history import Node, new_node
 from minitensor.core.tensor import Tensor
 from minitensor.creation.making import as_lengths
 from minitensor.modes import modes, paused
-from minitensor.views.viewing import Reshaping, as_axis, need_tensor, refuse_leaf, reshaped, view_of
+from minitensor.views.arguments import as_axis, need_tensor
+from minitensor.views.making import Reshaping, refuse_leaf, reshaped, view_of
 
 # ---------- the same elements in the same order: reshape, squeeze, unsqueeze, flatten ----------
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from minitensor.core.tensor import Tensor
 from minitensor.operations import FUNCTIONS as OPERATIONS
+from minitensor.views.arguments import need_tensor
 from minitensor.views.replacing import cast_
 from minitensor.views.reshaping import FUNCTIONS as RESHAPING
-from minitensor.views.viewing import need_tensor
 
 
 def _scan(op: str, x: Tensor, axis: Any, dtype: Any) -> Tensor:

@@ -14,7 +14,7 @@ from minitensor.device.arrays import as_array
 from minitensor.kernels.numbers import number
 from minitensor.kernels.reducing import axes, reduce_arguments
 from minitensor.operations.operands import as_operands
-from minitensor.views.viewing import as_axis, need_tensor
+from minitensor.views.arguments import as_axis, need_tensor
 
 
 def is_tensor(x: Any) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 from minitensor.core.tensor import Tensor
 from minitensor.device.arrays import host_array, like
 from minitensor.dtypes import dtype_of
-from minitensor.views.viewing import as_axis, need_tensor
+from minitensor.views.arguments import as_axis, need_tensor
 
 
 def unique(

@@ -12,8 +12,8 @@ from minitensor.creation.making import as_shape, made_here, to_tensor, zeros, ze
 from minitensor.dtypes import dtype_of, float32
 from minitensor.kernels.numbers import stored_array
 from minitensor.randomness import source
+from minitensor.views.arguments import need_tensor, whole
 from minitensor.views.indexing import store_at
-from minitensor.views.viewing import need_tensor, whole
 
 
 def assign(x: Any, output: Tensor | None = None) -> Tensor:

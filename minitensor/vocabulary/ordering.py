@@ -13,9 +13,9 @@ from minitensor.device.arrays import host_array, like
 from minitensor.dtypes import FLOATS, int32
 from minitensor.operations import FUNCTIONS as TABLE
 from minitensor.operations.operands import as_operands
+from minitensor.views.arguments import as_axis, need_tensor, whole
 from minitensor.views.parts import slice_
 from minitensor.views.reshaping import reshape, squeeze
-from minitensor.views.viewing import as_axis, need_tensor, whole
 
 
 def var(x: Tensor, axis: Any = None, unbiased: bool = True, keepdim: bool = False) -> Tensor:

@@ -7,7 +7,7 @@ from typing import Any
 
 from minitensor.autograd import gradients as engine
 from minitensor.autograd.backward_pass import OnArrays, propagate, waiting
-from minitensor.autograd.towards import only_towards
+from minitensor.autograd.pruning import only_towards
 from minitensor.core.history import Leaf, Node
 from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.modes import no_grad

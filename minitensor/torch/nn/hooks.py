@@ -7,9 +7,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from minitensor.autograd.towards import JointHook
+from minitensor.autograd.pruning import JointHook
 from minitensor.modes import modes
-from minitensor.torch.answers import answered
+from minitensor.torch.hook_answers import answered
 from minitensor.torch.nn.parts import RemovableHandle
 from minitensor.torch.tensor import Tensor, as_kind
 from minitensor.torch.warning import warn

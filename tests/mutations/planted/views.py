@@ -5,7 +5,7 @@ from functools import partial
 from ..mutation import mutation
 
 regions = partial(mutation, "core/regions.py")
-views = partial(mutation, "views/viewing.py")
+views = partial(mutation, "views/making.py")
 parts = partial(mutation, "views/parts.py")
 reshaping = partial(mutation, "views/reshaping.py")
 joining = partial(mutation, "views/joining.py")

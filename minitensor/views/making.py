@@ -1,4 +1,4 @@
-"""Views: new tensors on old storages, and their in-place twins, which change shape and strides and write nothing.
+"""How views are made: new tensors on old storages, and in place tensors that change shape and strides, not numbers.
 
 A view joins the group of the tensor it is taken of. Taken under ``no_grad`` of a tensor that wants a gradient, it is
 detached. In this vocabulary (Paddle's) ``split``, ``chunk``, ``expand`` and ``broadcast_to`` copy: see
@@ -7,7 +7,6 @@ detached. In this vocabulary (Paddle's) ``split``, ``chunk``, ``expand`` and ``b
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -31,8 +30,6 @@ from minitensor.core.storage import calling_frame
 from minitensor.core.tensor import Tensor
 from minitensor.events import watch
 from minitensor.modes import modes, paused
-
-LARGEST = 2**63  # of an integer that numpy takes
 
 _blank = blanks(Tensor)
 
@@ -108,37 +105,3 @@ def reshaped(x: Tensor, array: np.ndarray, op: Reshaping, saved: tuple[Any, ...]
     if watch.listener is not None:
         watch.listener("meta", x, op.name, (x,))
     return x
-
-
-def need_tensor(op: str, x: Any) -> None:
-    """Raise TypeError unless ``x`` is a tensor."""
-    if not isinstance(x, Tensor):
-        raise TypeError(f"{op}: x must be a Tensor, not {type(x).__name__}")
-
-
-def whole(op: str, number: Any) -> int:
-    """``number`` if it is an integer.
-
-    Raises:
-        TypeError: when it is not; a fraction is never cut off.
-        ValueError: when it has more than 64 bits.
-    """
-    try:
-        found = operator.index(number)
-    except TypeError:
-        raise TypeError(f"{op}: an integer is needed, not {number!r}") from None
-    if not -LARGEST <= found < LARGEST:
-        raise ValueError(f"{op}: {found} is too large an integer for a shape, an axis or a position")
-    return found
-
-
-def as_axis(op: str, axis: Any, ndim: int) -> int:
-    """``axis`` counted from the front.
-
-    Raises:
-        TypeError, IndexError: when it is no integer, or there is no such dimension.
-    """
-    number = whole(op, axis)
-    if not -ndim <= number < ndim:
-        raise IndexError(f"{op}: axis {number} is out of range for a tensor of {ndim} dimensions")
-    return number % ndim
