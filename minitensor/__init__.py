@@ -40,10 +40,6 @@ from minitensor.creation.making import (
     full_like,
     ones,
     ones_like,
-    rand,
-    rand_like,
-    randn,
-    randn_like,
     to_tensor,
     zeros,
     zeros_like,
@@ -56,8 +52,8 @@ from minitensor.operations.compiling import source
 from minitensor.randomness import seed
 from minitensor.sharing.borrowing import from_numpy
 from minitensor.sharing.dlpack import from_dlpack
-from minitensor.views import indexing, joining, parts, replacing, reshaping, scanning
-from minitensor.vocabulary import asking, counting, left_out, ordering
+from minitensor.views import indexing, joining, parts, replacing, reshaping, scanning, transposing
+from minitensor.vocabulary import asking, counting, left_out, ordering, products
 
 __version__ = "0.1.0"
 
@@ -69,11 +65,13 @@ globals().update(
         **replacing.FUNCTIONS,
         **scanning.FUNCTIONS,
         **reshaping.FUNCTIONS,
+        **transposing.FUNCTIONS,
         **parts.FUNCTIONS,
         **joining.FUNCTIONS,
         **drawing.FUNCTIONS,
         **asking.FUNCTIONS,
         **ordering.FUNCTIONS,
+        **products.FUNCTIONS,
         **counting.FUNCTIONS,
     }
 )

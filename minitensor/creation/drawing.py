@@ -12,16 +12,38 @@ import numpy as np
 
 from minitensor.core.errors import devices_differ
 from minitensor.core.tensor import Tensor
-from minitensor.creation.making import as_shape, float_dtype
+from minitensor.creation.making import as_shape, float_dtype, like, made_here
 from minitensor.device.arrays import as_array, gpu_of
 from minitensor.device.places import current
 from minitensor.kernels import random as kernels
+from minitensor.randomness import source
 
 
 def _empty(op: str, shape: Any, dtype: Any, gpu: Any) -> Any:
     """An array to draw into, on ``gpu`` (None: the host)."""
     array = np.empty(as_shape(op, shape), float_dtype(op, dtype))
     return array if gpu is None else gpu.put(array)
+
+
+def rand(shape: Any, dtype: Any = None) -> Tensor:
+    """A tensor of ``shape`` with numbers drawn evenly from 0 (included) to 1 (excluded)."""
+    return made_here("rand", np.asarray(source.generator.random(as_shape("rand", shape), float_dtype("rand", dtype))))
+
+
+def randn(shape: Any, dtype: Any = None) -> Tensor:
+    """A tensor of ``shape`` with numbers drawn from the normal distribution of mean 0 and variance 1."""
+    drawn = source.generator.standard_normal(as_shape("randn", shape), float_dtype("randn", dtype))
+    return made_here("randn", np.asarray(drawn))
+
+
+def rand_like(x: Tensor, dtype: Any = None) -> Tensor:
+    """Numbers as ``rand`` draws them, in the shape and dtype of ``x``."""
+    return like("rand_like", rand, x, dtype)
+
+
+def randn_like(x: Tensor, dtype: Any = None) -> Tensor:
+    """Numbers as ``randn`` draws them, in the shape and dtype of ``x``."""
+    return like("randn_like", randn, x, dtype)
 
 
 def uniform(

@@ -1,4 +1,4 @@
-"""Making tensors: from data, from constants, at random."""
+"""Making tensors: from data, from constants, in order; those at random are in :mod:`minitensor.creation.drawing`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from minitensor.device.arrays import gpu_of, host_array
 from minitensor.device.places import current, device_named, using
 from minitensor.dtypes import BY_NUMPY, DTYPES, FLOATS, dtype_of, float32
 from minitensor.kernels.numbers import stored, stored_array
-from minitensor.randomness import source
 
 
 def made_on(gpu: Any, op: str, array: np.ndarray) -> Tensor:
@@ -233,9 +232,6 @@ def arange(start: Any, end: Any = None, step: Any = 1, dtype: Any = None) -> Ten
     return made_here("arange", stored_array("arange", np.arange(*numbers), wanted))
 
 
-# ---------- at random ----------
-
-
 def float_dtype(op: str, dtype: Any) -> np.dtype:
     """The floating dtype that was asked for; float32 by default.
 
@@ -248,21 +244,15 @@ def float_dtype(op: str, dtype: Any) -> np.dtype:
     return wanted.numpy
 
 
-def rand(shape: Any, dtype: Any = None) -> Tensor:
-    """A tensor of ``shape`` with numbers drawn evenly from 0 (included) to 1 (excluded)."""
-    return made_here("rand", np.asarray(source.generator.random(as_shape("rand", shape), float_dtype("rand", dtype))))
-
-
-def randn(shape: Any, dtype: Any = None) -> Tensor:
-    """A tensor of ``shape`` with numbers drawn from the normal distribution of mean 0 and variance 1."""
-    drawn = source.generator.standard_normal(as_shape("randn", shape), float_dtype("randn", dtype))
-    return made_here("randn", np.asarray(drawn))
-
-
 # ---------- like another: on its device, too ----------
 
 
-def _like(op: str, make: Callable[..., Tensor], x: Tensor, dtype: Any, *numbers: Any) -> Tensor:
+def like(op: str, make: Callable[..., Tensor], x: Tensor, dtype: Any, *numbers: Any) -> Tensor:
+    """What ``make`` gives for the shape of ``x`` and, unless told, its dtype, on its device; for the operation ``op``.
+
+    Raises:
+        TypeError: when ``x`` is no tensor.
+    """
     if not isinstance(x, Tensor):
         raise TypeError(f"{op}: x must be a Tensor, not {type(x).__name__}")
     with using(gpu_of(x._array)):
@@ -271,24 +261,14 @@ def _like(op: str, make: Callable[..., Tensor], x: Tensor, dtype: Any, *numbers:
 
 def zeros_like(x: Tensor, dtype: Any = None) -> Tensor:
     """0 everywhere, in the shape and dtype of ``x``."""
-    return _like("zeros_like", zeros, x, dtype)
+    return like("zeros_like", zeros, x, dtype)
 
 
 def ones_like(x: Tensor, dtype: Any = None) -> Tensor:
     """1 everywhere, in the shape and dtype of ``x``."""
-    return _like("ones_like", ones, x, dtype)
+    return like("ones_like", ones, x, dtype)
 
 
 def full_like(x: Tensor, fill_value: Any, dtype: Any = None) -> Tensor:
     """``fill_value`` everywhere, in the shape and dtype of ``x``."""
-    return _like("full_like", full, x, dtype, fill_value)
-
-
-def rand_like(x: Tensor, dtype: Any = None) -> Tensor:
-    """Numbers as ``rand`` draws them, in the shape and dtype of ``x``."""
-    return _like("rand_like", rand, x, dtype)
-
-
-def randn_like(x: Tensor, dtype: Any = None) -> Tensor:
-    """Numbers as ``randn`` draws them, in the shape and dtype of ``x``."""
-    return _like("randn_like", randn, x, dtype)
+    return like("full_like", full, x, dtype, fill_value)

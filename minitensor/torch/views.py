@@ -20,7 +20,7 @@ from minitensor.torch.errors import leaf_written
 from minitensor.torch.naming import need_tensor
 from minitensor.torch.tensor import Tensor, as_dim, as_kind
 from minitensor.torch.warning import warn
-from minitensor.views import parts, reshaping
+from minitensor.views import parts, reshaping, transposing
 from minitensor.views.making import Reshaping, reshaped, view_of
 
 
@@ -39,7 +39,7 @@ def _same_order(name: str, torch_name: str = "") -> View:
 
 
 def _other_order(name: str, torch_name: str = "") -> View:
-    return View(name, reshaping.TRANSPOSE.forward, reshaping.TRANSPOSE.backward, torch_name)
+    return View(name, transposing.TRANSPOSE.forward, transposing.TRANSPOSE.backward, torch_name)
 
 
 def _part(name: str, torch_name: str = "") -> View:

@@ -1,6 +1,5 @@
-"""Views that show the same elements another way, and their in-place twins, which write nothing.
-
-reshape, view, squeeze, unsqueeze, flatten keep the order of the elements; transpose, t and T change it.
+"""Views that show the same elements in the same order, in another shape, and their in-place twins, which write nothing:
+reshape, view, squeeze, unsqueeze, flatten. Those in another order are in :mod:`minitensor.views.transposing`.
 """
 
 from __future__ import annotations
@@ -17,8 +16,6 @@ from minitensor.creation.making import as_lengths
 from minitensor.modes import modes, paused
 from minitensor.views.arguments import as_axis, need_tensor
 from minitensor.views.making import Reshaping, refuse_leaf, reshaped, view_of
-
-# ---------- the same elements in the same order: reshape, squeeze, unsqueeze, flatten ----------
 
 
 def _reshape_forward(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
@@ -206,95 +203,14 @@ def flatten_(x: Tensor, start_axis: int = 0, stop_axis: int = -1, name: str | No
     return _reshaped_to(x, _flattened("flatten_", x, start_axis, stop_axis), FLATTEN_)
 
 
-# ---------- the same elements in another order: transpose, t, T ----------
-
-
-def _transpose_forward(array: np.ndarray, perm: tuple[int, ...]) -> np.ndarray:
-    return array.transpose(perm)
-
-
-def _transpose_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
-    (perm,) = node.saved
-    back = [0] * len(perm)
-    for i, p in enumerate(perm):
-        back[p] = i
-    return (g.transpose(back),)
-
-
-TRANSPOSE, TRANSPOSE_, T_, T_IN_PLACE = (
-    Reshaping(name, _transpose_forward, _transpose_backward) for name in ("transpose", "transpose_", "t", "t_")
-)
-
-
-def _permutation(op: str, x: Tensor, perm: Any) -> tuple[int, ...]:
-    need_tensor(op, x)
-    ndim = x._array.ndim
-    try:
-        axes = tuple(as_axis(op, p, ndim) for p in perm)
-    except TypeError:
-        raise TypeError(f"{op}: perm lists every dimension once, as in [1, 0]; it is {perm!r}") from None
-    if sorted(axes) != list(range(ndim)):
-        raise ValueError(
-            f"{op}: perm must list each of the {ndim} dimensions of shape {x.shape} once; it is {list(perm)}"
-        )
-    return axes
-
-
-def transpose(x: Tensor, perm: Any, name: str | None = None) -> Tensor:
-    """A view whose dimension i is dimension ``perm[i]`` of ``x``. No number moves.
-
-    Raises:
-        ValueError: when ``perm`` does not list each dimension once.
-    """
-    if type(x) is Tensor and type(perm) in (list, tuple):
-        try:
-            return view_of(x, x._array.transpose(perm), TRANSPOSE, (tuple(perm),))
-        except (ValueError, TypeError):
-            pass  # _permutation says what is wrong
-    axes = _permutation("transpose", x, perm)
-    return view_of(x, x._array.transpose(axes), TRANSPOSE, (axes,))
-
-
-def transpose_(x: Tensor, perm: Any, name: str | None = None) -> Tensor:
-    """Reorder the dimensions of ``x`` itself. No number moves; nothing is written."""
-    axes = _permutation("transpose_", x, perm)
-    return reshaped(x, x._array.transpose(axes), TRANSPOSE_, (axes,))
-
-
-def _turned(op: str, x: Tensor) -> tuple[int, ...]:
-    need_tensor(op, x)
-    ndim = x._array.ndim
-    if ndim > 2:
-        raise ValueError(f"{op} takes a tensor of at most 2 dimensions; this one has shape {x.shape}. Use transpose.")
-    return tuple(range(ndim))[::-1]
-
-
-def t(input: Tensor, name: str | None = None) -> Tensor:
-    """A view of a matrix with rows and columns exchanged; of less than that, the same; of more, ValueError."""
-    axes = _turned("t", input)
-    return view_of(input, input._array.transpose(axes), T_, (axes,))
-
-
-def t_(input: Tensor, name: str | None = None) -> Tensor:
-    """Exchange rows and columns of the tensor itself. Nothing is written."""
-    axes = _turned("t_", input)
-    return reshaped(input, input._array.transpose(axes), T_IN_PLACE, (axes,))
-
-
-def _reversed_dimensions(x: Tensor) -> Tensor:
-    """A view with the dimensions in reverse order."""
-    return transpose(x, tuple(range(x._array.ndim))[::-1])
-
-
-#: As functions; all but T are methods, too.
+#: As functions, and as methods of tensors.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     function.__name__: function
     for function in (
-        *(reshape, view, squeeze, unsqueeze, flatten, transpose, t),
-        *(reshape_, squeeze_, unsqueeze_, flatten_, transpose_, t_),
+        *(reshape, view, squeeze, unsqueeze, flatten),
+        *(reshape_, squeeze_, unsqueeze_, flatten_),
     )
 }
 
 for _name, _function in FUNCTIONS.items():
     setattr(Tensor, _name, _function)
-Tensor.T = property(_reversed_dimensions)

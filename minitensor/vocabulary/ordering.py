@@ -1,18 +1,17 @@
-"""Spread, norms, products and order under Paddle's names: made of operations of the table, so gradients follow."""
+"""Spread, norms and order under Paddle's names: made of operations of the table, so gradients follow."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from minitensor.core.tensor import Tensor
 from minitensor.device.arrays import host_array, like
-from minitensor.dtypes import FLOATS, int32
+from minitensor.dtypes import FLOATS
 from minitensor.operations import FUNCTIONS as TABLE
-from minitensor.operations.operands import as_operands
 from minitensor.views.arguments import as_axis, need_tensor, whole
 from minitensor.views.parts import slice_
 from minitensor.views.reshaping import reshape, squeeze
@@ -76,89 +75,6 @@ def norm(x: Tensor, p: Any = "fro", axis: Any = None, keepdim: bool = False) -> 
     if p == 1:
         return TABLE["sum"](size, axis, keepdim=keepdim)
     return TABLE["sum"](size**p, axis, keepdim=keepdim) ** (1.0 / p)
-
-
-def dot(x: Tensor, y: Tensor) -> Tensor:
-    """The product of two vectors, or of each pair of rows.
-
-    Raises:
-        ValueError: for other shapes, or shapes that differ.
-    """
-    _need_two("dot", x, y)
-    if x.ndim not in (1, 2) or x.shape != y.shape:
-        raise ValueError(f"dot: two vectors of one length, or two matrices of one shape, not {x.shape} and {y.shape}")
-    product = x * y
-    total = TABLE["sum"](product, -1)
-    return total.astype("int32") if product.dtype == int32 else total
-
-
-def _need_two(op: str, x: Any, y: Any) -> None:
-    need_tensor(op, x)
-    if not isinstance(y, Tensor):
-        raise TypeError(f"{op}: y must be a Tensor, not {type(y).__name__}")
-
-
-def _product(op: str, x: Tensor, y: Tensor) -> Tensor:
-    try:
-        return TABLE["matmul"](x, y)
-    except ValueError as error:  # of shapes, in the name of the operation that the program calls
-        raise ValueError(str(error).replace("matmul", op, 1)) from None
-
-
-def mm(input: Tensor, mat2: Tensor) -> Tensor:
-    """The product of two matrices, as ``matmul`` computes it.
-
-    Args:
-        input: shape [n, k].
-        mat2: shape [k, m].
-
-    Raises:
-        TypeError: for what is no tensor, number or array.
-        ValueError: for other shapes, or a number.
-    """
-    x, y = as_operands("mm", input, mat2)
-    if not (x.ndim and y.ndim):
-        raise ValueError(f"mm: operands must have at least one dimension; the shapes are {x.shape} and {y.shape}")
-    return _product("mm", x, y)
-
-
-def bmm(x: Tensor, y: Tensor) -> Tensor:
-    """The products of two stacks of matrices.
-
-    Args:
-        x: shape [b, n, k].
-        y: shape [b, k, m].
-
-    Raises:
-        ValueError: when one of the two has other than 3 dimensions, or they are not equally many, or do not fit.
-    """
-    _need_two("bmm", x, y)
-    if x.ndim != 3 or y.ndim != 3:
-        raise ValueError(f"bmm: both are stacks of matrices, of 3 dimensions; their shapes are {x.shape} and {y.shape}")
-    if x.shape[0] != y.shape[0]:
-        raise ValueError(f"bmm: the stacks hold {x.shape[0]} and {y.shape[0]} matrices; each one is multiplied by one")
-    return _product("bmm", x, y)
-
-
-def add_n(inputs: Tensor | Sequence[Tensor]) -> Tensor:
-    """The sum of the tensors, on a storage of its own.
-
-    Raises:
-        TypeError: for anything but a tensor, or a list or tuple of tensors.
-        ValueError: when there is none, or their shapes differ.
-    """
-    given = [inputs] if isinstance(inputs, Tensor) else inputs
-    if not isinstance(given, (list, tuple)) or not all(isinstance(x, Tensor) for x in given):
-        kinds = [type(x).__name__ for x in given] if isinstance(given, (list, tuple)) else type(given).__name__
-        raise TypeError(f"add_n: inputs is a Tensor or a list of Tensors, not {kinds}")
-    if not given:
-        raise ValueError("add_n: there is no tensor to add")
-    if any(x.shape != given[0].shape for x in given):
-        raise ValueError(f"add_n: tensors of one shape are added, not of {[x.shape for x in given]}; `+` broadcasts")
-    total = TABLE["clone"](given[0])
-    for x in given[1:]:
-        total = total + x
-    return total
 
 
 def argsort(x: Tensor, axis: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
@@ -287,8 +203,7 @@ def contiguous(x: Tensor) -> Tensor:
 
 #: As functions.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    function.__name__: function
-    for function in (var, std, norm, median, dot, mm, bmm, add_n, argsort, sort, topk, flip, roll)
+    function.__name__: function for function in (var, std, norm, median, argsort, sort, topk, flip, roll)
 }
 #: As methods of tensors.
 METHODS: dict[str, Callable[..., Any]] = {

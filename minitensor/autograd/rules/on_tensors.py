@@ -20,7 +20,7 @@ from minitensor.device import arrays
 from minitensor.device.arrays import as_array
 from minitensor.kernels.reducing import axes
 from minitensor.operations.rules import on_arrays
-from minitensor.views import joining, reshaping
+from minitensor.views import joining, reshaping, transposing
 
 _where, _log, _matmul, _sum, _prod = (operations.FUNCTIONS[name] for name in ("where", "log", "matmul", "sum", "prod"))
 
@@ -86,14 +86,14 @@ def product_of_others(x: Tensor, axis: Any) -> Tensor:
     reduced = axes(shape, axis)
     kept = [i for i in range(len(shape)) if i not in reduced]
     order = [*kept, *reduced]
-    rows = reshaping.transpose(x, order)
+    rows = transposing.transpose(x, order)
     turned_shape = rows._array.shape
     lengths = [shape[i] for i in kept]
     count = along(shape, axis)
     pairs = joining.expand(reshaping.reshape(rows, [*lengths, 1, count]), [*lengths, count, count])
     itself = np.broadcast_to(np.eye(count, dtype=np.bool_, like=x._array), pairs._array.shape)
     others = _prod(_where(constant(itself.copy()), 1.0, pairs), -1)
-    return reshaping.transpose(reshaping.reshape(others, turned_shape), np.argsort(order).tolist())
+    return transposing.transpose(reshaping.reshape(others, turned_shape), np.argsort(order).tolist())
 
 
 def summed_to(g: Tensor, shape: tuple[int, ...]) -> Tensor:
@@ -116,7 +116,7 @@ def summed_to(g: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 def _turned(x: Tensor, transpose: bool) -> Tensor:
     ndim = x._array.ndim
-    return reshaping.transpose(x, [*range(ndim - 2), ndim - 1, ndim - 2]) if transpose and ndim > 1 else x
+    return transposing.transpose(x, [*range(ndim - 2), ndim - 1, ndim - 2]) if transpose and ndim > 1 else x
 
 
 def _result_matrix(g: Tensor, x_is_vector: bool, y_is_vector: bool) -> Tensor:

@@ -10,7 +10,8 @@ from minitensor.creation.making import ones_like
 from minitensor.operations import FUNCTIONS
 from minitensor.operations.rules import on_arrays_functions as on_arrays
 from minitensor.views.joining import concat
-from minitensor.views.reshaping import reshape, transpose
+from minitensor.views.reshaping import reshape
+from minitensor.views.transposing import transpose
 
 
 def sinc_slope(x: Tensor) -> Tensor:

@@ -6,6 +6,19 @@ May import: all that stands below ``torch``, its tensors, and ``torch.autograd``
 
 from minitensor.torch.missing import missing_in
 from minitensor.torch.nn import functional, init, utils
+from minitensor.torch.nn.activations import (
+    ELU,
+    GELU,
+    Hardtanh,
+    LeakyReLU,
+    LogSoftmax,
+    ReLU,
+    ReLU6,
+    Sigmoid,
+    SiLU,
+    Softmax,
+    Tanh,
+)
 from minitensor.torch.nn.images import (
     AdaptiveAvgPool2d,
     AvgPool2d,
@@ -18,23 +31,12 @@ from minitensor.torch.nn.images import (
     MaxPool2d,
 )
 from minitensor.torch.nn.layers import (
-    ELU,
-    GELU,
     Dropout,
     Flatten,
-    Hardtanh,
     Identity,
-    LeakyReLU,
     Linear,
-    LogSoftmax,
     ModuleList,
-    ReLU,
-    ReLU6,
     Sequential,
-    Sigmoid,
-    SiLU,
-    Softmax,
-    Tanh,
 )
 from minitensor.torch.nn.losses import (
     BCELoss,

@@ -8,6 +8,7 @@ regions = partial(mutation, "core/regions.py")
 views = partial(mutation, "views/making.py")
 parts = partial(mutation, "views/parts.py")
 reshaping = partial(mutation, "views/reshaping.py")
+transposing = partial(mutation, "views/transposing.py")
 joining = partial(mutation, "views/joining.py")
 
 regions(
@@ -129,7 +130,7 @@ parts(
     "begin <= first and last <= begin + extent",
     "views::test_as_strided_stays_inside_the_memory_of_its_tensor",
 )  # fmt: skip
-reshaping(
+transposing(
     "transpose-turned-the-same-way-back",
     "The gradient of a transpose is permuted as the value was, instead of back.",
     "        back[p] = i",
