@@ -1,4 +1,4 @@
-"""Tensors of random numbers by distribution: the normal namesakes of the in-place random fills.
+"""Tensors of random numbers, many of them the normal namesakes of the in-place random fills.
 
 They are drawn as those are, so that ``minitensor.seed`` governs them. No gradient goes to their parameters.
 """
@@ -112,5 +112,9 @@ FUNCTIONS: dict[str, Callable[..., Tensor]] = {
     "bernoulli": bernoulli,
     "log_normal": log_normal,
     "normal": normal,
+    "rand": rand,
+    "rand_like": rand_like,
+    "randn": randn,
+    "randn_like": randn_like,
     "uniform": uniform,
 }

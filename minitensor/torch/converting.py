@@ -78,9 +78,11 @@ def is_tensor(obj: Any) -> bool:
 
 def numel(input: Tensor) -> int:
     """How many elements there are."""
+    need_tensor("numel", input)
     return input._array.size
 
 
 def is_floating_point(input: Tensor) -> bool:
     """Whether the numbers have fractions."""
+    need_tensor("is_floating_point", input)
     return input._array.dtype in FLOATS

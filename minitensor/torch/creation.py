@@ -191,16 +191,25 @@ def full(
     size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, out: Any = None
 ) -> Tensor:
     """``fill_value`` everywhere; of its own kind (float32, int64, bool) unless ``dtype`` says otherwise."""
-    if not isinstance(fill_value, NUMBERS):
-        if not isinstance(fill_value, BaseTensor) or fill_value._array.size != 1:
-            raise TypeError(f"full(): argument 'fill_value' must be Number, not {type(fill_value).__name__}")
-        fill_value = fill_value.item()
-    wanted = engine._array_of(fill_value, None).dtype if dtype is None else dtype_of(dtype).numpy
+    fill_value = _fill("full", fill_value, None if dtype is None else dtype_of(dtype).numpy)
+    return placed("full", np.full(size_of("full", (size,)), fill_value), device, requires_grad)
+
+
+def _fill(op: str, value: Any, dtype: np.dtype | None) -> np.ndarray:
+    """A number as a tensor of ``dtype`` holds it (None: of its own kind).
+
+    Raises:
+        TypeError, RuntimeError: when it is no number, or does not fit.
+    """
+    if not isinstance(value, NUMBERS):
+        if not isinstance(value, BaseTensor) or value._array.size != 1:
+            raise TypeError(f"{op}(): argument 'fill_value' must be Number, not {type(value).__name__}")
+        value = value.item()
+    wanted = engine._array_of(value, None).dtype if dtype is None else dtype
     try:
-        value = stored("full", fill_value, wanted)
+        return stored(op, value, wanted)
     except ValueError as error:
         raise RuntimeError(f"value cannot be converted to type {wanted.name} without overflow: {error}") from None
-    return placed("full", np.full(size_of("full", (size,)), value), device, requires_grad)
 
 
 def _constant(name: str, make: Callable[..., np.ndarray], doc: str) -> Callable[..., Tensor]:
@@ -348,7 +357,7 @@ def empty_like(input: Tensor, **named: Any) -> Tensor:
 
 def full_like(input: Tensor, fill_value: Any, **named: Any) -> Tensor:
     """``fill_value`` everywhere, in the shape, dtype and on the device of ``input``."""
-    return like("full_like", input, lambda s, d: np.full(s, stored("full_like", fill_value, d)), named)
+    return like("full_like", input, lambda s, d: np.full(s, _fill("full_like", fill_value, d)), named)
 
 
 def _new(make: Callable[..., Tensor]) -> Callable[..., Tensor]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,9 @@ from minitensor.dtypes import FLOATS
 from minitensor.torch.arguments import need_int
 from minitensor.torch.creation import like, placed, size_of
 from minitensor.torch.dtypes import SCALAR_NAMES, dtype_of, float32, int64
+from minitensor.torch.errors import sizes_differ
 from minitensor.torch.generator import Generator, default_generator, generator_of
+from minitensor.torch.naming import need_tensor
 from minitensor.torch.tensor import Tensor
 
 
@@ -95,14 +98,19 @@ def randperm(n: int, *, generator: Any = None, dtype: Any = None, device: Any = 
     return placed("randperm", drawn, device, False)
 
 
+def _of_floats(op: str, draw: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    """``draw``, for a dtype with fractions alone."""
+    return lambda shape, dtype: draw(shape, _floating(op, dtype))
+
+
 def rand_like(input: Tensor, **named: Any) -> Tensor:
     """Numbers as :func:`rand` draws them, in the shape and dtype of ``input``."""
-    return like("rand_like", input, default_generator.uniform, named)
+    return like("rand_like", input, _of_floats("rand_like", default_generator.uniform), named)
 
 
 def randn_like(input: Tensor, **named: Any) -> Tensor:
     """Numbers as :func:`randn` draws them, in the shape and dtype of ``input``."""
-    return like("randn_like", input, default_generator.normal, named)
+    return like("randn_like", input, _of_floats("randn_like", default_generator.normal), named)
 
 
 def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None) -> Tensor:
@@ -112,10 +120,17 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any 
     if not parameters:
         if size is None:
             raise TypeError("normal() takes a size where mean and std are numbers")
+        if std < 0:
+            raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
         return placed("normal", drawer.normal(size_of("normal", (size,)), float32.numpy, mean, std), None, False)
-    shape = np.broadcast_shapes(*(array.shape for array in parameters))
-    drawn = drawer.normal(shape, parameters[0].dtype)
     middle, deviation = (x._array if isinstance(x, BaseTensor) else x for x in (mean, std))
+    if np.any(np.less(deviation, 0)):
+        raise RuntimeError("normal expects all elements of std >= 0.0")
+    try:
+        shape = np.broadcast_shapes(*(array.shape for array in parameters))
+    except ValueError:
+        raise sizes_differ([array.shape for array in parameters]) from None
+    drawn = drawer.normal(shape, parameters[0].dtype)
     return placed("normal", np.asarray(drawn * deviation + middle, parameters[0].dtype), None, False)
 
 
@@ -125,6 +140,7 @@ def bernoulli(input: Tensor, *, generator: Any = None) -> Tensor:
     Raises:
         RuntimeError: for an element that is no probability.
     """
+    need_tensor("bernoulli", input)
     return input.new_empty(input._array.shape).bernoulli_(input, generator=generator)
 
 
@@ -134,6 +150,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
     Raises:
         RuntimeError: for what are no weights, or when more are to be drawn than there are.
     """
+    need_tensor("multinomial", input)
     array = host_array(input._array)
     if array.dtype not in FLOATS:
         raise RuntimeError(

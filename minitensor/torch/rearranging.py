@@ -116,6 +116,7 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     Raises:
         RuntimeError: when there are not so many.
     """
+    need_tensor("topk", input)
     length = input._array.shape[as_dim(dim, input._array.ndim)] if input._array.ndim else 1
     k = need_int("topk", "k", k)
     if not 0 <= k <= length:
@@ -126,6 +127,7 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
 
 def tile(input: Tensor, *dims: Any) -> Tensor:
     """The tensor repeated, with dimensions added in front where fewer are told than there are."""
+    need_tensor("tile", input)
     times = need_ints("tile", "dims", dims[0] if len(dims) == 1 and isinstance(dims[0], (list, tuple)) else dims)
     return repeat(input, [1] * (input._array.ndim - len(times)) + times)
 
@@ -136,6 +138,7 @@ def trace(input: Tensor) -> Tensor:
     Raises:
         RuntimeError: for a tensor that is no matrix.
     """
+    need_tensor("trace", input)
     if input._array.ndim != 2:
         raise RuntimeError("trace: expected a matrix")
     return called(TABLE["sum"](input.diagonal()), "TraceBackward0")

@@ -78,6 +78,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
 
 def count_nonzero(input: Tensor) -> Tensor:
     """How many elements are not 0."""
+    need_tensor("count_nonzero", input)
     return plain(input, np.asarray(np.count_nonzero(host_array(input._array)), np.int64), "count_nonzero")
 
 
@@ -87,6 +88,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     Returns:
         An int64 tensor of shape [n, dimensions] for n elements, or ``dimensions`` tensors of shape [n].
     """
+    need_tensor("nonzero", input)
     array = host_array(input._array)
     if as_tuple:
         places = np.nonzero(array if array.ndim else array[None])

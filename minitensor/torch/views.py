@@ -175,6 +175,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 def ravel(input: Tensor) -> Tensor:
     """All elements in one dimension."""
+    need_tensor("ravel", input)
     return reshape(input, -1)
 
 

@@ -33,6 +33,13 @@ def _fans(tensor: Tensor) -> tuple[int, int]:
     return shape[1] * field, shape[0] * field
 
 
+def _fan(tensor: Tensor, mode: str) -> int:
+    modes = ["fan_in", "fan_out"]
+    if mode not in modes:
+        raise ValueError(f"Mode {mode} not supported, please use one of {modes}")
+    return _fans(tensor)[modes.index(mode)]
+
+
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
     """Evenly from ``a`` to ``b``."""
     with no_grad():
@@ -65,7 +72,7 @@ def kaiming_uniform_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Tensor:
     """Evenly, so wide that layers with that nonlinearity keep the variance (He et al. 2015)."""
-    fan = _fans(tensor)[("fan_in", "fan_out").index(mode)]
+    fan = _fan(tensor, mode)
     bound = math.sqrt(3.0) * (calculate_gain(nonlinearity, a) / math.sqrt(fan))
     return uniform_(tensor, -bound, bound, generator)
 
@@ -74,7 +81,7 @@ def kaiming_normal_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Tensor:
     """Normal, so wide that layers with that nonlinearity keep the variance (He et al. 2015)."""
-    fan = _fans(tensor)[("fan_in", "fan_out").index(mode)]
+    fan = _fan(tensor, mode)
     return normal_(tensor, 0, calculate_gain(nonlinearity, a) / math.sqrt(fan), generator)
 
 
