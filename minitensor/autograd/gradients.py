@@ -58,12 +58,13 @@ def start_of(x: Tensor, given: Any, what: str) -> Start:
 def backward(x: Tensor, grad_tensor: Tensor | None = None, retain_graph: bool = False) -> None:
     """Add the gradient of ``x`` to the ``grad`` of every leaf that it was computed from.
 
-    Args:
-        grad_tensor: the gradient of ``x`` to begin with; ones by default, also when ``x`` has many elements.
-        retain_graph: keep what was saved, so that backward can run again.
-
     Threads may do this at once: nothing that one adds to a shared leaf is lost. Backward twice through one graph, or a
     write into what it reads, is not ordered among threads.
+
+    Args:
+        x: a tensor of any shape.
+        grad_tensor: the gradient of ``x`` to begin with; ones by default, also when ``x`` has many elements.
+        retain_graph: keep what was saved, so that backward can run again.
 
     Raises:
         RuntimeError: when a saved tensor was overwritten or freed; no gradient has changed then.
@@ -191,10 +192,14 @@ def grad(
         allow_unused: give None for an input that the outputs do not depend on.
         no_grad_vars: tensors that count as constants: no gradient passes through them.
 
+    Returns:
+        A list of tensors, each of the shape and dtype of its input; None in place of an unused one.
+
     Raises:
         AssertionError: for ``only_inputs=False``, and when there is no output or no input, as in Paddle.
         RuntimeError: when an output does not depend on an input, unless ``allow_unused`` (then its gradient is None).
             An input among ``no_grad_vars`` is such a one.
+        ValueError: for another number of gradients than of outputs, or a gradient of another shape.
     """
     if only_inputs is not True:
         raise AssertionError("only_inputs=False is not supported yet")

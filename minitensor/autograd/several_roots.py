@@ -20,6 +20,7 @@ def backward(
     What they have in common is passed once, so nothing is freed too early.
 
     Args:
+        tensors: of any shapes; each gradient has the shape of its tensor.
         grad_tensors: the gradients to begin with, one per tensor; None for ones.
         retain_graph: keep what was saved, so that backward can run again.
 

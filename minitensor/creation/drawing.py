@@ -26,23 +26,53 @@ def _empty(op: str, shape: Any, dtype: Any, gpu: Any) -> Any:
 
 
 def rand(shape: Any, dtype: Any = None) -> Tensor:
-    """A tensor of ``shape`` with numbers drawn evenly from 0 (included) to 1 (excluded)."""
+    """A tensor of ``shape`` with numbers drawn evenly from 0 (included) to 1 (excluded).
+
+    Args:
+        dtype: float32 (the default) or float64.
+
+    Raises:
+        ValueError: for a negative length.
+        TypeError: for a dtype other than float32 and float64, or a shape that is no list of integers.
+    """
     return made_here("rand", np.asarray(source.generator.random(as_shape("rand", shape), float_dtype("rand", dtype))))
 
 
 def randn(shape: Any, dtype: Any = None) -> Tensor:
-    """A tensor of ``shape`` with numbers drawn from the normal distribution of mean 0 and variance 1."""
+    """A tensor of ``shape`` with numbers drawn from the normal distribution of mean 0 and variance 1.
+
+    Args:
+        dtype: float32 (the default) or float64.
+
+    Raises:
+        ValueError: for a negative length.
+        TypeError: for a dtype other than float32 and float64, or a shape that is no list of integers.
+    """
     drawn = source.generator.standard_normal(as_shape("randn", shape), float_dtype("randn", dtype))
     return made_here("randn", np.asarray(drawn))
 
 
 def rand_like(x: Tensor, dtype: Any = None) -> Tensor:
-    """Numbers as ``rand`` draws them, in the shape and dtype of ``x``."""
+    """Numbers as ``rand`` draws them, in the shape and dtype of ``x``.
+
+    Args:
+        dtype: float32 or float64; by default that of ``x``.
+
+    Raises:
+        TypeError: when ``x`` is no tensor, or the dtype is of integers or bools.
+    """
     return like("rand_like", rand, x, dtype)
 
 
 def randn_like(x: Tensor, dtype: Any = None) -> Tensor:
-    """Numbers as ``randn`` draws them, in the shape and dtype of ``x``."""
+    """Numbers as ``randn`` draws them, in the shape and dtype of ``x``.
+
+    Args:
+        dtype: float32 or float64; by default that of ``x``.
+
+    Raises:
+        TypeError: when ``x`` is no tensor, or the dtype is of integers or bools.
+    """
     return like("randn_like", randn, x, dtype)
 
 
@@ -53,6 +83,7 @@ def uniform(
 
     Raises:
         ValueError, TypeError: when ``min`` is above ``max``, or a parameter is no number.
+        TypeError: for a dtype other than float32 and float64.
     """
     drawn = _empty("uniform", shape, dtype, current.gpu)
     low, high, seed = kernels.uniform_arguments(min, max, seed)
@@ -62,8 +93,13 @@ def uniform(
 def normal(mean: Any = 0.0, std: Any = 1.0, shape: Any = None, name: str | None = None) -> Tensor:
     """Numbers from the normal distribution: float32 of ``shape``, or as many as ``mean`` and ``std`` (tensors) have.
 
+    Args:
+        mean, std: numbers, or tensors of shapes that are broadcast against each other.
+        shape: of the result; told only where both are numbers.
+
     Raises:
         ValueError, TypeError: when a deviation is below 0, or a parameter is no number and no tensor.
+        TypeError: when ``mean`` and ``std`` are numbers and there is no ``shape``.
     """
     parameters = [x._array for x in (mean, std) if isinstance(x, Tensor)]
     if not parameters:
@@ -87,7 +123,14 @@ def normal(mean: Any = 0.0, std: Any = 1.0, shape: Any = None, name: str | None 
 
 
 def log_normal(mean: Any = 1.0, std: Any = 2.0, shape: Any = None, name: str | None = None) -> Tensor:
-    """e to the power of what :func:`normal` draws."""
+    """e to the power of what :func:`normal` draws.
+
+    Args:
+        mean, std, shape: as for :func:`normal`, of which the shape follows.
+
+    Raises:
+        ValueError, TypeError: as there.
+    """
     drawn = normal(mean, std, shape)._array
     with np.errstate(all="ignore"):
         return Tensor._made(as_array(np.exp(drawn)), "log_normal")

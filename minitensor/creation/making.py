@@ -27,7 +27,7 @@ def made_here(op: str, array: np.ndarray) -> Tensor:
 
 
 def to_tensor(data: Any, dtype: Any = None, place: Any = None, stop_gradient: bool = True) -> Tensor:
-    """A tensor with a copy of ``data`` on a storage of its own.
+    """A tensor with a copy of ``data``, in its shape, on a storage of its own.
 
     Args:
         data: a number, nested lists of equal lengths, an array, or a tensor.
@@ -175,8 +175,13 @@ MOST_ELEMENTS = min(2**44, sys.maxsize >> 2)
 def full(shape: Any, fill_value: Any, dtype: Any = None, stop_gradient: bool = True) -> Tensor:
     """A tensor of ``shape`` with ``fill_value`` everywhere; float32 unless ``dtype`` says otherwise.
 
+    Args:
+        fill_value: one number.
+        stop_gradient: False makes a leaf that wants a gradient.
+
     Raises:
         ValueError: for a negative length.
+        TypeError: for a shape that is no list of integers, or a dtype that a tensor cannot have.
     """
     value = _array_of(fill_value, None)
     if value.ndim:
@@ -191,6 +196,7 @@ def zeros(shape: Any, dtype: Any = None) -> Tensor:
 
     Raises:
         ValueError: for a negative length.
+        TypeError: for a shape that is no list of integers, or a dtype that a tensor cannot have.
     """
     wanted = float32 if dtype is None else dtype_of(dtype)
     return made_here("zeros", np.zeros(as_shape("zeros", shape), wanted.numpy))
@@ -201,6 +207,7 @@ def ones(shape: Any, dtype: Any = None) -> Tensor:
 
     Raises:
         ValueError: for a negative length.
+        TypeError: for a shape that is no list of integers, or a dtype that a tensor cannot have.
     """
     wanted = float32 if dtype is None else dtype_of(dtype)
     return made_here("ones", np.ones(as_shape("ones", shape), wanted.numpy))
@@ -211,8 +218,12 @@ def arange(start: Any, end: Any = None, step: Any = 1, dtype: Any = None) -> Ten
 
     int64 when all are integers, else float32, unless ``dtype`` says otherwise.
 
+    Returns:
+        A tensor of one dimension.
+
     Raises:
         ValueError: for a step of 0.
+        TypeError: for a bound or step that is no number.
     """
     start, end = (0, start) if end is None else (start, end)
     numbers = [n.item() if isinstance(n, Tensor) and n.size == 1 else n for n in (start, end, step)]
@@ -260,15 +271,28 @@ def like(op: str, make: Callable[..., Tensor], x: Tensor, dtype: Any, *numbers: 
 
 
 def zeros_like(x: Tensor, dtype: Any = None) -> Tensor:
-    """0 everywhere, in the shape and dtype of ``x``."""
+    """0 everywhere, in the shape and dtype of ``x``.
+
+    Raises:
+        TypeError: when ``x`` is no tensor, or for a dtype that a tensor cannot have.
+    """
     return like("zeros_like", zeros, x, dtype)
 
 
 def ones_like(x: Tensor, dtype: Any = None) -> Tensor:
-    """1 everywhere, in the shape and dtype of ``x``."""
+    """1 everywhere, in the shape and dtype of ``x``.
+
+    Raises:
+        TypeError: when ``x`` is no tensor, or for a dtype that a tensor cannot have.
+    """
     return like("ones_like", ones, x, dtype)
 
 
 def full_like(x: Tensor, fill_value: Any, dtype: Any = None) -> Tensor:
-    """``fill_value`` everywhere, in the shape and dtype of ``x``."""
+    """``fill_value`` everywhere, in the shape and dtype of ``x``.
+
+    Raises:
+        TypeError: when ``x`` is no tensor, or for a dtype that a tensor cannot have.
+        ValueError: when ``fill_value`` is not one number, or the dtype cannot hold it.
+    """
     return like("full_like", full, x, dtype, fill_value)

@@ -47,18 +47,33 @@ def moved(x: Tensor, gpu: Any) -> Tensor:
 
 
 def cpu(x: Tensor) -> Tensor:
-    """``x`` on the host: itself, or a copy."""
+    """``x`` on the host: itself, or a copy of its shape and dtype, which gradients pass through. Nothing is refused."""
     return moved(x, None)
 
 
 def cuda(x: Tensor, device_id: Any = None, blocking: bool = True) -> Tensor:
-    """``x`` on the GPU: itself, or a copy. Where there is no CUDA device, that is the simulated GPU."""
+    """``x`` on the GPU: itself, or a copy of its shape and dtype, which gradients pass through.
+
+    Where there is no CUDA device, that is the simulated GPU.
+
+    Raises:
+        ValueError: for a device that is not there.
+        OutOfMemoryError: where the copy does not fit.
+    """
     name = "gpu" if device_id is None else f"gpu:{device_id}" if isinstance(device_id, (int, np.integer)) else device_id
     return moved(x, device_named("cuda", name))
 
 
 def to(x: Tensor, *where: Any, device: Any = None, dtype: Any = None, blocking: bool | None = None) -> Tensor:
-    """``x`` in another dtype, or on another device, or as another tensor is: ``x.to("gpu")``, ``x.to("float64")``."""
+    """``x`` in another dtype, or on another device, or as another tensor is: ``x.to("gpu")``, ``x.to("float64")``.
+
+    It is ``x`` itself where it is so already, else a copy of its shape, which gradients pass through.
+
+    Raises:
+        ValueError: for a device that is not there.
+        TypeError: for a dtype that a tensor cannot have.
+        OutOfMemoryError: where the copy does not fit.
+    """
     for each in where:
         if isinstance(each, Tensor):
             device, dtype = each.place, each.dtype

@@ -12,7 +12,11 @@ from minitensor.core.tensor import Tensor
 
 
 class Dataset:
-    """Samples by index. A subclass defines ``__getitem__`` and ``__len__``."""
+    """Samples by index. A subclass defines ``__getitem__`` and ``__len__``.
+
+    Raises:
+        NotImplementedError: when a sample is asked for and there is no ``__getitem__``.
+    """
 
     def __getitem__(self, index: Any) -> Any:
         """The sample of an index."""
@@ -23,7 +27,11 @@ class Dataset:
 
 
 class IterableDataset:
-    """Samples one after another, where there is no index: a subclass defines ``__iter__``."""
+    """Samples one after another, where there is no index: a subclass defines ``__iter__``.
+
+    Raises:
+        NotImplementedError: when it is gone through and has no ``__iter__``.
+    """
 
     def __iter__(self) -> Iterator[Any]:
         raise NotImplementedError(f"{type(self).__name__} has no __iter__; define `def __iter__(self):`")
@@ -67,7 +75,11 @@ def _own(row: Any) -> Any:
 
 
 class Subset(Dataset):
-    """The samples of ``dataset`` at ``indices``, in that order. They are those of the data set, not copies."""
+    """The samples of ``dataset`` at ``indices``, in that order. They are those of the data set, not copies.
+
+    Raises:
+        IndexError: when a sample is asked for that the data set does not have.
+    """
 
     def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
         self.dataset, self.indices = dataset, indices

@@ -7,7 +7,11 @@ from typing import Any
 
 
 class Sampler:
-    """Indices of a data set, one after another. A subclass defines ``__iter__``."""
+    """Indices of a data set, one after another. A subclass defines ``__iter__``.
+
+    Raises:
+        NotImplementedError: when it is gone through and has no ``__iter__``.
+    """
 
     def __init__(self, data_source: Any = None) -> None:
         self.data_source = data_source

@@ -24,50 +24,82 @@ def _gpu(device: Any = None) -> Any:
 
 
 def memory_allocated(device: Any = None) -> int:
-    """Bytes in use now, as the allocator counts them."""
+    """Bytes in use now, as the allocator counts them.
+
+    Raises:
+        ValueError: there is no such GPU; for ``torch.cuda``, RuntimeError.
+    """
     return _gpu(device).counters().allocated
 
 
 def max_memory_allocated(device: Any = None) -> int:
-    """The most that was in use at once, since the start or the last reset."""
+    """The most bytes that were in use at once, since the start or the last reset.
+
+    Raises:
+        ValueError: there is no such GPU; for ``torch.cuda``, RuntimeError.
+    """
     return _gpu(device).counters().max_allocated
 
 
 def memory_reserved(device: Any = None) -> int:
-    """Bytes that the allocator holds: in use, and kept for the next request."""
+    """Bytes that the allocator holds: in use, and kept for the next request.
+
+    Raises:
+        ValueError: there is no such GPU; for ``torch.cuda``, RuntimeError.
+    """
     return _gpu(device).counters().reserved
 
 
 def max_memory_reserved(device: Any = None) -> int:
-    """The most that it held at once, since the start or the last reset."""
+    """The most bytes that it held at once, since the start or the last reset.
+
+    Raises:
+        ValueError: there is no such GPU; for ``torch.cuda``, RuntimeError.
+    """
     return _gpu(device).counters().max_reserved
 
 
 def reset_max_memory_allocated(device: Any = None) -> None:
-    """Begin anew with what is in use now."""
+    """Begin anew the most bytes in use, with what is in use now.
+
+    Raises:
+        ValueError: there is no such GPU; for ``torch.cuda``, RuntimeError.
+    """
     counters = _gpu(device).counters()
     counters.max_allocated = counters.allocated
 
 
 def reset_max_memory_reserved(device: Any = None) -> None:
-    """Begin anew with what is held now."""
+    """Begin anew the most bytes held, with what is held now.
+
+    Raises:
+        ValueError: there is no such GPU; for ``torch.cuda``, RuntimeError.
+    """
     counters = _gpu(device).counters()
     counters.max_reserved = counters.reserved
 
 
 def reset_peak_memory_stats(device: Any = None) -> None:
-    """Begin both peaks anew."""
+    """Begin both peaks anew.
+
+    Raises:
+        ValueError: there is no such GPU; for ``torch.cuda``, RuntimeError.
+    """
     reset_max_memory_allocated(device)
     reset_max_memory_reserved(device)
 
 
 def empty_cache() -> None:
-    """Give what is held and not in use back to the device."""
+    """Give what is held and not in use back to the device. Nothing is refused."""
     _gpu().empty_cache()
 
 
 def synchronize(device: Any = None) -> None:
-    """Wait until the device has done all it was asked to."""
+    """Wait until the device has done all it was asked to.
+
+    Raises:
+        ValueError: there is no such GPU; for ``torch.cuda``, RuntimeError.
+    """
     _gpu(device).synchronize()
 
 

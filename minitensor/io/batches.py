@@ -32,7 +32,11 @@ SequenceSampler = samplers.InOrder
 
 
 class RandomSampler(samplers.Shuffled):
-    """Every index once, in any order; with ``replacement`` any index at any time."""
+    """Every index once, in any order; with ``replacement`` any index at any time.
+
+    Raises:
+        ValueError: for ``num_samples`` below 1.
+    """
 
     def _drawing(self) -> Callable[[str, int, int], list[int]]:
         generator = source.generator if self.generator is None else self.generator

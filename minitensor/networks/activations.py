@@ -17,8 +17,13 @@ def silu(x: Tensor, inplace: bool = False, name: str | None = None) -> Tensor:
     """``x * sigmoid(x)`` (Elfwing, Uchibe and Doya 2017).
 
     Args:
+        x: float32 or float64, of any shape; the result has its shape and dtype.
         inplace: overwrite ``x`` and return it. Its gradient needs the input, which is copied first where a gradient is
             wanted: nothing is saved then.
+
+    Raises:
+        TypeError: for anything but a tensor of floats.
+        ValueError: with ``inplace``, for a leaf that wants a gradient, in grad mode.
     """
     (x,) = floats_of("silu", x=x)  # type: ignore[assignment]  # as many as were given
     if not inplace:
@@ -31,7 +36,11 @@ def gelu(x: Tensor, approximate: bool = False, name: str | None = None) -> Tenso
     """``x`` times the probability that a standard normal number is below ``x`` (Hendrycks and Gimpel 2016).
 
     Args:
+        x: float32 or float64, of any shape; the result has its shape and dtype.
         approximate: by tanh, as in the paper, instead of the error function.
+
+    Raises:
+        TypeError: for anything but a tensor of floats.
     """
     (x,) = floats_of("gelu", x=x)  # type: ignore[assignment]  # as many as were given
     a: Any = x
@@ -43,7 +52,15 @@ def gelu(x: Tensor, approximate: bool = False, name: str | None = None) -> Tenso
 
 
 def log_softmax(x: Tensor, axis: int = -1, name: str | None = None) -> Tensor:
-    """The logarithm of softmax along ``axis``, without overflow on the way."""
+    """The logarithm of softmax along ``axis``, without overflow on the way.
+
+    Args:
+        x: float32 or float64, of any shape; the result has its shape and dtype.
+
+    Raises:
+        TypeError: for anything but a tensor of floats.
+        IndexError: for an axis that ``x`` does not have.
+    """
     (x,) = floats_of("log_softmax", x=x)  # type: ignore[assignment]  # as many as were given
     shifted: Any = FUNCTIONS["subtract"](x, FUNCTIONS["max"](x.detach(), axis, True))
     return shifted - FUNCTIONS["log"](FUNCTIONS["sum"](FUNCTIONS["exp"](shifted), axis, True))
@@ -54,10 +71,12 @@ def dropout(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = Fa
     (Srivastava and others 2014).
 
     Args:
+        x: float32 or float64, of any shape; the result has its shape and dtype.
         inplace: overwrite ``x`` and return it.
 
     Raises:
         ValueError: when ``p`` is no probability.
+        TypeError: for anything but a tensor of floats.
     """
     if not isinstance(p, (int, float)) or not 0.0 <= p <= 1.0:
         raise ValueError(f"dropout: p is a probability from 0 to 1, not {p!r}")

@@ -219,6 +219,12 @@ def softmax_with_cross_entropy(
     """The loss of each row, with length 1 along ``axis``; with ``return_softmax`` also the probabilities.
 
     Paddle's older name of :func:`cross_entropy` with ``reduction="none"``.
+
+    Args:
+        logits, label: of the shapes that :func:`cross_entropy` takes.
+
+    Raises:
+        ValueError, IndexError, TypeError: as there.
     """
     losses = cross_entropy(logits, label, ignore_index=ignore_index, reduction="none", soft_label=soft_label, axis=axis)
     if losses.ndim < logits.ndim:

@@ -61,8 +61,12 @@ def max_pool2d(x: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0
         x: images, of shape [images, channels, height, width].
         kernel_size, stride, padding: one integer, or two for height and width; by default the stride is the kernel.
 
+    Returns:
+        A tensor of shape [images, channels, rows, columns].
+
     Raises:
         ValueError: when no window fits, or the padding is more than half of the kernel.
+        TypeError: for anything but a tensor of floats.
     """
     (x,) = floats_of("max_pool2d", x=x)  # type: ignore[assignment]  # as many as were given
     windows = _windows("max_pool2d", x, pair("max_pool2d", "kernel_size", kernel_size, 1), stride, padding, -np.inf)
@@ -85,8 +89,12 @@ def avg_pool2d(
         x: images, of shape [images, channels, height, width].
         exclusive: the padding does not count (Paddle's default; PyTorch's ``count_include_pad=True`` is the opposite).
 
+    Returns:
+        A tensor of shape [images, channels, rows, columns].
+
     Raises:
         ValueError: when no window fits, or the padding is more than half of the kernel.
+        TypeError: for anything but a tensor of floats.
     """
     (x,) = floats_of("avg_pool2d", x=x)  # type: ignore[assignment]  # as many as were given
     kernel = pair("avg_pool2d", "kernel_size", kernel_size, 1)
@@ -101,6 +109,17 @@ def adaptive_avg_pool2d(x: Tensor, output_size: Any, name: str | None = None) ->
     """The means of ``output_size`` parts of each image, as equal as they can be.
 
     Part i of n goes from ``floor(i * length / n)`` to ``ceil((i + 1) * length / n)``: parts may overlap.
+
+    Args:
+        x: images, of shape [images, channels, height, width].
+        output_size: one integer, or two for height and width.
+
+    Returns:
+        A tensor of shape [images, channels, *output_size].
+
+    Raises:
+        ValueError: for images of another shape, or a size below 1.
+        TypeError: for anything but a tensor of floats.
     """
     (x,) = floats_of("adaptive_avg_pool2d", x=x)  # type: ignore[assignment]  # as many as were given
     if x.ndim != 4:

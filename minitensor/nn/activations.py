@@ -33,7 +33,13 @@ class _Activation(Layer):
 
 
 class ReLU(_Activation):
-    """``x`` where it is positive, else 0."""
+    """``x`` where it is positive, else 0.
+
+    Takes a tensor of any shape; the result has that shape.
+
+    Raises:
+        ValueError: with ``inplace``, for a leaf that wants a gradient, in grad mode.
+    """
 
     operation = "relu"
 
@@ -42,7 +48,14 @@ class ReLU(_Activation):
 
 
 class ReLU6(_Activation):
-    """``x``, but not below 0 nor above 6."""
+    """``x``, but not below 0 nor above 6.
+
+    Takes a tensor of any shape; the result has that shape.
+
+    Raises:
+        ValueError: with ``inplace``, for a leaf that wants a gradient, in grad mode.
+        TypeError: with ``inplace``, for a tensor of integers.
+    """
 
     operation = "relu6"
 
@@ -51,7 +64,14 @@ class ReLU6(_Activation):
 
 
 class Sigmoid(_Activation):
-    """``1 / (1 + exp(-x))``."""
+    """``1 / (1 + exp(-x))``.
+
+    Takes a tensor of any shape; the result has that shape.
+
+    Raises:
+        ValueError: with ``inplace``, for a leaf that wants a gradient, in grad mode.
+        TypeError: with ``inplace``, for a tensor of integers.
+    """
 
     operation = "sigmoid"
 
@@ -60,7 +80,14 @@ class Sigmoid(_Activation):
 
 
 class Tanh(_Activation):
-    """Hyperbolic tangent."""
+    """Hyperbolic tangent.
+
+    Takes a tensor of any shape; the result has that shape.
+
+    Raises:
+        ValueError: with ``inplace``, for a leaf that wants a gradient, in grad mode.
+        TypeError: with ``inplace``, for a tensor of integers.
+    """
 
     operation = "tanh"
 
@@ -69,7 +96,15 @@ class Tanh(_Activation):
 
 
 class LeakyReLU(_Activation):
-    """``x`` where it is positive, else ``negative_slope * x``."""
+    """``x`` where it is positive, else ``negative_slope * x``.
+
+    Takes a tensor of any shape; the result has that shape.
+
+    Raises:
+        ValueError: with ``inplace``, for a leaf that wants a gradient, in grad mode.
+        TypeError: with ``inplace``, for a tensor of integers.
+        ValueError: when it is called and ``negative_slope`` is negative.
+    """
 
     operation = "leaky_relu"
 
@@ -78,7 +113,15 @@ class LeakyReLU(_Activation):
 
 
 class ELU(_Activation):
-    """``x`` where it is positive, else ``alpha * (exp(x) - 1)``."""
+    """``x`` where it is positive, else ``alpha * (exp(x) - 1)``.
+
+    Takes a tensor of any shape; the result has that shape.
+
+    Raises:
+        ValueError: with ``inplace``, for a leaf that wants a gradient, in grad mode.
+        TypeError: with ``inplace``, for a tensor of integers.
+        ValueError: when it is called and ``alpha`` is negative.
+    """
 
     operation = "elu"
 
@@ -87,7 +130,15 @@ class ELU(_Activation):
 
 
 class Hardtanh(_Activation):
-    """``x``, but not below ``min`` nor above ``max``."""
+    """``x``, but not below ``min`` nor above ``max``.
+
+    Takes a tensor of any shape; the result has that shape.
+
+    Raises:
+        ValueError: with ``inplace``, for a leaf that wants a gradient, in grad mode.
+        TypeError: with ``inplace``, for a tensor of integers.
+        ValueError: when it is called and ``min`` is above ``max``.
+    """
 
     operation = "hardtanh"
 
@@ -96,7 +147,15 @@ class Hardtanh(_Activation):
 
 
 class ThresholdedReLU(_Activation):
-    """``x`` where it is above ``threshold``, else ``value``."""
+    """``x`` where it is above ``threshold``, else ``value``.
+
+    Takes a tensor of any shape; the result has that shape.
+
+    Raises:
+        ValueError: with ``inplace``, for a leaf that wants a gradient, in grad mode.
+        TypeError: with ``inplace``, for a tensor of integers.
+        TypeError: when it is called and a setting is no number.
+    """
 
     operation = "thresholded_relu"
 
@@ -107,7 +166,15 @@ class ThresholdedReLU(_Activation):
 
 
 class Softmax(_Activation):
-    """``exp(x)`` over its sum along ``axis``."""
+    """``exp(x)`` over its sum along ``axis``.
+
+    Takes a tensor of any shape; the result has that shape.
+
+    Raises:
+        ValueError: with ``inplace``, for a leaf that wants a gradient, in grad mode.
+        TypeError: with ``inplace``, for a tensor of integers.
+        IndexError: for an axis that ``x`` does not have.
+    """
 
     operation = "softmax"
 
@@ -116,7 +183,14 @@ class Softmax(_Activation):
 
 
 class LogSoftmax(Layer):
-    """The logarithm of softmax along ``axis``."""
+    """The logarithm of softmax along ``axis``.
+
+    Takes a tensor of any shape; the result has that shape.
+
+    Raises:
+        IndexError: for an axis that ``x`` does not have.
+        TypeError: for anything but a tensor of floats.
+    """
 
     def __init__(self, axis: int = -1, name: str | None = None) -> None:
         super().__init__()
@@ -130,7 +204,12 @@ class LogSoftmax(Layer):
 
 
 class GELU(Layer):
-    """See :func:`~minitensor.nn.functional.gelu`."""
+    """``x`` times the probability that a standard normal number is below it: see
+    :func:`~minitensor.nn.functional.gelu`.
+
+    Raises:
+        TypeError: for anything but a tensor of floats.
+    """
 
     def __init__(self, approximate: bool = False, name: str | None = None) -> None:
         super().__init__()
@@ -144,7 +223,14 @@ class GELU(Layer):
 
 
 class Silu(Layer):
-    """``x * sigmoid(x)``."""
+    """``x * sigmoid(x)``.
+
+    Takes a tensor of any shape; the result has that shape.
+
+    Raises:
+        ValueError: with ``inplace``, for a leaf that wants a gradient, in grad mode.
+        TypeError: for anything but a tensor of floats.
+    """
 
     def __init__(self, name: str | None = None, inplace: bool = False) -> None:
         super().__init__()
@@ -158,7 +244,15 @@ class Silu(Layer):
 
 
 class Dropout(Layer):
-    """In training, 0 with probability ``p``, and what is left divided by ``1 - p``."""
+    """In training, 0 with probability ``p``, and what is left divided by ``1 - p``.
+
+    Takes a tensor of any shape; the result has that shape.
+
+    Raises:
+        ValueError: with ``inplace``, for a leaf that wants a gradient, in grad mode.
+        TypeError: for anything but a tensor of floats.
+        ValueError: when ``p`` is no probability.
+    """
 
     def __init__(self, p: float = 0.5, name: str | None = None, inplace: bool = False) -> None:
         super().__init__()

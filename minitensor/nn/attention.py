@@ -35,7 +35,16 @@ def scaled_dot_product_attention(
 
 
 class Embedding(Layer):
-    """A row of ``weight`` for each index: see :func:`~minitensor.nn.functional.embedding`."""
+    """A row of ``weight`` for each index: see :func:`~minitensor.nn.functional.embedding`.
+
+    From integers of any shape to that shape with one dimension more, of length ``embedding_dim``; ``weight`` has the
+    shape [num_embeddings, embedding_dim].
+
+    Raises:
+        ValueError: for a size below 1.
+        IndexError: for an index that is no row, ``padding_idx`` too.
+        TypeError: for anything but a tensor of integers.
+    """
 
     def __init__(
         self,
@@ -66,7 +75,13 @@ class Embedding(Layer):
 
 
 class MultiHeadAttention(Layer):
-    """Attention in ``num_heads`` parts of the vectors (Vaswani et al. 2017); all are [batch, time, embed_dim]."""
+    """Attention in ``num_heads`` parts of the vectors (Vaswani et al. 2017); all are [batch, time, embed_dim].
+
+    Raises:
+        ValueError: for an ``embed_dim`` that is no multiple of ``num_heads``, with ``need_weights``, or for other
+            shapes.
+        TypeError: for anything but tensors of floats.
+    """
 
     def __init__(
         self,

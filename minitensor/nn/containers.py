@@ -41,7 +41,14 @@ class _Listed(Layer):
 
 
 class Sequential(_Listed):
-    """Each layer gets what the one before it returned. Layers are given in order, or as pairs (name, layer)."""
+    """Each layer gets what the one before it returned. Layers are given in order, or as pairs (name, layer).
+
+    Shapes are those of the layers.
+
+    Raises:
+        TypeError: for what is no layer.
+        IndexError: for a position where there is none.
+    """
 
     def __init__(self, *layers: Any) -> None:
         super().__init__()
@@ -60,7 +67,13 @@ class Sequential(_Listed):
 
 
 class LayerList(_Listed):
-    """A list of layers that are registered. It has no forward: a loop over it says what happens."""
+    """A list of layers that are registered. It has no forward: a loop over it says what happens.
+
+    Raises:
+        TypeError: for what is no layer.
+        IndexError: for a position where there is none.
+        NotImplementedError: when it is called.
+    """
 
     def __init__(self, sublayers: Iterable[Layer] | None = None) -> None:
         super().__init__()

@@ -17,7 +17,11 @@ from minitensor.views.arguments import need_tensor
 
 
 class Initializer:
-    """Draws an array of a shape. Subclasses say how."""
+    """Draws an array of a shape. Subclasses say how.
+
+    Raises:
+        TypeError: when it is called with what is no tensor.
+    """
 
     def drawn(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
         """A new host array."""
@@ -30,7 +34,7 @@ class Initializer:
 
 
 class Constant(Initializer):
-    """``value`` everywhere."""
+    """``value`` everywhere, in the shape and dtype of the parameter."""
 
     def __init__(self, value: float = 0.0) -> None:
         self.value = value
@@ -40,7 +44,11 @@ class Constant(Initializer):
 
 
 class Assign(Initializer):
-    """The numbers of an array, a list or a tensor, of the same shape."""
+    """The numbers of an array, a list or a tensor, of the same shape.
+
+    Raises:
+        ValueError: when it is called for a parameter of another shape.
+    """
 
     def __init__(self, value: Any) -> None:
         self.value = np.asarray(value)
@@ -52,7 +60,12 @@ class Assign(Initializer):
 
 
 class Uniform(Initializer):
-    """Drawn evenly between ``low`` and ``high``."""
+    """Drawn evenly between ``low`` and ``high``, in the shape of the parameter.
+
+    Raises:
+        ValueError: for ``low`` above ``high``.
+        TypeError: for what is no number.
+    """
 
     def __init__(self, low: float = -1.0, high: float = 1.0) -> None:
         self.low, self.high, _ = random.uniform_arguments(low, high, 0)
@@ -63,7 +76,12 @@ class Uniform(Initializer):
 
 
 class Normal(Initializer):
-    """From the normal distribution of that mean and standard deviation."""
+    """From the normal distribution of that mean and standard deviation, in the shape of the parameter.
+
+    Raises:
+        ValueError: for a deviation below 0.
+        TypeError: for what is no number.
+    """
 
     def __init__(self, mean: float = 0.0, std: float = 1.0) -> None:
         self.mean, self.std = random.normal_arguments(mean, std)
@@ -74,7 +92,10 @@ class Normal(Initializer):
 
 
 def fans(shape: tuple[int, ...]) -> tuple[int, int]:
-    """How many inputs an output has, and how many outputs an input: of a weight [in, out] or kernels [out, in, ...]."""
+    """How many inputs an output has, and how many outputs an input: of a weight [in, out] or kernels [out, in, ...].
+
+    Of a shape of one dimension [n], n and n; of [], 1 and 1. Nothing is refused.
+    """
     if len(shape) < 2:
         return (shape or (1,)) * 2  # type: ignore[return-value]  # of one number, two
     if len(shape) == 2:
@@ -84,7 +105,15 @@ def fans(shape: tuple[int, ...]) -> tuple[int, int]:
 
 
 class XavierUniform(Initializer):
-    """Evenly between plus and minus ``gain * sqrt(6 / (fan_in + fan_out))`` (Glorot and Bengio, 2010)."""
+    """Evenly between plus and minus ``gain * sqrt(6 / (fan_in + fan_out))`` (Glorot and Bengio, 2010).
+
+    Args:
+        fan_in, fan_out: how many; by default what the shape of the parameter says, a matrix [in, out] or kernels [out,
+            in, ...] (:func:`fans`).
+
+    Raises:
+        TypeError: when it is called with what is no tensor.
+    """
 
     def __init__(self, fan_in: float | None = None, fan_out: float | None = None, gain: float = 1.0) -> None:
         self.fan_in, self.fan_out, self.gain = fan_in, fan_out, gain
@@ -102,6 +131,13 @@ class XavierUniform(Initializer):
 class XavierNormal(XavierUniform):
     """From the normal distribution of standard deviation ``gain * sqrt(2 / (fan_in + fan_out))`` (Glorot and Bengio,
     2010).
+
+    Args:
+        fan_in, fan_out: how many; by default what the shape of the parameter says, a matrix [in, out] or kernels [out,
+            in, ...] (:func:`fans`).
+
+    Raises:
+        TypeError: when it is called with what is no tensor.
     """
 
     def drawn(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
@@ -112,6 +148,13 @@ class KaimingUniform(Initializer):
     """Evenly between plus and minus ``gain * sqrt(3 / fan_in)`` (He and others, 2015).
 
     The gain is ``sqrt(2 / (1 + negative_slope ** 2))``, for layers that a ReLU follows.
+
+    Args:
+        fan_in: how many; by default what the shape of the parameter says, a matrix [in, out] or kernels [out, in, ...]
+            (:func:`fans`).
+
+    Raises:
+        TypeError: when it is called with what is no tensor.
     """
 
     def __init__(self, fan_in: float | None = None, negative_slope: float = 0.0) -> None:
@@ -126,7 +169,15 @@ class KaimingUniform(Initializer):
 
 
 class KaimingNormal(KaimingUniform):
-    """From the normal distribution of standard deviation ``gain / sqrt(fan_in)`` (He and others, 2015)."""
+    """From the normal distribution of standard deviation ``gain / sqrt(fan_in)`` (He and others, 2015).
+
+    Args:
+        fan_in: how many; by default what the shape of the parameter says, a matrix [in, out] or kernels [out, in, ...]
+            (:func:`fans`).
+
+    Raises:
+        TypeError: when it is called with what is no tensor.
+    """
 
     def drawn(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
         return Normal(0.0, self.gain / math.sqrt(self._one(shape))).drawn(shape, dtype)

@@ -21,6 +21,9 @@ class Layer:
 
     A :class:`Parameter` or a layer that becomes an attribute is registered under the attribute's name. Any other tensor
     is a plain attribute: ``register_buffer`` registers one that is saved and not trained.
+
+    Raises:
+        NotImplementedError: when it is called and has no ``forward``.
     """
 
     training: bool

@@ -21,7 +21,17 @@ def count(op: str, name: str, number: Any) -> int:
 
 
 class Linear(Layer):
-    """``x @ weight + bias``; ``weight`` has the shape [in_features, out_features]. ``bias_attr=False``: no bias."""
+    """``x @ weight + bias``; ``weight`` has the shape [in_features, out_features]. ``bias_attr=False``: no bias.
+
+    From [..., in_features] to [..., out_features].
+
+    Args:
+        in_features, out_features: integers, 1 or more.
+
+    Raises:
+        ValueError: for sizes below 1; for an ``x`` of other shapes.
+        TypeError: for a size that is no integer, or anything but a tensor of floats.
+    """
 
     def __init__(
         self,
@@ -45,7 +55,15 @@ class Linear(Layer):
 
 
 class Conv2D(Layer):
-    """Convolution of images [images, channels, height, width]: see :func:`~minitensor.nn.functional.conv2d`."""
+    """Convolution of images [images, channels, height, width]: see :func:`~minitensor.nn.functional.conv2d`.
+
+    From [images, in_channels, height, width] to [images, out_channels, rows, columns]; ``weight`` has the shape
+    [out_channels, in_channels / groups, *kernel_size], ``bias`` [out_channels].
+
+    Raises:
+        ValueError: for sizes below 1, channels that do not make ``groups``, or images of other shapes.
+        TypeError: for a size that is no integer, or anything but a tensor of floats.
+    """
 
     def __init__(
         self,
@@ -81,7 +99,14 @@ class Conv2D(Layer):
 
 
 class Flatten(Layer):
-    """The dimensions from ``start_axis`` to ``stop_axis`` as one. A view where the memory allows it."""
+    """The dimensions from ``start_axis`` to ``stop_axis`` as one. A view where the memory allows it.
+
+    From [2, 3, 4] to [2, 12], as :func:`flatten` does it.
+
+    Raises:
+        IndexError: for an axis that ``x`` does not have.
+        ValueError: when ``start_axis`` comes after ``stop_axis``.
+    """
 
     def __init__(self, start_axis: int = 1, stop_axis: int = -1) -> None:
         super().__init__()

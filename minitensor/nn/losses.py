@@ -11,7 +11,17 @@ from minitensor.nn.layer import Layer
 
 
 class CrossEntropyLoss(Layer):
-    """See :func:`~minitensor.nn.functional.cross_entropy`."""
+    """Of input [rows, classes] and label [rows]: see :func:`~minitensor.nn.functional.cross_entropy`, which tells the
+    formula, and other shapes.
+
+    Returns:
+        A tensor without dimensions; with ``reduction="none"``, one loss for each row.
+
+    Raises:
+        ValueError: for shapes that do not fit, or another ``reduction``, when it is called.
+        IndexError: for a label that is no class.
+        TypeError: for anything but tensors.
+    """
 
     def __init__(
         self, *, ignore_index: int = -100, reduction: str = "mean", soft_label: bool = False, axis: int = -1
@@ -29,7 +39,16 @@ class CrossEntropyLoss(Layer):
 
 
 class MSELoss(Layer):
-    """See :func:`~minitensor.nn.functional.mse_loss`."""
+    """Of input and label, tensors of one shape: see :func:`~minitensor.nn.functional.mse_loss`, which tells the
+    formula.
+
+    Returns:
+        A tensor without dimensions; with ``reduction="none"``, of the shape of the input.
+
+    Raises:
+        ValueError: for shapes that differ, or another ``reduction``, when it is called.
+        TypeError: for anything but tensors of floats.
+    """
 
     def __init__(self, reduction: str = "mean") -> None:
         super().__init__()
@@ -40,7 +59,15 @@ class MSELoss(Layer):
 
 
 class L1Loss(Layer):
-    """See :func:`~minitensor.nn.functional.l1_loss`."""
+    """Of input and label, tensors of one shape: see :func:`~minitensor.nn.functional.l1_loss`, which tells the formula.
+
+    Returns:
+        A tensor without dimensions; with ``reduction="none"``, of the shape of the input.
+
+    Raises:
+        ValueError: for shapes that differ, or another ``reduction``, when it is called.
+        TypeError: for anything but tensors of floats.
+    """
 
     def __init__(self, reduction: str = "mean", name: str | None = None) -> None:
         super().__init__()
@@ -51,7 +78,16 @@ class L1Loss(Layer):
 
 
 class SmoothL1Loss(Layer):
-    """See :func:`~minitensor.nn.functional.smooth_l1_loss`."""
+    """Of input and label, tensors of one shape: see :func:`~minitensor.nn.functional.smooth_l1_loss`, which tells the
+    formula.
+
+    Returns:
+        A tensor without dimensions; with ``reduction="none"``, of the shape of the input.
+
+    Raises:
+        ValueError: for shapes that differ, or another ``reduction``, when it is called.
+        TypeError: for anything but tensors of floats.
+    """
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0, name: str | None = None) -> None:
         super().__init__()
@@ -62,7 +98,17 @@ class SmoothL1Loss(Layer):
 
 
 class BCELoss(Layer):
-    """See :func:`~minitensor.nn.functional.binary_cross_entropy`."""
+    """Of input and label, tensors of one shape: see :func:`~minitensor.nn.functional.binary_cross_entropy`, which tells
+    the formula.
+
+    Returns:
+        A tensor without dimensions; with ``reduction="none"``, of the shape of the input.
+
+    Raises:
+        ValueError: for shapes that differ, or another ``reduction``, when it is called.
+        TypeError: for anything but tensors of floats.
+        ValueError: for an input that is no probability.
+    """
 
     def __init__(self, weight: Tensor | None = None, reduction: str = "mean", name: str | None = None) -> None:
         super().__init__()
@@ -73,7 +119,16 @@ class BCELoss(Layer):
 
 
 class BCEWithLogitsLoss(Layer):
-    """See :func:`~minitensor.nn.functional.binary_cross_entropy_with_logits`."""
+    """Of input and label, tensors of one shape: see :func:`~minitensor.nn.functional.binary_cross_entropy_with_logits`,
+    which tells the formula.
+
+    Returns:
+        A tensor without dimensions; with ``reduction="none"``, of the shape of the input.
+
+    Raises:
+        ValueError: for shapes that differ, or another ``reduction``, when it is called.
+        TypeError: for anything but tensors of floats.
+    """
 
     def __init__(
         self,
@@ -90,7 +145,17 @@ class BCEWithLogitsLoss(Layer):
 
 
 class NLLLoss(Layer):
-    """See :func:`~minitensor.nn.functional.nll_loss`."""
+    """Of log-probabilities [rows, classes] and label [rows]: see :func:`~minitensor.nn.functional.nll_loss`, which
+    tells the formula.
+
+    Returns:
+        A tensor without dimensions; with ``reduction="none"``, of shape [rows].
+
+    Raises:
+        ValueError: for shapes that do not fit, or another ``reduction``, when it is called.
+        IndexError: for a label that is no class.
+        TypeError: for a label that is no integer.
+    """
 
     def __init__(
         self,
@@ -107,7 +172,15 @@ class NLLLoss(Layer):
 
 
 class KLDivLoss(Layer):
-    """See :func:`~minitensor.nn.functional.kl_div`."""
+    """Of input and label, tensors of one shape: see :func:`~minitensor.nn.functional.kl_div`, which tells the formula.
+
+    Returns:
+        A tensor without dimensions; with ``reduction="none"``, of the shape of the input.
+
+    Raises:
+        ValueError: for shapes that differ, or another ``reduction``, when it is called.
+        TypeError: for anything but tensors of floats.
+    """
 
     def __init__(self, reduction: str = "mean", log_target: bool = False) -> None:
         super().__init__()

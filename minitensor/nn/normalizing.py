@@ -54,19 +54,38 @@ class _BatchNorm(Layer):
 
 
 class BatchNorm1D(_BatchNorm):
-    """Batch normalization of [rows, channels]."""
+    """Batch normalization of [rows, num_features]: see :func:`~minitensor.nn.functional.batch_norm`.
+
+    Raises:
+        ValueError: for ``num_features`` below 1, or an ``x`` of other shapes.
+        TypeError: for anything but a tensor of floats.
+    """
 
     dimensions = 2
 
 
 class BatchNorm2D(_BatchNorm):
-    """Batch normalization of [images, channels, height, width]."""
+    """Batch normalization of [images, num_features, height, width]: see :func:`~minitensor.nn.functional.batch_norm`.
+
+    Raises:
+        ValueError: for ``num_features`` below 1, or an ``x`` of other shapes.
+        TypeError: for anything but a tensor of floats.
+    """
 
     dimensions = 4
 
 
 class LayerNorm(Layer):
-    """See :func:`~minitensor.nn.functional.layer_norm`."""
+    """Each example with mean 0 and variance 1: see :func:`~minitensor.nn.functional.layer_norm`.
+
+    Args:
+        normalized_shape: the lengths of the last dimensions of ``x``, or of the last one; ``weight`` and ``bias`` have
+            this shape.
+
+    Raises:
+        ValueError: for an ``x`` that does not end in these dimensions.
+        TypeError: for what is no shape, or anything but a tensor of floats.
+    """
 
     def __init__(
         self, normalized_shape: Any, epsilon: float = 1e-5, weight_attr: Any = None, bias_attr: Any = None
@@ -85,7 +104,13 @@ class LayerNorm(Layer):
 
 
 class GroupNorm(Layer):
-    """See :func:`~minitensor.nn.functional.group_norm`."""
+    """Groups of channels of [images, num_channels, ...] with mean 0 and variance 1: see
+    :func:`~minitensor.nn.functional.group_norm`.
+
+    Raises:
+        ValueError: for channels that do not make ``num_groups`` groups, or an ``x`` of other shapes.
+        TypeError: for anything but a tensor of floats.
+    """
 
     def __init__(
         self,
@@ -110,7 +135,13 @@ class GroupNorm(Layer):
 
 
 class InstanceNorm2D(Layer):
-    """See :func:`~minitensor.nn.functional.instance_norm`; x is [images, channels, height, width]."""
+    """Each channel of [images, num_features, height, width] by itself: see
+    :func:`~minitensor.nn.functional.instance_norm`.
+
+    Raises:
+        ValueError: for ``num_features`` below 1, or an ``x`` of other shapes.
+        TypeError: for anything but a tensor of floats.
+    """
 
     def __init__(
         self,

@@ -18,6 +18,9 @@ class Parameter(Tensor):
     """A tensor that a :class:`~minitensor.nn.Layer` registers when it becomes its attribute.
 
     Operations take it for the tensor that it is; what they return are plain tensors. Made by ``create_parameter``.
+
+    Raises:
+        TypeError: when the class is called, as ``Parameter(...)``.
     """
 
     __slots__ = ()
@@ -77,6 +80,7 @@ def create_parameter(
     """A parameter on the device that ``set_device`` chose.
 
     Args:
+        shape: a list of integers.
         dtype: float32 (the default) or float64.
         name: for error messages.
         attr: a :class:`ParamAttr`, an initializer, a name, or None.
@@ -85,6 +89,7 @@ def create_parameter(
 
     Raises:
         TypeError: for another ``attr`` or dtype.
+        ValueError: for a negative length.
     """
     asked = as_attr(attr)
     initializer = asked.initializer or default_initializer or (Constant() if is_bias else XavierUniform())

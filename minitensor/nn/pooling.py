@@ -21,14 +21,27 @@ class _Pool2D(Layer):
 
 
 class MaxPool2D(_Pool2D):
-    """See :func:`~minitensor.nn.functional.max_pool2d`."""
+    """The largest number of each window of [images, channels, height, width]: see
+    :func:`~minitensor.nn.functional.max_pool2d`.
+
+    Raises:
+        ValueError: when it is called with images of another shape, or no window fits into them, or the padding is more
+            than half of the window.
+        TypeError: for anything but a tensor of floats.
+    """
 
     def forward(self, x: Tensor) -> Tensor:
         return max_pool2d(x, self.kernel_size, self.stride, self.padding)
 
 
 class AvgPool2D(_Pool2D):
-    """See :func:`~minitensor.nn.functional.avg_pool2d`."""
+    """The mean of each window of [images, channels, height, width]: see :func:`~minitensor.nn.functional.avg_pool2d`.
+
+    Raises:
+        ValueError: when it is called with images of another shape, or no window fits into them, or the padding is more
+            than half of the window.
+        TypeError: for anything but a tensor of floats.
+    """
 
     def __init__(
         self,
@@ -46,7 +59,13 @@ class AvgPool2D(_Pool2D):
 
 
 class AdaptiveAvgPool2D(Layer):
-    """See :func:`~minitensor.nn.functional.adaptive_avg_pool2d`."""
+    """From [images, channels, height, width] to [images, channels, *output_size]: see
+    :func:`~minitensor.nn.functional.adaptive_avg_pool2d`.
+
+    Raises:
+        ValueError: when it is called with images of another shape, or an ``output_size`` below 1.
+        TypeError: for anything but a tensor of floats.
+    """
 
     def __init__(self, output_size: Any, name: str | None = None) -> None:
         super().__init__()

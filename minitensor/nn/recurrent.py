@@ -53,6 +53,14 @@ class _Cell(Layer):
 class SimpleRNNCell(_Cell):
     """One step: ``tanh(x @ weight_ih.T + bias_ih + state @ weight_hh.T + bias_hh)``, as output and as state
     (Elman 1990).
+
+    From inputs [batch, input_size] and states [batch, hidden_size]; without states, zeros. ``weight_ih`` has the shape
+    [hidden_size, input_size], ``weight_hh`` [hidden_size, hidden_size].
+
+    Raises:
+        ValueError: for an ``activation`` that is neither "tanh" nor "relu".
+        ValueError: for a size below 1, or inputs and states of other shapes.
+        TypeError: for a size that is no integer, or anything but tensors of floats.
     """
 
     def __init__(self, input_size: int, hidden_size: int, activation: str = "tanh") -> None:
@@ -70,6 +78,13 @@ class SimpleRNNCell(_Cell):
 class LSTMCell(_Cell):
     """One step of a long short-term memory (Hochreiter and Schmidhuber 1997; its forget gate: Gers, Schmidhuber and
     Cummins 2000): the output, and (output, cell) as states.
+
+    From inputs [batch, input_size] and two states [batch, hidden_size]; without states, zeros. ``weight_ih`` has the
+    shape [4 * hidden_size, input_size], ``weight_hh`` [4 * hidden_size, hidden_size].
+
+    Raises:
+        ValueError: for a size below 1, or inputs and states of other shapes.
+        TypeError: for a size that is no integer, or anything but tensors of floats.
     """
 
     gates = 4
@@ -83,7 +98,15 @@ class LSTMCell(_Cell):
 
 
 class GRUCell(_Cell):
-    """One step of a gated recurrent unit (Cho and others 2014): the new state, as output and as state."""
+    """One step of a gated recurrent unit (Cho and others 2014): the new state, as output and as state.
+
+    From inputs [batch, input_size] and states [batch, hidden_size]; without states, zeros. ``weight_ih`` has the shape
+    [3 * hidden_size, input_size], ``weight_hh`` [3 * hidden_size, hidden_size].
+
+    Raises:
+        ValueError: for a size below 1, or inputs and states of other shapes.
+        TypeError: for a size that is no integer, or anything but tensors of floats.
+    """
 
     gates = 3
 
@@ -110,7 +133,14 @@ def _one_layer(name: str, num_layers: int, direction: str) -> None:
 
 
 class SimpleRNN(_OneState):
-    """A SimpleRNNCell over [batch, time, input_size]: all outputs, and the last state [1, batch, hidden_size]."""
+    """A SimpleRNNCell over [batch, time, input_size]: all outputs, and the last state [1, batch, hidden_size].
+
+    The outputs have the shape [batch, time, hidden_size].
+
+    Raises:
+        ValueError: for more than one layer, another direction, a size below 1, or inputs of other shapes.
+        TypeError: for a size that is no integer, or anything but tensors of floats.
+    """
 
     def __init__(
         self,
@@ -130,7 +160,14 @@ class SimpleRNN(_OneState):
 
 
 class GRU(_OneState):
-    """A GRUCell over [batch, time, input_size]: all outputs, and the last state [1, batch, hidden_size]."""
+    """A GRUCell over [batch, time, input_size]: all outputs, and the last state [1, batch, hidden_size].
+
+    The outputs have the shape [batch, time, hidden_size].
+
+    Raises:
+        ValueError: for more than one layer, another direction, a size below 1, or inputs of other shapes.
+        TypeError: for a size that is no integer, or anything but tensors of floats.
+    """
 
     def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, direction: str = "forward") -> None:
         super().__init__()
@@ -142,7 +179,14 @@ class GRU(_OneState):
 
 
 class LSTM(Layer):
-    """An LSTMCell over [batch, time, input_size]: all outputs, and the last states [1, batch, hidden_size]."""
+    """An LSTMCell over [batch, time, input_size]: all outputs, and the last states [1, batch, hidden_size].
+
+    The outputs have the shape [batch, time, hidden_size].
+
+    Raises:
+        ValueError: for more than one layer, another direction, a size below 1, or inputs of other shapes.
+        TypeError: for a size that is no integer, or anything but tensors of floats.
+    """
 
     def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, direction: str = "forward") -> None:
         super().__init__()

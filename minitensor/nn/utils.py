@@ -58,7 +58,14 @@ def clip_grad_norm_(
 
 
 def clip_grad_value_(parameters: Any, clip_value: float) -> None:
-    """Put each element of each gradient between ``-clip_value`` and ``clip_value``, in place."""
+    """Put each element of each gradient between ``-clip_value`` and ``clip_value``, in place.
+
+    Args:
+        parameters: a tensor or several, of any shapes; those without a gradient are passed over.
+
+    Raises:
+        ValueError: for what is no number.
+    """
     with no_grad():
         for each in _gradients(parameters):
             each.clip_(-float(clip_value), float(clip_value))

@@ -18,10 +18,16 @@ class Adam(Optimizer):
     """Moves each element by its average gradient over the root of its average squared gradient
     (Kingma and Ba, 2015).
 
+    Parameters of any shape, each written once a step, with two averages of the shape of each. See :class:`Optimizer`
+    for the other arguments.
+
     Args:
         beta1, beta2: how much of the average gradient and of the average squared gradient stays, from 0 up to 1.
         epsilon: added to the root.
         weight_decay: an L2 penalty, in the gradient.
+
+    Raises:
+        TypeError, ValueError: as there, and for ``beta1`` or ``beta2`` outside 0 to 1, or an ``epsilon`` below 0.
     """
 
     slots = ("moment1", "moment2")
@@ -69,6 +75,12 @@ class Adam(Optimizer):
 class AdamW(Adam):
     """Adam; before each step the parameter is made smaller by ``learning_rate * weight_decay`` of itself
     (Loshchilov and Hutter, 2019).
+
+    Parameters of any shape, each written once a step, with two averages of the shape of each. See :class:`Optimizer`
+    for the other arguments.
+
+    Raises:
+        TypeError, ValueError: as there, and for ``beta1`` or ``beta2`` outside 0 to 1, or an ``epsilon`` below 0.
     """
 
     def __init__(

@@ -19,7 +19,13 @@ class Clip:
 
 
 class ClipGradByValue(Clip):
-    """Each element of a gradient between ``min`` and ``max``; ``min`` is ``-max`` unless told."""
+    """Each element of a gradient between ``min`` and ``max``; ``min`` is ``-max`` unless told.
+
+    Gradients of any shape.
+
+    Raises:
+        ValueError: for ``min`` above ``max``.
+    """
 
     def __init__(self, max: float, min: float | None = None) -> None:
         self.max, self.min = float(max), -float(max) if min is None else float(min)
@@ -32,7 +38,13 @@ class ClipGradByValue(Clip):
 
 
 class ClipGradByNorm(Clip):
-    """Each gradient whose root of the sum of squares is above ``clip_norm`` is scaled to that."""
+    """Each gradient whose root of the sum of squares is above ``clip_norm`` is scaled to that.
+
+    Gradients of any shape.
+
+    Raises:
+        ValueError: for a ``clip_norm`` that is not above 0.
+    """
 
     def __init__(self, clip_norm: float) -> None:
         self.clip_norm = _norm_of(clip_norm, "ClipGradByNorm")
@@ -48,6 +60,11 @@ class ClipGradByNorm(Clip):
 class ClipGradByGlobalNorm(Clip):
     """All gradients are scaled alike, where the root of the sum of all their squares is above ``clip_norm``
     (Pascanu, Mikolov and Bengio, 2013).
+
+    Gradients of any shape.
+
+    Raises:
+        ValueError: for a ``clip_norm`` that is not above 0.
     """
 
     def __init__(self, clip_norm: float) -> None:

@@ -15,6 +15,9 @@ class LRScheduler:
     Args:
         learning_rate: the rate that is begun with.
         last_epoch: the step that was last; -1 to begin.
+
+    Raises:
+        ValueError: for a ``learning_rate`` that is no number from 0 on.
     """
 
     def __init__(self, learning_rate: float = 0.1, last_epoch: int = -1) -> None:
@@ -56,7 +59,11 @@ class LRScheduler:
 
 
 class StepDecay(LRScheduler):
-    """``learning_rate * gamma ** (step // step_size)``."""
+    """``learning_rate * gamma ** (step // step_size)``.
+
+    Raises:
+        ValueError: for a ``step_size`` below 1, or a rate that is no number from 0 on.
+    """
 
     def __init__(self, learning_rate: float, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
         if int(step_size) < 1:
@@ -70,7 +77,11 @@ class StepDecay(LRScheduler):
 
 
 class CosineAnnealingDecay(LRScheduler):
-    """From ``learning_rate`` down to ``eta_min`` along half a cosine, in ``T_max`` steps, and back (SGDR, 2017)."""
+    """From ``learning_rate`` down to ``eta_min`` along half a cosine, in ``T_max`` steps, and back (SGDR, 2017).
+
+    Raises:
+        ValueError: for a ``T_max`` that is not above 0, or a rate that is no number from 0 on.
+    """
 
     def __init__(self, learning_rate: float, T_max: float, eta_min: float = 0.0, last_epoch: int = -1) -> None:  # noqa: N803  # Paddle's name
         if not T_max > 0:
@@ -85,7 +96,11 @@ class CosineAnnealingDecay(LRScheduler):
 
 
 class LinearWarmup(LRScheduler):
-    """From ``start_lr`` to ``end_lr`` in ``warmup_steps`` steps; then ``learning_rate``, a number or a scheduler."""
+    """From ``start_lr`` to ``end_lr`` in ``warmup_steps`` steps; then ``learning_rate``, a number or a scheduler.
+
+    Raises:
+        ValueError: for ``warmup_steps`` below 1, or an ``end_lr`` that is not above ``start_lr``.
+    """
 
     def __init__(
         self,

@@ -17,11 +17,17 @@ class RMSProp(Optimizer):
     """Moves each element by its gradient over the root of its average squared gradient, with momentum if asked for
     (Hinton, 2012).
 
+    Parameters of any shape, each written once a step, with averages of the shape of each. See :class:`Optimizer` for
+    the other arguments.
+
     Args:
         rho: how much of the average squared gradient stays, from 0 up to 1.
         epsilon: added to the average, below the root, as Paddle does.
         momentum: how much of the last movement is made again.
         centered: the square of the average gradient is taken off first.
+
+    Raises:
+        TypeError, ValueError: as there, and for ``rho`` outside 0 to 1, or an ``epsilon`` or ``momentum`` below 0.
     """
 
     slots = ("mean_square", "mean_grad", "momentum")

@@ -14,7 +14,13 @@ from minitensor.optimizer.optimizer import Array, Optimizer, penalized
 
 
 class SGD(Optimizer):
-    """``parameter -= learning_rate * gradient``."""
+    """``parameter -= learning_rate * gradient``.
+
+    Parameters of any shape, each written once a step. See :class:`Optimizer` for the other arguments.
+
+    Raises:
+        TypeError, ValueError: as there.
+    """
 
     def _numbers(self, step: int) -> tuple[float, ...]:
         return self._rate, self._decay
@@ -33,6 +39,11 @@ class Momentum(Optimizer):
 
     With ``use_nesterov`` the parameter moves by ``learning_rate * (gradient + momentum * velocity)`` (Nesterov,
     1983).
+
+    Parameters of any shape, each written once a step. See :class:`Optimizer` for the other arguments.
+
+    Raises:
+        TypeError, ValueError: as there, and for a ``momentum`` that is no number from 0 on.
     """
 
     slots = ("velocity",)

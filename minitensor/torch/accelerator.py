@@ -15,7 +15,7 @@ def is_available() -> bool:
 
 
 def device_count() -> int:
-    """How many there are."""
+    """How many there are. Nothing is refused."""
     return cuda.device_count()
 
 

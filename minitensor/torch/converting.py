@@ -21,7 +21,14 @@ from minitensor.torch.tensor import Tensor
 
 
 def to(input: Tensor, *where: Any, device: Any = None, dtype: Any = None, copy: bool = False, **_: Any) -> Tensor:
-    """The tensor in another dtype or on another device: ``to("cuda")``, ``to(torch.float64)``, ``to(other)``."""
+    """The tensor in another dtype or on another device: ``to("cuda")``, ``to(torch.float64)``, ``to(other)``.
+
+    It is the tensor itself where it is so already, else a copy of its shape, which gradients pass through.
+
+    Raises:
+        RuntimeError: for a device that is not there.
+        TypeError: for what is neither a device nor a dtype nor a tensor.
+    """
     device, dtype = where_to(*where, device=device, dtype=dtype)
     out: Any = input
     if device is not None:
@@ -57,7 +64,9 @@ def _converter(name: str, dtype: str) -> Callable[[Tensor], Tensor]:
         return to(input, dtype_of(dtype))
 
     convert.__name__ = convert.__qualname__ = name
-    convert.__doc__ = f"The tensor as {dtype}: itself, or a copy."
+    convert.__doc__ = (
+        f"The tensor as {dtype}: itself, or a copy of its shape, which gradients pass through. Nothing is refused."
+    )
     return convert
 
 
@@ -66,23 +75,35 @@ for _name, _dtype in {"float": "float32", "double": "float64", "int": "int32", "
 
 
 def type_as(input: Tensor, other: Tensor) -> Tensor:
-    """The tensor in the dtype of ``other``."""
+    """The tensor in the dtype of ``other``, in its own shape: itself, or a copy.
+
+    Raises:
+        TypeError: when ``other`` is no tensor.
+    """
     need_tensor("type_as", other)
     return to(input, other.dtype)
 
 
 def is_tensor(obj: Any) -> bool:
-    """Whether it is a tensor."""
+    """Whether it is a tensor. Nothing is refused."""
     return isinstance(obj, BaseTensor)
 
 
 def numel(input: Tensor) -> int:
-    """How many elements there are."""
+    """How many elements there are.
+
+    Raises:
+        TypeError: when ``input`` is no tensor.
+    """
     need_tensor("numel", input)
     return input._array.size
 
 
 def is_floating_point(input: Tensor) -> bool:
-    """Whether the numbers have fractions."""
+    """Whether the numbers have fractions.
+
+    Raises:
+        TypeError: when ``input`` is no tensor.
+    """
     need_tensor("is_floating_point", input)
     return input._array.dtype in FLOATS

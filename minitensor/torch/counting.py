@@ -44,6 +44,10 @@ def unique(
     Returns:
         The values, which want a gradient where ``input`` does, and have none; with ``return_inverse`` also which of
         them each element is; with ``return_counts`` how often each is.
+
+    Raises:
+        IndexError: for a dimension that ``input`` does not have.
+        TypeError: when ``input`` is no tensor.
     """
     need_tensor("unique", input)
     array = host_array(input._array)
@@ -87,6 +91,12 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """Rows of zeros with a 1 at the class that each element names; as many classes as are needed by default.
+
+    Args:
+        tensor: int64, of any shape.
+
+    Returns:
+        An int64 tensor of that shape with one dimension more, of length ``num_classes``.
 
     Raises:
         RuntimeError: when an element is no int64, or no class.

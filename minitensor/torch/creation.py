@@ -63,9 +63,13 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
     Args:
         dtype: by default that of the numbers: float32, int64 or bool; that of an array or a tensor.
 
+    Returns:
+        A tensor of the shape that the data have.
+
     Raises:
         ValueError: for lists that are not equally long.
         TypeError: for what is no number.
+        RuntimeError: for a number that the dtype cannot hold, or ``requires_grad`` of a dtype without fractions.
     """
     wanted = None if dtype is None else dtype_of(dtype).numpy
     if isinstance(data, BaseTensor):
@@ -132,6 +136,12 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
 
     A tensor of this vocabulary with that dtype and device is returned itself; one of the engine's gives a look at the
     same storage with the same history; an array is shared.
+
+    Returns:
+        A tensor of the shape that the data have.
+
+    Raises:
+        ValueError, TypeError: as :func:`tensor`, for what is no array and no tensor.
     """
     if isinstance(data, BaseTensor):
         shared = data if isinstance(data, Tensor) else as_kind(data.__copy__())
@@ -149,6 +159,9 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
 
 def from_numpy(ndarray: np.ndarray) -> Tensor:
     """A tensor on the memory of an array: a write through either is seen by both.
+
+    Returns:
+        A tensor of the shape and dtype of the array.
 
     Raises:
         TypeError, ValueError: when the array cannot be shared.
@@ -180,7 +193,14 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
 
 
 def from_dlpack(ext_tensor: Any) -> Tensor:
-    """A tensor on the memory of an object that speaks DLPack."""
+    """A tensor on the memory of an object that speaks DLPack.
+
+    Returns:
+        A tensor of the shape and dtype of the object.
+
+    Raises:
+        TypeError: for an object that has no ``__dlpack__``.
+    """
     return as_kind(dlpack.from_dlpack(ext_tensor))
 
 
@@ -190,7 +210,16 @@ def from_dlpack(ext_tensor: Any) -> Tensor:
 def full(
     size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, out: Any = None
 ) -> Tensor:
-    """``fill_value`` everywhere; of its own kind (float32, int64, bool) unless ``dtype`` says otherwise."""
+    """``fill_value`` everywhere; of its own kind (float32, int64, bool) unless ``dtype`` says otherwise.
+
+    Args:
+        size: the shape.
+        fill_value: one number.
+
+    Raises:
+        RuntimeError: for a negative length, or a number that ``dtype`` cannot hold.
+        TypeError: for what is no number, or no shape.
+    """
     fill_value = _fill("full", fill_value, None if dtype is None else dtype_of(dtype).numpy)
     return placed("full", np.full(size_of("full", (size,)), fill_value), device, requires_grad)
 
@@ -212,6 +241,19 @@ def _fill(op: str, value: Any, dtype: np.dtype | None) -> np.ndarray:
         raise RuntimeError(f"value cannot be converted to type {wanted.name} without overflow: {error}") from None
 
 
+_CONSTANT = """
+Args:
+    size: the shape, as numbers or as one list.
+
+Returns:
+    A tensor of that shape, float32 unless ``dtype`` says otherwise, on a storage of its own.
+
+Raises:
+    RuntimeError: for a negative length; for ``requires_grad`` of a dtype without fractions.
+    TypeError: for a size that is no shape, or a dtype that a tensor cannot have.
+"""
+
+
 def _constant(name: str, make: Callable[..., np.ndarray], doc: str) -> Callable[..., Tensor]:
     def made(
         *size: Any,
@@ -225,12 +267,12 @@ def _constant(name: str, make: Callable[..., np.ndarray], doc: str) -> Callable[
         return placed(name, make(size_of(name, size), wanted.numpy), device, requires_grad)
 
     made.__name__ = made.__qualname__ = name
-    made.__doc__ = doc
+    made.__doc__ = f"{doc}\n{_CONSTANT}"
     return made
 
 
-zeros = _constant("zeros", np.zeros, "0 everywhere; float32 unless ``dtype`` says otherwise.")
-ones = _constant("ones", np.ones, "1 everywhere; float32 unless ``dtype`` says otherwise.")
+zeros = _constant("zeros", np.zeros, "0 everywhere.")
+ones = _constant("ones", np.ones, "1 everywhere.")
 empty = _constant("empty", np.zeros, "Not filled in PyTorch; 0 everywhere here, so that programs repeat.")
 
 
@@ -240,6 +282,9 @@ def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, 
     Args:
         n: rows.
         m: columns; as many by default.
+
+    Returns:
+        A tensor of shape [n, m], float32 unless ``dtype`` says otherwise.
 
     Raises:
         RuntimeError: for negative numbers.
@@ -263,6 +308,13 @@ def arange(*bounds: Any, dtype: Any = None, device: Any = None, requires_grad: b
 
     ``arange(end)``, ``arange(start, end)`` or ``arange(start, end, step)``.
     int64 when all are integers, else float32, unless ``dtype`` says otherwise.
+
+    Returns:
+        A tensor of one dimension.
+
+    Raises:
+        RuntimeError: for a step of 0, or one that leads away from ``end``.
+        TypeError: for a bound or step that is no number.
     """
     numbers = [_number("arange", n) for n in bounds]
     if not 1 <= len(numbers) + len(named) <= 3 or set(named) - {"start", "end", "step"}:
@@ -292,6 +344,9 @@ def linspace(
 ) -> Tensor:
     """``steps`` numbers in equal distances from ``start`` to ``end``, both included.
 
+    Returns:
+        A tensor of shape [steps], float32 unless ``dtype`` says otherwise.
+
     Raises:
         RuntimeError: for a negative number of steps.
     """
@@ -319,7 +374,14 @@ def logspace(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """``base`` to the power of ``steps`` numbers in equal distances from ``start`` to ``end``, both included."""
+    """``base`` to the power of ``steps`` numbers in equal distances from ``start`` to ``end``, both included.
+
+    Returns:
+        A tensor of shape [steps], float32 unless ``dtype`` says otherwise.
+
+    Raises:
+        RuntimeError: for a negative number of steps.
+    """
     wanted = (float32 if dtype is None else dtype_of(dtype)).numpy
     powers = linspace(start, end, steps, dtype="float64", device="cpu")._array
     return placed("logspace", np.power(base, powers).astype(wanted), device, requires_grad)
@@ -341,22 +403,38 @@ def like(op: str, x: Any, array: Callable[[tuple[int, ...], np.dtype], np.ndarra
 
 
 def zeros_like(input: Tensor, **named: Any) -> Tensor:
-    """0 everywhere, in the shape, dtype and on the device of ``input``."""
+    """0 everywhere, in the shape, dtype and on the device of ``input``.
+
+    Raises:
+        TypeError: when ``input`` is no tensor, for a dtype that a tensor cannot have, or another keyword.
+        RuntimeError: for ``requires_grad`` of a dtype without fractions.
+    """
     return like("zeros_like", input, np.zeros, named)
 
 
 def ones_like(input: Tensor, **named: Any) -> Tensor:
-    """1 everywhere, in the shape, dtype and on the device of ``input``."""
+    """1 everywhere, in the shape, dtype and on the device of ``input``.
+
+    Raises:
+        TypeError: when ``input`` is no tensor, for a dtype that a tensor cannot have, or another keyword.
+        RuntimeError: for ``requires_grad`` of a dtype without fractions.
+    """
     return like("ones_like", input, np.ones, named)
 
 
 def empty_like(input: Tensor, **named: Any) -> Tensor:
-    """As :func:`zeros_like`."""
+    """As :func:`zeros_like`: 0 everywhere, in the shape and dtype of ``input``; that says what is refused."""
     return like("empty_like", input, np.zeros, named)
 
 
 def full_like(input: Tensor, fill_value: Any, **named: Any) -> Tensor:
-    """``fill_value`` everywhere, in the shape, dtype and on the device of ``input``."""
+    """``fill_value`` everywhere, in the shape, dtype and on the device of ``input``.
+
+    Raises:
+        TypeError: when ``input`` is no tensor, for a dtype that a tensor cannot have, or another keyword.
+        RuntimeError: for ``requires_grad`` of a dtype without fractions.
+        RuntimeError: for a number that the dtype cannot hold.
+    """
     return like("full_like", input, lambda s, d: np.full(s, _fill("full_like", fill_value, d)), named)
 
 
@@ -366,7 +444,7 @@ def _new(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
         return make(*given, **{**here, **named})
 
     method.__name__ = method.__qualname__ = f"new_{make.__name__}"
-    method.__doc__ = f"``torch.{make.__name__}`` with the dtype and device of this tensor."
+    method.__doc__ = f"``torch.{make.__name__}`` with the dtype and device of this tensor, in the shape told; that says what is refused."
     return method
 
 
@@ -379,6 +457,9 @@ for _make in (zeros, ones, empty, full, tensor):
 
 def numpy(input: Tensor, *, force: bool = False) -> np.ndarray:
     """The elements as an array on the same memory: a write through either is seen by both.
+
+    Returns:
+        An array of the shape and dtype of the tensor.
 
     Raises:
         RuntimeError: when a gradient is wanted: use ``detach()`` first.

@@ -70,7 +70,11 @@ def set_device(device: Any) -> None:
 
 
 def manual_seed(seed: int) -> None:
-    """Begin the random numbers anew: there is one generator for all devices."""
+    """Begin the random numbers anew: there is one generator for all devices.
+
+    Raises:
+        TypeError: for a seed that is no integer.
+    """
     default_generator.manual_seed(seed)
 
 
@@ -84,12 +88,17 @@ def moved(x: Tensor, device: Any) -> Tensor:
 
 
 def cuda(input: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
-    """The tensor on the GPU: itself, or a copy there."""
+    """The tensor on the GPU: itself, or a copy of its shape and dtype there, which gradients pass through.
+
+    Raises:
+        RuntimeError: for a device that is not there.
+        OutOfMemoryError: where the copy does not fit.
+    """
     return moved(input, "cuda" if device is None else device)
 
 
 def cpu(input: Tensor) -> Tensor:
-    """The tensor on the host: itself, or a copy there."""
+    """The tensor on the host: itself, or a copy of its shape and dtype there. Nothing is refused."""
     return moved(input, "cpu")
 
 

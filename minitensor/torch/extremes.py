@@ -27,6 +27,28 @@ class Extreme(namedtuple("Extreme", ("values", "indices"))):
         return f"torch.return_types.{self.name}(\nvalues={self.values!r},\nindices={self.indices!r})"
 
 
+_ARG = """Where the extreme element is: the first of equal ones; of all elements in a row without ``dim``.
+
+Returns:
+    An int64 tensor: of the shape of ``input`` without ``dim``, which stays as 1 with ``keepdim``; [] without ``dim``.
+
+Raises:
+    IndexError: for a dimension that ``input`` does not have, or when there is no element.
+    TypeError: when ``input`` is no tensor.
+"""
+
+_EXTREME = """
+Returns:
+    A tensor without dimensions; with ``dim`` two, values and indices (int64), of the shape of ``input`` without
+    ``dim``, which stays as 1 with ``keepdim``; of two tensors, one of their broadcast shape.
+
+Raises:
+    IndexError: for a dimension that ``input`` does not have.
+    RuntimeError: without ``dim``, when there is no element; for shapes that cannot be broadcast.
+    TypeError: when ``input`` is no tensor.
+"""
+
+
 def _arg(name: str) -> Callable[..., Tensor]:
     pick = getattr(np, name)
 
@@ -43,7 +65,7 @@ def _arg(name: str) -> Callable[..., Tensor]:
         return plain(input, like(found, input._array), name)
 
     arg.__name__ = arg.__qualname__ = name
-    arg.__doc__ = "Where the extreme element is: the first of equal ones; of all elements in a row without ``dim``."
+    arg.__doc__ = _ARG
     return arg
 
 
@@ -75,7 +97,7 @@ def _extreme(name: str, whole: str, of_two: str, where: Callable[..., Tensor]) -
     extreme.__name__ = extreme.__qualname__ = name
     extreme.__doc__ = (
         f"The {name} of all elements; with ``dim`` the pairs of values and indices along it; of two tensors, "
-        f"the {name} of each pair."
+        f"the {name} of each pair.\n{_EXTREME}"
     )
     return extreme
 

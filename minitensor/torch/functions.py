@@ -76,7 +76,11 @@ for _name in ("cat", "concat", "concatenate", "stack", "where"):
 
 
 def _where(input: Tensor, condition: Tensor, other: Any) -> Tensor:
-    """The tensor where ``condition`` is true, else ``other``."""
+    """The tensor where ``condition`` is true, else ``other``, in the broadcast shape of the three.
+
+    Raises:
+        RuntimeError: for a condition that is not of bools, or shapes that cannot be broadcast.
+    """
     return TABLE["where"](condition, input, other)
 
 

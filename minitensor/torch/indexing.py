@@ -217,7 +217,13 @@ COPY.torch_name = "CopyBackwards"
 
 
 def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
-    """Overwrite the tensor with the numbers of ``src``, broadcast to its shape. A gradient flows to ``src``."""
+    """Overwrite the tensor with the numbers of ``src``, broadcast to its shape. A gradient flows to ``src``.
+
+    Raises:
+        RuntimeError: for a shape that is not broadcast to that of the tensor; for a leaf that requires grad, in grad
+            mode.
+        TypeError: for what is no tensor.
+    """
     if not isinstance(src, BaseTensor):
         raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
     _store(input, (), src, "copy_")

@@ -75,7 +75,14 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
 
 
 def repeat(input: Tensor, *sizes: Any) -> Tensor:
-    """A copy with the elements repeated so many times along each dimension."""
+    """A copy with the elements repeated so many times along each dimension.
+
+    Returns:
+        A tensor whose lengths are those of ``input`` times ``sizes``.
+
+    Raises:
+        RuntimeError: for a number below 0.
+    """
     given = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], (list, tuple)) else sizes
     times = need_ints("repeat", "repeats", given)
     if any(n < 0 for n in times):

@@ -35,12 +35,24 @@ class _Kind(type):
         return f"<class 'torch.{cls.__name__}'>"
 
 
+_KIND = """
+A size is its shape, as numbers, and filled with 0; data are numbers, nested lists or an array, whose shape it has, on a
+storage of its own. A tensor of that dtype is shared.
+
+Raises:
+    TypeError: for what is no number, or several data.
+    ValueError: for lists that are not equally long.
+"""
+
 #: ``FloatTensor``, ``DoubleTensor``, ``IntTensor``, ``LongTensor``, ``BoolTensor``.
 KINDS: dict[str, type] = {
     name: _Kind(
         name,
         (),
-        {"name": dtype.name, "__doc__": f"A {dtype.name} tensor of data, or of a size, on a storage of its own."},
+        {
+            "name": dtype.name,
+            "__doc__": f"{'An' if dtype.name[0] == 'i' else 'A'} {dtype.name} tensor of data, or of a size.\n{_KIND}",
+        },
     )
     for dtype, name in _TYPE_NAMES.items()
 }
@@ -48,6 +60,9 @@ KINDS: dict[str, type] = {
 
 def type_(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """The name of the tensor's type; with ``dtype`` (a dtype, a type or its name) the tensor of that type.
+
+    Returns:
+        A name; or a tensor of the shape of ``input``.
 
     Raises:
         ValueError: when there is no such type.

@@ -75,6 +75,9 @@ def expand(input: Tensor, *size: Any) -> Tensor:
 def broadcast_to(input: Tensor, size: Any) -> Tensor:
     """A view repeated to ``size`` without a copy.
 
+    Returns:
+        A tensor of shape ``size``.
+
     Raises:
         RuntimeError: for a length that is neither its own nor takes the place of 1.
     """
@@ -82,7 +85,12 @@ def broadcast_to(input: Tensor, size: Any) -> Tensor:
 
 
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
-    """A view repeated to the shape of ``other``."""
+    """A view repeated to the shape of ``other``.
+
+    Raises:
+        RuntimeError: for a length that is neither its own nor takes the place of 1.
+        TypeError: when ``other`` is no tensor.
+    """
     need_tensor("expand_as", other, name="other")
     return expand(input, other._array.shape)
 

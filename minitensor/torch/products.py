@@ -136,7 +136,14 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
 
     Returns:
         A tensor of shape [n, m].
+
+    Raises:
+        RuntimeError: for other shapes.
+        TypeError: for what is no tensor.
     """
     need_tensor("outer", input)
     need_tensor("outer", vec2, 2, "vec2")
+    for name, each in (("self", input), ("vec2", vec2)):
+        if each._array.ndim != 1:
+            raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {each._array.ndim}-D")
     return _mul(input.reshape(-1, 1), vec2)

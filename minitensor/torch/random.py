@@ -20,27 +20,44 @@ from minitensor.torch.tensor import Tensor
 
 
 def manual_seed(seed: int) -> Generator:
-    """Begin the random numbers of the whole program anew: those that ``seed`` stands for."""
+    """Begin the random numbers of the whole program anew: those that ``seed`` stands for.
+
+    Raises:
+        TypeError: for a seed that is no integer.
+    """
     return default_generator.manual_seed(seed)
 
 
 def seed() -> int:
-    """Begin random numbers that nobody knows; their seed is returned."""
+    """Begin random numbers that nobody knows; their seed is returned.
+
+    Nothing is refused.
+    """
     return default_generator.seed()
 
 
 def get_rng_state() -> tuple[Any, ...]:
-    """All that the next random numbers depend on, for :func:`set_rng_state`. No tensor here."""
+    """All that the next random numbers depend on, for :func:`set_rng_state`. No tensor here.
+
+    Nothing is refused.
+    """
     return default_generator.state()
 
 
 def set_rng_state(new_state: tuple[Any, ...]) -> None:
-    """Go on from what :func:`get_rng_state` gave."""
+    """Go on from what :func:`get_rng_state` gave.
+
+    Raises:
+        TypeError, ValueError: for what is no such state.
+    """
     default_generator.set_state(new_state)
 
 
 def initial_seed() -> int:
-    """The seed that the random numbers began with."""
+    """The seed that the random numbers began with.
+
+    Nothing is refused.
+    """
     return default_generator.initial_seed()
 
 
@@ -54,7 +71,18 @@ def _floating(op: str, dtype: Any) -> np.dtype:
 def rand(
     *size: Any, generator: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """Numbers drawn evenly from 0 (included) to 1 (excluded)."""
+    """Numbers drawn evenly from 0 (included) to 1 (excluded).
+
+    Args:
+        size: the shape, as numbers or as one list.
+
+    Returns:
+        A tensor of that shape, float32 unless ``dtype`` says otherwise.
+
+    Raises:
+        RuntimeError: for a negative length, or a dtype without fractions.
+        TypeError: for a size that is no shape, or a ``generator`` that is none.
+    """
     drawn = generator_of(generator).uniform(size_of("rand", size), _floating("rand", dtype))
     return placed("rand", drawn, device, requires_grad)
 
@@ -62,7 +90,18 @@ def rand(
 def randn(
     *size: Any, generator: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """Numbers drawn from the normal distribution of mean 0 and variance 1."""
+    """Numbers drawn from the normal distribution of mean 0 and variance 1.
+
+    Args:
+        size: the shape, as numbers or as one list.
+
+    Returns:
+        A tensor of that shape, float32 unless ``dtype`` says otherwise.
+
+    Raises:
+        RuntimeError: for a negative length, or a dtype without fractions.
+        TypeError: for a size that is no shape, or a ``generator`` that is none.
+    """
     drawn = generator_of(generator).normal(size_of("randn", size), _floating("randn", dtype))
     return placed("randn", drawn, device, requires_grad)
 
@@ -70,8 +109,13 @@ def randn(
 def randint(*given: Any, generator: Any = None, dtype: Any = None, device: Any = None, **named: Any) -> Tensor:
     """Whole numbers: ``randint(high, size)`` from 0, ``randint(low, high, size)`` from ``low``, up to ``high - 1``.
 
+    Returns:
+        A tensor of shape ``size``, int64 unless ``dtype`` says otherwise.
+
     Raises:
         RuntimeError: when ``low`` is not below ``high``.
+        RuntimeError: for a negative length.
+        TypeError: for other arguments.
     """
     arguments = list(given)
     if "size" in named:
@@ -89,6 +133,9 @@ def randint(*given: Any, generator: Any = None, dtype: Any = None, device: Any =
 def randperm(n: int, *, generator: Any = None, dtype: Any = None, device: Any = None) -> Tensor:
     """The numbers from 0 to ``n - 1`` in any order.
 
+    Returns:
+        A tensor of shape [n], int64 unless ``dtype`` says otherwise.
+
     Raises:
         RuntimeError: for a negative number.
     """
@@ -104,17 +151,35 @@ def _of_floats(op: str, draw: Callable[..., np.ndarray]) -> Callable[..., np.nda
 
 
 def rand_like(input: Tensor, **named: Any) -> Tensor:
-    """Numbers as :func:`rand` draws them, in the shape and dtype of ``input``."""
+    """Numbers as :func:`rand` draws them, in the shape and dtype of ``input``.
+
+    Raises:
+        TypeError: when ``input`` is no tensor.
+        RuntimeError: for a dtype without fractions.
+    """
     return like("rand_like", input, _of_floats("rand_like", default_generator.uniform), named)
 
 
 def randn_like(input: Tensor, **named: Any) -> Tensor:
-    """Numbers as :func:`randn` draws them, in the shape and dtype of ``input``."""
+    """Numbers as :func:`randn` draws them, in the shape and dtype of ``input``.
+
+    Raises:
+        TypeError: when ``input`` is no tensor.
+        RuntimeError: for a dtype without fractions.
+    """
     return like("randn_like", input, _of_floats("randn_like", default_generator.normal), named)
 
 
 def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None) -> Tensor:
-    """Numbers from the normal distribution: ``size`` of them, or as many as ``mean`` and ``std`` (tensors) have."""
+    """Numbers from the normal distribution, in the shape ``size``, or in that of ``mean`` and ``std`` (tensors).
+
+    Args:
+        mean, std: numbers, or tensors of shapes that are broadcast against each other.
+
+    Raises:
+        RuntimeError: for a deviation below 0, or shapes that cannot be broadcast.
+        TypeError: when ``mean`` and ``std`` are numbers and there is no ``size``.
+    """
     drawer = generator_of(generator)
     parameters = [x._array for x in (mean, std) if isinstance(x, BaseTensor)]
     if not parameters:
@@ -137,8 +202,12 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any 
 def bernoulli(input: Tensor, *, generator: Any = None) -> Tensor:
     """1 with the probability that each element of ``input`` says, else 0.
 
+    Returns:
+        A tensor of the shape and dtype of ``input``.
+
     Raises:
         RuntimeError: for an element that is no probability.
+        TypeError: when ``input`` is no tensor.
     """
     need_tensor("bernoulli", input)
     return input.new_empty(input._array.shape).bernoulli_(input, generator=generator)
@@ -147,8 +216,15 @@ def bernoulli(input: Tensor, *, generator: Any = None) -> Tensor:
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
     """The positions that were drawn, ``num_samples`` from each row, in proportion to the row's weights.
 
+    Args:
+        input: weights, of shape [n] or [rows, n].
+
+    Returns:
+        An int64 tensor of shape [num_samples] or [rows, num_samples].
+
     Raises:
         RuntimeError: for what are no weights, or when more are to be drawn than there are.
+        TypeError: when ``input`` is no tensor.
     """
     need_tensor("multinomial", input)
     array = host_array(input._array)

@@ -26,6 +26,9 @@ def _picked(x: Tensor, dim: int, order: np.ndarray, name: str) -> Tensor:
 def flip(input: Tensor, *dims: Any) -> Tensor:
     """The elements in reverse order along some dimensions: a copy.
 
+    Returns:
+        A tensor of the shape and dtype of ``input``.
+
     Raises:
         IndexError: for a dimension that ``input`` does not have.
     """
@@ -39,6 +42,9 @@ def flip(input: Tensor, *dims: Any) -> Tensor:
 
 def roll(input: Tensor, shifts: int, dims: int | None = None) -> Tensor:
     """The elements moved along a dimension (of all elements in a row without one); what falls off enters again.
+
+    Returns:
+        A tensor of the shape and dtype of ``input``.
 
     Raises:
         IndexError: for a dimension that ``input`` does not have.
@@ -113,8 +119,13 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = 
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Largest:
     """The ``k`` largest (or smallest) elements along ``dim``, in order, and where they are.
 
+    Returns:
+        Two tensors of the shape of ``input`` with length k along ``dim``: the elements, and their positions (int64).
+
     Raises:
         RuntimeError: when there are not so many.
+        IndexError: for a dimension that ``input`` does not have.
+        TypeError: when ``input`` is no tensor.
     """
     need_tensor("topk", input)
     length = input._array.shape[as_dim(dim, input._array.ndim)] if input._array.ndim else 1
@@ -126,7 +137,18 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
 
 
 def tile(input: Tensor, *dims: Any) -> Tensor:
-    """The tensor repeated, with dimensions added in front where fewer are told than there are."""
+    """The tensor repeated, with dimensions added in front where fewer are told than there are.
+
+    Args:
+        dims: how often, for each dimension.
+
+    Returns:
+        A tensor whose lengths are those of ``input`` times ``dims``.
+
+    Raises:
+        RuntimeError: for a number below 0.
+        TypeError: when ``input`` is no tensor.
+    """
     need_tensor("tile", input)
     times = need_ints("tile", "dims", dims[0] if len(dims) == 1 and isinstance(dims[0], (list, tuple)) else dims)
     return repeat(input, [1] * (input._array.ndim - len(times)) + times)
@@ -135,8 +157,12 @@ def tile(input: Tensor, *dims: Any) -> Tensor:
 def trace(input: Tensor) -> Tensor:
     """The sum of the diagonal of a matrix.
 
+    Returns:
+        A tensor without dimensions.
+
     Raises:
         RuntimeError: for a tensor that is no matrix.
+        TypeError: when ``input`` is no tensor.
     """
     need_tensor("trace", input)
     if input._array.ndim != 2:
@@ -170,6 +196,9 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1
     Args:
         input, tensor1, tensor2: of shapes that are broadcast against each other.
 
+    Returns:
+        A new tensor of the broadcast shape.
+
     Raises:
         RuntimeError: for shapes that cannot be broadcast.
     """
@@ -182,6 +211,9 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1
     Args:
         input, tensor1, tensor2: of shapes that are broadcast against each other.
 
+    Returns:
+        A new tensor of the broadcast shape.
+
     Raises:
         RuntimeError: for shapes that cannot be broadcast.
     """
@@ -189,30 +221,76 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1
 
 
 def addcmul_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
-    """``addcmul`` in place: one write."""
+    """``addcmul`` in place: one write.
+
+    Returns:
+        ``input`` itself, of its shape and dtype.
+
+    Raises:
+        RuntimeError: for shapes that are not broadcast to that of ``input``, a result that its dtype cannot hold, or a
+            leaf that requires grad.
+    """
     return TABLE["add_"](input, TABLE["mul"](tensor1, tensor2), alpha=value)
 
 
 def addcdiv_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
-    """``addcdiv`` in place: one write."""
+    """``addcdiv`` in place: one write.
+
+    Returns:
+        ``input`` itself, of its shape and dtype.
+
+    Raises:
+        RuntimeError: for shapes that are not broadcast to that of ``input``, a result that its dtype cannot hold, or a
+            leaf that requires grad.
+    """
     return TABLE["add_"](input, TABLE["div"](tensor1, tensor2), alpha=value)
 
 
 def clamp_min(input: Tensor, min: Any) -> Tensor:
-    """``input``, but not below ``min``."""
+    """``input``, but not below ``min``.
+
+    Returns:
+        A new tensor of the shape of ``input``.
+
+    Raises:
+        TypeError: for what is no tensor, or a bound that is no number.
+    """
     return called(TABLE["clamp"](input, min), "ClampMinBackward0")
 
 
 def clamp_max(input: Tensor, max: Any) -> Tensor:
-    """``input``, but not above ``max``."""
+    """``input``, but not above ``max``.
+
+    Returns:
+        A new tensor of the shape of ``input``.
+
+    Raises:
+        TypeError: for what is no tensor, or a bound that is no number.
+    """
     return called(TABLE["clamp"](input, None, max), "ClampMaxBackward0")
 
 
 def clamp_min_(input: Tensor, min: Any) -> Tensor:
-    """``clamp_min`` in place."""
+    """``clamp_min`` in place.
+
+    Returns:
+        ``input`` itself, of its shape and dtype.
+
+    Raises:
+        RuntimeError: for a leaf that requires grad, in grad mode.
+        TypeError: for a bound that is no number.
+    """
     return TABLE["clamp_"](input, min)
 
 
 def clamp_max_(input: Tensor, max: Any) -> Tensor:
-    """``clamp_max`` in place."""
+    """``clamp_max`` in place.
+
+    Returns:
+        ``input`` itself, of its shape and dtype.
+
+    Raises:
+        RuntimeError: for a leaf that requires grad, in grad mode.
+        TypeError: for a bound that is no number.
+    """
     return TABLE["clamp_"](input, None, max)

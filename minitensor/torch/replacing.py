@@ -18,6 +18,12 @@ def resize_(input: Tensor, *sizes: Any) -> Tensor:
 
     Elements that come to it are 0; PyTorch leaves them as memory happens to be.
 
+    Args:
+        sizes: the new shape, as numbers or as one list.
+
+    Returns:
+        The tensor itself.
+
     Raises:
         RuntimeError: when it requires grad.
     """
@@ -31,7 +37,11 @@ def resize_(input: Tensor, *sizes: Any) -> Tensor:
 
 
 def resize_as_(input: Tensor, the_template: Tensor) -> Tensor:
-    """Give the tensor the size of another."""
+    """Give the tensor the shape of another; see :func:`resize_`, which says what is refused.
+
+    Raises:
+        TypeError: when the other is no tensor.
+    """
     need_tensor("resize_as_", the_template, name="the_template")
     return resize_(input, *the_template._array.shape)
 
@@ -40,6 +50,10 @@ def set_(
     input: Tensor, source: Tensor | None = None, storage_offset: int = 0, size: Any = None, stride: Any = None
 ) -> Tensor:
     """Let the tensor look at the storage of ``source``. Nothing is written; its former views keep the old storage.
+
+    Args:
+        source: a tensor of any shape; without one, the tensor becomes empty.
+        storage_offset, size, stride: in elements; by default those of ``source``.
 
     Raises:
         RuntimeError: when it is a leaf that requires grad.

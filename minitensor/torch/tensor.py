@@ -60,7 +60,11 @@ class Tensor(BaseTensor):
         return Size(self._array.shape)
 
     def size(self, dim: int | None = None) -> Any:  # type: ignore[override]  # this vocabulary's own
-        """The shape, or the length of one dimension."""
+        """The shape, or the length of one dimension.
+
+        Raises:
+            IndexError: for a dimension that the tensor does not have.
+        """
         return Size(self._array.shape) if dim is None else self._array.shape[as_dim(dim, self._array.ndim)]
 
     def dim(self) -> int:
@@ -76,7 +80,11 @@ class Tensor(BaseTensor):
     nelement = numel
 
     def stride(self, dim: int | None = None) -> Any:
-        """How many elements of the storage lie between neighbours, along each dimension or one."""
+        """How many elements of the storage lie between neighbours, along each dimension or one.
+
+        Raises:
+            IndexError: for a dimension that the tensor does not have.
+        """
         size = self._array.itemsize
         steps = tuple(step // size for step in self._array.strides)
         return steps if dim is None else steps[as_dim(dim, len(steps))]
@@ -110,7 +118,7 @@ class Tensor(BaseTensor):
         return self._array.dtype in FLOATS
 
     def untyped_storage(self) -> StorageLook:
-        """The storage."""
+        """The storage, whose size is told in bytes."""
         return StorageLook(self._storage, self)
 
     @property
@@ -122,7 +130,12 @@ class Tensor(BaseTensor):
 
     @property
     def requires_grad(self) -> bool:
-        """Whether a gradient is wanted. Set it to True to make a leaf."""
+        """Whether a gradient is wanted. Set it to True to make a leaf.
+
+        Raises:
+            RuntimeError: when it is set for a tensor without fractions, to False for what is no leaf, or to what is no
+                bool.
+        """
         return self._current() is not None
 
     @requires_grad.setter
@@ -142,7 +155,12 @@ class Tensor(BaseTensor):
             BaseTensor.stop_gradient.fset(self, not wanted)  # type: ignore[attr-defined]  # a property's function
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Set ``requires_grad`` and return the tensor."""
+        """Set ``requires_grad`` and return the tensor.
+
+        Raises:
+            TypeError: for what is no bool.
+            RuntimeError: for a tensor without fractions, or False for what is no leaf.
+        """
         if not isinstance(requires_grad, (bool, np.bool_)):
             given = type(requires_grad).__name__
             raise TypeError(f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {given}")
@@ -160,7 +178,12 @@ class Tensor(BaseTensor):
 
     @property  # type: ignore[override]  # a gradient of this vocabulary
     def grad(self) -> Tensor | None:
-        """The gradient that backward left here."""
+        """The gradient that backward left here, of this shape and dtype; None where there is none.
+
+        Raises:
+            RuntimeError: when one of another shape or dtype is set.
+            TypeError: when what is no tensor is set.
+        """
         gradient = BaseTensor.grad.fget(self)  # type: ignore[attr-defined]  # a property's function
         if gradient is None and not self.retains_grad and type(self._current()) not in (Leaf, type(None)):
             warn(
@@ -220,7 +243,12 @@ class Tensor(BaseTensor):
         return extra is not None and extra.box is not None and type(self._current()) is not Leaf
 
     def register_hook(self, hook: Callable[[Tensor], Any]) -> Hook:
-        """Call ``hook(gradient)`` in backward; what it returns, a tensor alike, replaces the gradient."""
+        """Call ``hook(gradient)`` in backward; what it returns, a tensor alike, replaces the gradient.
+
+        Raises:
+            RuntimeError: for a tensor that requires no grad.
+            TypeError: for what is no function.
+        """
         if self._current() is None:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if not callable(hook):
@@ -228,7 +256,11 @@ class Tensor(BaseTensor):
         return BaseTensor.register_hook(self, lambda g: answered(hook, as_kind(g)))
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], Any]) -> Hook:
-        """Call ``hook(tensor)`` each time that backward has added to the gradient of this leaf."""
+        """Call ``hook(tensor)`` each time that backward has added to the gradient of this leaf.
+
+        Raises:
+            RuntimeError: for what is no leaf, or requires no grad.
+        """
         node = self._current()
         if node is None:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
@@ -246,7 +278,7 @@ class Tensor(BaseTensor):
         return handle
 
     def detach(self) -> Tensor:
-        """A tensor on the same storage, with the same version, that requires no grad."""
+        """A tensor of this shape on the same storage, with the same version, that requires no grad."""
         return as_kind(BaseTensor.detach(self))
 
     def detach_(self) -> Tensor:
@@ -326,7 +358,11 @@ class Tensor(BaseTensor):
         return bool((self == value)._array.any())  # type: ignore[attr-defined]  # a tensor of marks
 
     def item(self) -> float | int | bool:
-        """The one element, as a Python number."""
+        """The one element, as a Python number.
+
+        Raises:
+            RuntimeError: where there is not just one.
+        """
         if self._array.size != 1:
             raise RuntimeError(f"a Tensor with {self._array.size} elements cannot be converted to Scalar")
         return self._array.item()
@@ -337,7 +373,7 @@ class Tensor(BaseTensor):
         return int(self._array.item())
 
     def tolist(self) -> Any:
-        """The elements as nested lists of Python numbers."""
+        """The elements as nested lists of Python numbers, as deep as there are dimensions."""
         return self._array.tolist()
 
     def __copy__(self) -> Tensor:

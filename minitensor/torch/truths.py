@@ -14,6 +14,15 @@ from minitensor.torch.errors import sizes_differ
 from minitensor.torch.naming import need_tensor, plain
 from minitensor.torch.tensor import Tensor, as_dim
 
+_TRUTH = """
+Returns:
+    A bool tensor: of the shape of ``input`` without ``dim``, which stays as 1 with ``keepdim``; [] without ``dim``.
+
+Raises:
+    IndexError: for a dimension that ``input`` does not have.
+    TypeError: when ``input`` is no tensor, or ``keepdim`` no bool.
+"""
+
 
 def _truth(name: str) -> Callable[..., Tensor]:
     def truth(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
@@ -26,7 +35,7 @@ def _truth(name: str) -> Callable[..., Tensor]:
         return plain(input, found, name)
 
     truth.__name__ = truth.__qualname__ = name
-    truth.__doc__ = f"Whether {name} elements are true (along ``dim``)."
+    truth.__doc__ = f"Whether {name} elements are true (along ``dim``).\n{_TRUTH}"
     return truth
 
 
@@ -70,14 +79,25 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e
 
 
 def equal(input: Tensor, other: Tensor) -> bool:
-    """Whether two tensors have one shape and the same elements."""
+    """Whether two tensors have one shape and the same elements.
+
+    Raises:
+        TypeError: for what is no tensor.
+    """
     need_tensor("equal", input)
     need_tensor("equal", other, 2)
     return input._array.shape == other._array.shape and bool(np.all(input._array == other._array))
 
 
 def count_nonzero(input: Tensor) -> Tensor:
-    """How many elements are not 0."""
+    """How many elements are not 0.
+
+    Returns:
+        An int64 tensor without dimensions.
+
+    Raises:
+        TypeError: when ``input`` is no tensor.
+    """
     need_tensor("count_nonzero", input)
     return plain(input, np.asarray(np.count_nonzero(host_array(input._array)), np.int64), "count_nonzero")
 
@@ -87,6 +107,9 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 
     Returns:
         An int64 tensor of shape [n, dimensions] for n elements, or ``dimensions`` tensors of shape [n].
+
+    Raises:
+        TypeError: when ``input`` is no tensor.
     """
     need_tensor("nonzero", input)
     array = host_array(input._array)
@@ -103,8 +126,12 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
         condition: a bool tensor.
         input, other: tensors or numbers; shapes are broadcast against each other.
 
+    Returns:
+        A tensor of the broadcast shape; with the condition alone, an int64 tensor [n] for each dimension.
+
     Raises:
         RuntimeError: for a condition of another dtype, or shapes that cannot be broadcast.
+        TypeError: for a condition that is no tensor.
     """
     need_tensor("where", condition)
     if input is None and other is None:

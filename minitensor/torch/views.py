@@ -144,13 +144,23 @@ def reshape(input: Tensor, *shape: Any) -> Tensor:
 
 
 def view_as(input: Tensor, other: Tensor) -> Tensor:
-    """The elements in the shape of ``other``, on the same storage."""
+    """The elements in the shape of ``other``, on the same storage.
+
+    Raises:
+        RuntimeError: for a shape that the elements do not fill, or that takes a copy.
+        TypeError: when ``other`` is no tensor.
+    """
     need_tensor("view_as", other, name="other")
     return view(input, other._array.shape)
 
 
 def reshape_as(input: Tensor, other: Tensor) -> Tensor:
-    """The elements in the shape of ``other``."""
+    """The elements in the shape of ``other``.
+
+    Raises:
+        RuntimeError: for a shape that the elements do not fill.
+        TypeError: when ``other`` is no tensor.
+    """
     need_tensor("reshape_as", other, name="other")
     return reshape(input, other._array.shape)
 
@@ -174,7 +184,11 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 
 def ravel(input: Tensor) -> Tensor:
-    """All elements in one dimension."""
+    """All elements in one dimension, of shape [n]: a view where the memory allows it, else a copy.
+
+    Raises:
+        TypeError: when ``input`` is no tensor.
+    """
     need_tensor("ravel", input)
     return reshape(input, -1)
 
@@ -304,7 +318,7 @@ def movedim(input: Tensor, source: int, destination: int) -> Tensor:
 
 
 def contiguous(input: Tensor) -> Tensor:
-    """The tensor itself where its elements lie in order, else a copy in which they do."""
+    """The tensor itself where its elements lie in order, else a copy of its shape in which they do: never refused."""
     return input if input.is_contiguous() else input.clone()
 
 
@@ -319,25 +333,45 @@ def _reshape(x: Tensor, op: View, array: np.ndarray, saved: tuple[int, ...]) -> 
 
 
 def transpose_(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """Exchange two dimensions of the tensor itself. Nothing is written."""
+    """Exchange two dimensions of the tensor itself. Nothing is written.
+
+    Raises:
+        IndexError: for a dimension that ``input`` does not have.
+        RuntimeError: for a leaf that requires grad, in grad mode.
+    """
     order = _exchanged(input, dim0, dim1)
     return _reshape(input, TRANSPOSE_, input._array.transpose(order), order)
 
 
 def t_(input: Tensor) -> Tensor:
-    """Exchange rows and columns of the tensor itself. Nothing is written."""
+    """Exchange rows and columns of a matrix itself: its shape [n, m] becomes [m, n]. Nothing is written.
+
+    Raises:
+        RuntimeError: for more than two dimensions.
+        RuntimeError: for a leaf that requires grad, in grad mode.
+    """
     order = _turned("t_", input)
     return _reshape(input, T_, input._array.transpose(order), order)
 
 
 def squeeze_(input: Tensor, dim: Any = None) -> Tensor:
-    """Drop dimensions of length 1 from the tensor itself. Nothing is written."""
+    """Drop dimensions of length 1 from the tensor itself. Nothing is written.
+
+    Raises:
+        IndexError: for a dimension that ``input`` does not have.
+        RuntimeError: for a leaf that requires grad, in grad mode.
+    """
     shape = _squeezed(input, dim)
     return _reshape(input, SQUEEZE_, input._array.reshape(shape), shape)
 
 
 def unsqueeze_(input: Tensor, dim: int) -> Tensor:
-    """Give the tensor itself a dimension of length 1 more. Nothing is written."""
+    """Give the tensor itself a dimension of length 1 more. Nothing is written.
+
+    Raises:
+        IndexError: for a dimension that the result does not have.
+        RuntimeError: for a leaf that requires grad, in grad mode.
+    """
     shape = _unsqueezed(input, dim)
     return _reshape(input, UNSQUEEZE_, input._array.reshape(shape), shape)
 

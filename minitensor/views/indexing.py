@@ -205,6 +205,10 @@ def copy_(x: Tensor, other: Any, blocking: bool = True) -> Tensor:
     """Overwrite ``x`` with the numbers of ``other``, broadcast to its shape. A gradient flows to ``other``.
 
     What lies on another device is copied from there; the copy is there when the call returns, ``blocking`` or not.
+
+    Raises:
+        ValueError: for a shape that is not broadcast to that of ``x``; for a leaf that wants a gradient, in grad mode.
+        TypeError: for what is no tensor, array or number.
     """
     if isinstance(other, Tensor) and isinstance(x, Tensor):
         other = moved(other, gpu_of(x._array))
@@ -293,6 +297,10 @@ def set_value(x: Tensor, value: Any) -> None:
     """Load ``value`` (same shape) into ``x``: Paddle's way to load weights. Allowed on a leaf; it counts as a write.
 
     A leaf stays one. For any other tensor the value is a constant: what it held before gets gradient 0.
+
+    Raises:
+        ValueError: for another shape.
+        TypeError: for what is no number.
     """
     if isinstance(value, (Tensor, np.ndarray)):
         given = value if isinstance(value, Tensor) else to_tensor(value)

@@ -153,6 +153,9 @@ def _split(op: str, x: Tensor, num_or_sections: Any, axis: int) -> list[Tensor]:
 def chunk(x: Tensor, chunks: int, axis: int = 0, name: str | None = None) -> list[Tensor]:
     """Copies of ``chunks`` equal parts along ``axis``.
 
+    Returns:
+        A list of tensors of the shape of ``x``, shorter along ``axis``.
+
     Raises:
         ValueError: when there are no such parts.
         IndexError: for an axis that ``x`` does not have.
@@ -218,7 +221,14 @@ def broadcast_to(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
 
 
 def astype(x: Tensor, dtype: Any) -> Tensor:
-    """A copy of ``x`` in another dtype."""
+    """A copy of ``x`` in another dtype.
+
+    Returns:
+        A tensor of the shape of ``x``.
+
+    Raises:
+        TypeError: for a dtype that a tensor cannot have, or when ``x`` is no tensor.
+    """
     need_tensor("astype", x)
     return cast(x, dtype_of(dtype).numpy)
 

@@ -40,7 +40,19 @@ def part(x: Tensor, pick: Pick, op: Operation) -> Tensor:
 
 
 def slice_(x: Tensor, axes: Any, starts: Any, ends: Any) -> Tensor:
-    """A view of ``x`` from ``starts`` to ``ends`` along ``axes``; bounds past an end stop there."""
+    """A view of ``x`` from ``starts`` to ``ends`` along ``axes``; bounds past an end stop there.
+
+    Args:
+        axes, starts, ends: lists of integers, equally long.
+
+    Returns:
+        A tensor of as many dimensions as ``x``, of other lengths along ``axes``.
+
+    Raises:
+        IndexError: for an axis that ``x`` does not have.
+        ValueError: for lists that are not equally long.
+        TypeError: for what is no integer, or when ``x`` is no tensor.
+    """
     need_tensor("slice", x)
     for given in (axes, starts, ends):
         if not isinstance(given, (list, tuple)):

@@ -66,9 +66,12 @@ def cast_(x: Tensor, dtype: Any) -> Tensor:
     floating dtypes a gradient passes. A leaf that wants a gradient is refused in grad mode; under ``no_grad`` it stays
     a leaf, and its gradient goes over to the new dtype.
 
+    The shape stays.
+
     Raises:
         ValueError: for a leaf that wants a gradient, in grad mode.
         TypeError: when a gradient is wanted and the dtype is not floating.
+        TypeError: for a dtype that a tensor cannot have.
     """
     need_tensor("cast_", x)
     wanted = dtype_of(dtype)

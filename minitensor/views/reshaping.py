@@ -64,8 +64,12 @@ def reshape(x: Tensor, shape: Any, *more: Any, name: str | None = None) -> Tenso
     ``shape`` may hold one -1 (worked out) and, as in Paddle, 0 (keep this dimension); ``reshape(3, 1)`` is
     ``reshape([3, 1])``.
 
+    Args:
+        shape: integers; one may be -1, which is worked out.
+
     Raises:
         ValueError: for a shape that the elements do not fill.
+        TypeError: for a shape that is no list of integers, or when ``x`` is no tensor.
     """
     if more:
         shape = [shape, *more]
@@ -98,8 +102,13 @@ def reshape(x: Tensor, shape: Any, *more: Any, name: str | None = None) -> Tenso
 def view(x: Tensor, shape: Any, *more: Any, name: str | None = None) -> Tensor:
     """The elements in another shape, always on the same storage.
 
+    Args:
+        shape: integers; one may be -1, which is worked out.
+
     Raises:
         ValueError: where that would take a copy.
+        TypeError: for a shape that is no list of integers, or when ``x`` is no tensor.
+        ValueError: for a shape that the elements do not fill.
     """
     need_tensor("view", x)
     if more:
@@ -119,6 +128,7 @@ def reshape_(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
 
     Raises:
         ValueError: where that would take a copy: the storage never changes in place.
+        ValueError: for a shape that the elements do not fill; for a leaf that wants a gradient, in grad mode.
     """
     need_tensor("reshape_", x)
     return _reshaped_to(x, _full_shape("reshape_", x, shape), RESHAPE_)
@@ -145,13 +155,23 @@ def _squeezed(op: str, x: Tensor, axis: Any) -> tuple[int, ...]:
 
 
 def squeeze(x: Tensor, axis: Any = None, name: str | None = None) -> Tensor:
-    """A view without the dimensions of length 1 (all, or those in ``axis``; IndexError for one that is not there)."""
+    """A view without dimensions of length 1: all of them, or those in ``axis`` that have it.
+
+    Raises:
+        IndexError: for an axis that ``x`` does not have.
+        TypeError: when ``x`` is no tensor.
+    """
     shape = _squeezed("squeeze", x, axis)
     return view_of(x, x._array.reshape(shape), SQUEEZE, (shape,))
 
 
 def squeeze_(x: Tensor, axis: Any = None, name: str | None = None) -> Tensor:
-    """Drop dimensions of length 1 from ``x``. Nothing is written."""
+    """Drop dimensions of length 1 from ``x``. Nothing is written.
+
+    Raises:
+        IndexError: for an axis that ``x`` does not have.
+        ValueError: for a leaf that wants a gradient, in grad mode.
+    """
     return _reshaped_to(x, _squeezed("squeeze_", x, axis), SQUEEZE_)
 
 
@@ -168,13 +188,19 @@ def unsqueeze(x: Tensor, axis: Any, name: str | None = None) -> Tensor:
 
     Raises:
         IndexError: for an axis that the result does not have.
+        TypeError: when ``x`` is no tensor.
     """
     shape = _unsqueezed("unsqueeze", x, axis)
     return view_of(x, x._array.reshape(shape), UNSQUEEZE, (shape,))
 
 
 def unsqueeze_(x: Tensor, axis: Any, name: str | None = None) -> Tensor:
-    """Give ``x`` a dimension of length 1 more, at ``axis``. Nothing is written."""
+    """Give ``x`` a dimension of length 1 more, at ``axis``. Nothing is written.
+
+    Raises:
+        IndexError: for an axis that the result does not have.
+        ValueError: for a leaf that wants a gradient, in grad mode.
+    """
     return _reshaped_to(x, _unsqueezed("unsqueeze_", x, axis), UNSQUEEZE_)
 
 
@@ -194,12 +220,20 @@ def flatten(x: Tensor, start_axis: int = 0, stop_axis: int = -1, name: str | Non
 
     Raises:
         ValueError: when ``start_axis`` comes after ``stop_axis``.
+        IndexError: for an axis that ``x`` does not have.
+        TypeError: when ``x`` is no tensor.
     """
     return reshape(x, _flattened("flatten", x, start_axis, stop_axis))
 
 
 def flatten_(x: Tensor, start_axis: int = 0, stop_axis: int = -1, name: str | None = None) -> Tensor:
-    """Make one dimension of those from ``start_axis`` to ``stop_axis``. Nothing is written."""
+    """Make one dimension of those from ``start_axis`` to ``stop_axis``. Nothing is written.
+
+    Raises:
+        ValueError: when ``start_axis`` comes after ``stop_axis``, or it would take a copy.
+        IndexError: for an axis that ``x`` does not have.
+        ValueError: for a leaf that wants a gradient, in grad mode.
+    """
     return _reshaped_to(x, _flattened("flatten_", x, start_axis, stop_axis), FLATTEN_)
 
 

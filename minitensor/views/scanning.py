@@ -30,6 +30,13 @@ def cumsum_(x: Tensor, axis: Any = None, dtype: Any = None, name: str | None = N
     """Add to each element all before it along ``axis``, in place; without ``axis`` the tensor becomes flat first.
 
     With ``dtype`` it has that afterwards, on a new storage. A leaf that wants a gradient is refused.
+
+    Returns:
+        ``x`` itself, of its shape, or [n] without ``axis``.
+
+    Raises:
+        IndexError: for an axis that ``x`` does not have.
+        ValueError: for a leaf that wants a gradient, in grad mode.
     """
     return _scan("cumsum_", x, axis, dtype)
 
@@ -38,6 +45,13 @@ def cumprod_(x: Tensor, dim: Any = None, dtype: Any = None, name: str | None = N
     """Multiply each element by all before it along ``dim``, in place; without ``dim`` the tensor becomes flat first.
 
     With ``dtype`` it has that afterwards, on a new storage. A leaf that wants a gradient is refused.
+
+    Returns:
+        ``x`` itself, of its shape, or [n] without ``dim``.
+
+    Raises:
+        IndexError: for a dimension that ``x`` does not have.
+        ValueError: for a leaf that wants a gradient, in grad mode.
     """
     return _scan("cumprod_", x, dim, dtype)
 

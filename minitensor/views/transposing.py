@@ -47,8 +47,13 @@ def _permutation(op: str, x: Tensor, perm: Any) -> tuple[int, ...]:
 def transpose(x: Tensor, perm: Any, name: str | None = None) -> Tensor:
     """A view whose dimension i is dimension ``perm[i]`` of ``x``. No number moves.
 
+    Args:
+        perm: every dimension once, as [1, 0].
+
     Raises:
         ValueError: when ``perm`` does not list each dimension once.
+        IndexError: for a dimension that ``x`` does not have.
+        TypeError: when ``perm`` is no list of integers, or ``x`` no tensor.
     """
     if type(x) is Tensor and type(perm) in (list, tuple):
         try:
@@ -60,7 +65,12 @@ def transpose(x: Tensor, perm: Any, name: str | None = None) -> Tensor:
 
 
 def transpose_(x: Tensor, perm: Any, name: str | None = None) -> Tensor:
-    """Reorder the dimensions of ``x`` itself. No number moves; nothing is written."""
+    """Reorder the dimensions of ``x`` itself. No number moves; nothing is written.
+
+    Raises:
+        ValueError: when ``perm`` does not list each dimension once; for a leaf that wants a gradient, in grad mode.
+        IndexError: for a dimension that ``x`` does not have.
+    """
     axes = _permutation("transpose_", x, perm)
     return reshaped(x, x._array.transpose(axes), TRANSPOSE_, (axes,))
 
@@ -74,19 +84,28 @@ def _turned(op: str, x: Tensor) -> tuple[int, ...]:
 
 
 def t(input: Tensor, name: str | None = None) -> Tensor:
-    """A view of a matrix with rows and columns exchanged; of less than that, the same; of more, ValueError."""
+    """A view of a matrix [n, m] with rows and columns exchanged, [m, n]; of less than two dimensions, the same.
+
+    Raises:
+        ValueError: for more than two dimensions.
+        TypeError: when ``input`` is no tensor.
+    """
     axes = _turned("t", input)
     return view_of(input, input._array.transpose(axes), T_, (axes,))
 
 
 def t_(input: Tensor, name: str | None = None) -> Tensor:
-    """Exchange rows and columns of the tensor itself. Nothing is written."""
+    """Exchange rows and columns of the tensor itself. Nothing is written.
+
+    Raises:
+        ValueError: for more than two dimensions; for a leaf that wants a gradient, in grad mode.
+    """
     axes = _turned("t_", input)
     return reshaped(input, input._array.transpose(axes), T_IN_PLACE, (axes,))
 
 
 def _reversed_dimensions(x: Tensor) -> Tensor:
-    """A view with the dimensions in reverse order."""
+    """A view with the dimensions in reverse order: the shape [2, 3, 4] becomes [4, 3, 2]. Nothing is refused."""
     return transpose(x, tuple(range(x._array.ndim))[::-1])
 
 

@@ -23,7 +23,11 @@ def is_tensor(x: Any) -> bool:
 
 
 def numel(x: Tensor) -> Tensor:
-    """How many elements ``x`` has, as a tensor without dimensions; ``x.size`` is the plain number."""
+    """How many elements ``x`` has, as a tensor without dimensions; ``x.size`` is the plain number.
+
+    Raises:
+        TypeError: when ``x`` is no tensor.
+    """
     need_tensor("numel", x)
     return _answer("numel", x, np.full((), x.size, np.int64, like=x._array))
 
@@ -47,14 +51,32 @@ def _over(op: str, x: Tensor, axis: Any, keepdim: Any) -> tuple[tuple[int, ...],
 
 
 def all_(x: Tensor, axis: Any = None, keepdim: bool = False) -> Tensor:
-    """Whether every element along ``axis`` (all of them by default) is true, or other than 0."""
+    """Whether every element along ``axis`` (all of them by default) is true, or other than 0.
+
+    Returns:
+        A bool tensor of the shape of ``x`` without the dimensions ``axis``, which stay as 1 with ``keepdim``; without
+        ``axis``, [] ([1, 1, ...] with ``keepdim``).
+
+    Raises:
+        IndexError: for an axis that ``x`` does not have.
+        TypeError: when ``x`` is no tensor.
+    """
     need_tensor("all", x)
     over, keepdim = _over("all", x, axis, keepdim)
     return _answer("all", x, x._array.all(axis=over, keepdims=keepdim))
 
 
 def any_(x: Tensor, axis: Any = None, keepdim: bool = False) -> Tensor:
-    """Whether some element along ``axis`` (all of them by default) is true, or other than 0."""
+    """Whether some element along ``axis`` (all of them by default) is true, or other than 0.
+
+    Returns:
+        A bool tensor of the shape of ``x`` without the dimensions ``axis``, which stay as 1 with ``keepdim``; without
+        ``axis``, [] ([1, 1, ...] with ``keepdim``).
+
+    Raises:
+        IndexError: for an axis that ``x`` does not have.
+        TypeError: when ``x`` is no tensor.
+    """
     need_tensor("any", x)
     over, keepdim = _over("any", x, axis, keepdim)
     return _answer("any", x, x._array.any(axis=over, keepdims=keepdim))
@@ -64,10 +86,13 @@ def argmax(x: Tensor, axis: int | None = None, keepdim: bool = False) -> Tensor:
     """Where the largest element along ``axis`` is, the first of equal ones; by default in all elements in order.
 
     Returns:
-        An int64 tensor.
+        An int64 tensor of the shape of ``x`` without the dimensions ``axis``, which stay as 1 with ``keepdim``; without
+        ``axis``, [] ([1, 1, ...] with ``keepdim``).
 
     Raises:
         IndexError: for an axis that ``x`` does not have.
+        ValueError: when there is no element.
+        TypeError: when ``x`` is no tensor.
     """
     return _extreme("argmax", x, axis, keepdim)
 
@@ -76,10 +101,13 @@ def argmin(x: Tensor, axis: int | None = None, keepdim: bool = False) -> Tensor:
     """Where the smallest element along ``axis`` is, the first of equal ones; by default in all elements in order.
 
     Returns:
-        An int64 tensor.
+        An int64 tensor of the shape of ``x`` without the dimensions ``axis``, which stay as 1 with ``keepdim``; without
+        ``axis``, [] ([1, 1, ...] with ``keepdim``).
 
     Raises:
         IndexError: for an axis that ``x`` does not have.
+        ValueError: when there is no element.
+        TypeError: when ``x`` is no tensor.
     """
     return _extreme("argmin", x, axis, keepdim)
 
@@ -98,7 +126,17 @@ def _extreme(op: str, x: Tensor, axis: int | None, keepdim: bool) -> Tensor:
 
 
 def equal_all(x: Tensor, y: Any) -> Tensor:
-    """Whether ``x`` and ``y`` have one shape and equal elements: one truth value."""
+    """Whether ``x`` and ``y`` have one shape and equal elements: one truth value.
+
+    Args:
+        x, y: tensors, arrays or numbers of any shape, at least one a tensor or an array.
+
+    Returns:
+        A bool tensor without dimensions.
+
+    Raises:
+        TypeError: for anything else.
+    """
     x, y = as_operands("equal_all", x, y)
     a, b = x._array, y._array
     if a.shape != b.shape:
@@ -112,8 +150,12 @@ def allclose(x: Tensor, y: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_
     Args:
         x, y: of shapes that are broadcast against each other.
 
+    Returns:
+        A bool tensor without dimensions.
+
     Raises:
         ValueError: for other shapes.
+        TypeError: for what is no tensor, array or number.
     """
     x, y = as_operands("allclose", x, y)
     rtol, atol = (float(number("allclose", name, given)) for name, given in (("rtol", rtol), ("atol", atol)))
@@ -126,7 +168,11 @@ def allclose(x: Tensor, y: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_
 
 
 def gradient(x: Tensor) -> np.ndarray | None:
-    """A copy of ``x.grad`` as a numpy array; None when there is none."""
+    """A copy of ``x.grad`` as a numpy array.
+
+    Returns:
+        An array of the shape and dtype of ``x``; None when there is no gradient.
+    """
     return None if x.grad is None else x.grad.numpy()
 
 

@@ -27,7 +27,12 @@ def unique(
         dtype: of positions and counts, int32 or int64.
 
     Returns:
-        The values; as asked for also where each is first, which of them each element is, and how often each is.
+        The values, of shape [n] (with ``axis``, of the shape of ``x`` with length n there); as asked for also where
+        each is first [n], which of them each element is, one for each, and how often each is [n].
+
+    Raises:
+        IndexError: for an axis that ``x`` does not have.
+        TypeError: when ``x`` is no tensor, or ``dtype`` is not of integers.
     """
     need_tensor("unique", x)
     whole = dtype_of(dtype)
@@ -44,6 +49,13 @@ def unique(
 
 def one_hot(x: Tensor, num_classes: int, name: str | None = None) -> Tensor:
     """Rows of zeros (float32) with a 1 at the class that each element names.
+
+    Args:
+        x: int32 or int64, of any shape.
+        num_classes: how many there are.
+
+    Returns:
+        A tensor of the shape of ``x`` with one dimension more, of length ``num_classes``.
 
     Raises:
         TypeError: when the classes are no integers.

@@ -42,20 +42,36 @@ def assign(x: Any, output: Tensor | None = None) -> Tensor:
 
 
 def empty(shape: Any, dtype: Any = None) -> Tensor:
-    """A tensor to be filled. It holds zeros: what memory happens to hold would differ from run to run."""
+    """A tensor to be filled. It holds zeros: what memory happens to hold would differ from run to run.
+
+    Returns:
+        A tensor of ``shape``, float32 unless ``dtype`` says otherwise.
+
+    Raises:
+        ValueError: for a negative length.
+        TypeError: for a shape that is no list of integers, or a dtype that a tensor cannot have.
+    """
     return zeros(shape, dtype)
 
 
 def empty_like(x: Tensor, dtype: Any = None) -> Tensor:
-    """A tensor to be filled, in the shape and dtype of ``x``. It holds zeros."""
+    """A tensor to be filled, in the shape and dtype of ``x``. It holds zeros.
+
+    Raises:
+        TypeError: when ``x`` is no tensor, or for a dtype that a tensor cannot have.
+    """
     return zeros_like(x, dtype)
 
 
 def eye(num_rows: int, num_columns: int | None = None, dtype: Any = None) -> Tensor:
     """1 on the diagonal, 0 elsewhere; float32 unless ``dtype`` says otherwise.
 
+    Returns:
+        A tensor of shape [num_rows, num_columns]; as many columns as rows by default.
+
     Raises:
         ValueError: for a negative length.
+        TypeError: for a length that is no integer.
     """
     shape = as_shape("eye", [num_rows, num_rows if num_columns is None else num_columns])
     return made_here("eye", np.eye(*shape, dtype=(float32 if dtype is None else dtype_of(dtype)).numpy))
@@ -64,8 +80,12 @@ def eye(num_rows: int, num_columns: int | None = None, dtype: Any = None) -> Ten
 def linspace(start: float, stop: float, num: int, dtype: Any = None) -> Tensor:
     """``num`` numbers at equal distances from ``start`` to ``stop``, both included; float32 unless told otherwise.
 
+    Returns:
+        A tensor of shape [num].
+
     Raises:
         ValueError: for less than one number.
+        TypeError: for a bound that is no finite number, or a ``num`` that is no integer.
     """
     for bound in (start, stop):
         if not isinstance(bound, (int, float, np.number)) or not math.isfinite(bound):
@@ -80,8 +100,13 @@ def linspace(start: float, stop: float, num: int, dtype: Any = None) -> Tensor:
 def randint(low: int = 0, high: int | None = None, shape: Any = (1,), dtype: Any = None) -> Tensor:
     """Whole numbers drawn evenly from ``low`` up to, not including, ``high``; with one bound, from 0 up to it.
 
+    Returns:
+        A tensor of ``shape``, int64 unless ``dtype`` says otherwise.
+
     Raises:
         ValueError: when ``low`` is not below ``high``.
+        ValueError: for a negative length.
+        TypeError: for a bound that is no integer.
     """
     start, stop = (0, low) if high is None else (low, high)
     if not whole("randint: low", start) < whole("randint: high", stop):
@@ -94,8 +119,12 @@ def randint(low: int = 0, high: int | None = None, shape: Any = (1,), dtype: Any
 def randperm(n: int, dtype: Any = None) -> Tensor:
     """The numbers from 0 up to, not including, ``n``, in random order.
 
+    Returns:
+        A tensor of shape [n], int64 unless ``dtype`` says otherwise.
+
     Raises:
         ValueError: for a negative length.
+        TypeError: for a length that is no integer.
     """
     count = as_shape("randperm", [n])[0]
     wanted = np.dtype(np.int64) if dtype is None else dtype_of(dtype).numpy

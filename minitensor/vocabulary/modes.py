@@ -9,7 +9,11 @@ from minitensor.modes import modes
 
 
 def disable_static(place: Any = None) -> None:
-    """Nothing: operations run when they are called, always. ``place`` is set with ``set_device``."""
+    """Nothing: operations run when they are called, always. ``place`` is set with ``set_device``.
+
+    Raises:
+        ValueError: for a device that is not there.
+    """
     if place is not None:
         set_device(place)
 
@@ -32,7 +36,11 @@ def in_dynamic_mode() -> bool:
 
 
 class set_grad_enabled:
-    """Record operations, or do not. Works at once when called, and as a context manager puts back what was before."""
+    """Record operations, or do not. Works at once when called, and as a context manager puts back what was before.
+
+    Raises:
+        TypeError: when ``mode`` is neither True nor False.
+    """
 
     __slots__ = ("_before", "_mode")
 

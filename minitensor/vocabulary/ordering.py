@@ -20,14 +20,19 @@ from minitensor.views.reshaping import reshape, squeeze
 def var(x: Tensor, axis: Any = None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
     """The mean square distance from the mean; unbiased, over one less than the count where that is not 0.
 
+    Returns:
+        A tensor of the shape of ``x`` without the dimensions ``axis``, which stay as 1 with ``keepdim``; without
+        ``axis``, [] ([1, 1, ...] with ``keepdim``).
+
     Raises:
         IndexError: for an axis that ``x`` does not have; ValueError: where there is no element.
+        TypeError: when ``x`` is no tensor.
     """
     return _spread("var", x, axis, unbiased, keepdim)
 
 
 def std(x: Tensor, axis: Any = None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
-    """The square root of :func:`var`, which says what is refused."""
+    """The square root of :func:`var`, of the same shape; that says what is refused."""
     return TABLE["sqrt"](_spread("std", x, axis, unbiased, keepdim))
 
 
@@ -56,8 +61,14 @@ def norm(x: Tensor, p: Any = "fro", axis: Any = None, keepdim: bool = False) -> 
 
     Its gradient at 0 is 0.
 
+    Returns:
+        A tensor of the shape of ``x`` without the dimensions ``axis``, which stay as 1 with ``keepdim``; without
+        ``axis``, [] ([1, 1, ...] with ``keepdim``).
+
     Raises:
         IndexError: for an axis that ``x`` does not have.
+        TypeError: when ``x`` is no tensor.
+        ValueError: for a ``p`` that is neither a number nor "fro".
     """
     need_tensor("norm", x)
     axis = _axes("norm", axis, x.ndim)
@@ -105,8 +116,12 @@ def _order(op: str, x: Tensor, axis: Any, descending: bool) -> Tensor:
 def sort(x: Tensor, axis: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
     """The elements along ``axis`` in order, equal ones in theirs: a copy.
 
+    Returns:
+        A tensor of the shape and dtype of ``x``.
+
     Raises:
         IndexError: for an axis that ``x`` does not have.
+        TypeError: when ``x`` is no tensor.
     """
     order = _order("sort", x, axis, descending)
     return TABLE["clone"](x) if x.ndim == 0 else TABLE["take_along_axis"](x, order, axis)
@@ -117,8 +132,14 @@ def topk(
 ) -> tuple[Tensor, Tensor]:
     """The ``k`` largest (or smallest) elements along ``axis``, the last by default, in order; and where they are.
 
+    Returns:
+        Two tensors of the shape of ``x`` with length k along ``axis``: the elements, and their positions (int64).
+
     Raises:
         ValueError: when there are not so many.
+        ValueError: for a ``k`` below 1.
+        IndexError: for an axis that ``x`` does not have.
+        TypeError: when ``x`` is no tensor.
     """
     need_tensor("topk", x)
     axis, count = as_axis("topk", -1 if axis is None else axis, max(x.ndim, 1)), whole("topk: k", k)
@@ -136,8 +157,14 @@ def topk(
 def median(x: Tensor, axis: int | None = None, keepdim: bool = False) -> Tensor:
     """The middle element along ``axis`` in order, of all by default; of two in the middle the mean. nan where one is.
 
+    Returns:
+        A tensor of the shape of ``x`` without the dimensions ``axis``, which stay as 1 with ``keepdim``; without
+        ``axis``, [] ([1, 1, ...] with ``keepdim``); of integers, a float32 one.
+
     Raises:
         ValueError: when there is no element.
+        IndexError: for an axis that ``x`` does not have.
+        TypeError: when ``x`` is no tensor.
     """
     need_tensor("median", x)
     if x.size == 0:
@@ -157,8 +184,12 @@ def median(x: Tensor, axis: int | None = None, keepdim: bool = False) -> Tensor:
 def flip(x: Tensor, axis: Any) -> Tensor:
     """The elements in the other order along ``axis``, one or several: a copy.
 
+    Returns:
+        A tensor of the shape and dtype of ``x``.
+
     Raises:
         IndexError: for an axis that ``x`` does not have.
+        TypeError: when ``x`` is no tensor.
     """
     need_tensor("flip", x)
     out = TABLE["clone"](x)
@@ -173,8 +204,13 @@ def roll(x: Tensor, shifts: Any, axis: Any = None) -> Tensor:
 
     Without ``axis`` they are moved in the order of all elements.
 
+    Returns:
+        A tensor of the shape and dtype of ``x``.
+
     Raises:
         ValueError: when there are not as many shifts as axes.
+        IndexError: for an axis that ``x`` does not have.
+        TypeError: when ``x`` is no tensor.
     """
     need_tensor("roll", x)
     if axis is None:
@@ -197,7 +233,9 @@ def _picked(x: Tensor, axis: int, order: np.ndarray) -> Tensor:
 
 
 def contiguous(x: Tensor) -> Tensor:
-    """``x`` itself where its elements lie one behind the other, else a copy in which they do."""
+    """``x`` itself where its elements lie one behind the other, else a copy of its shape in which they do. Nothing is
+    refused.
+    """
     return x if x.is_contiguous() else TABLE["clone"](x)
 
 

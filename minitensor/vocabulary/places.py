@@ -11,10 +11,12 @@ def is_compiled_with_cuda() -> bool:
 
 
 def CPUPlace() -> str:
-    """The host, as ``Tensor.place`` shows it."""
+    """The name of the host, as ``Tensor.place`` shows it."""
     return "Place(cpu)"
 
 
 def CUDAPlace(id: int = 0) -> str:
-    """The GPU of that number, as a ``place`` argument takes it."""
+    """The name of the GPU of that number, as a ``place`` argument takes it; one that is not there is refused where it
+    is used.
+    """
     return f"Place(gpu:{id})"

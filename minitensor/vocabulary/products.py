@@ -15,8 +15,15 @@ from minitensor.views.arguments import need_tensor
 def dot(x: Tensor, y: Tensor) -> Tensor:
     """The product of two vectors, or of each pair of rows.
 
+    Args:
+        x, y: two vectors [n], or two matrices [b, n].
+
+    Returns:
+        A tensor without dimensions, or of shape [b].
+
     Raises:
         ValueError: for other shapes, or shapes that differ.
+        TypeError: for what is no tensor.
     """
     _need_two("dot", x, y)
     if x.ndim not in (1, 2) or x.shape != y.shape:
@@ -46,6 +53,9 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
         input: shape [n, k].
         mat2: shape [k, m].
 
+    Returns:
+        A tensor of shape [n, m].
+
     Raises:
         TypeError: for what is no tensor, number or array.
         ValueError: for other shapes, or a number.
@@ -63,8 +73,12 @@ def bmm(x: Tensor, y: Tensor) -> Tensor:
         x: shape [b, n, k].
         y: shape [b, k, m].
 
+    Returns:
+        A tensor of shape [b, n, m].
+
     Raises:
         ValueError: when one of the two has other than 3 dimensions, or they are not equally many, or do not fit.
+        TypeError: for what is no tensor.
     """
     _need_two("bmm", x, y)
     if x.ndim != 3 or y.ndim != 3:
@@ -76,6 +90,9 @@ def bmm(x: Tensor, y: Tensor) -> Tensor:
 
 def add_n(inputs: Tensor | Sequence[Tensor]) -> Tensor:
     """The sum of the tensors, on a storage of its own.
+
+    Args:
+        inputs: one tensor, or several of one shape, which the result has, too.
 
     Raises:
         TypeError: for anything but a tensor, or a list or tuple of tensors.

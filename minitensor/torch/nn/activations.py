@@ -8,7 +8,14 @@ from minitensor.torch.tensor import Tensor
 
 
 class ReLU(Module):
-    """The input where it is positive, else 0; with ``inplace=True`` written into the input."""
+    """The input where it is positive, else 0; with ``inplace=True`` written into the input.
+
+    Takes a tensor of any shape; the result has that shape.
+
+    Raises:
+        RuntimeError: with ``inplace``, for a leaf that requires grad, in grad mode.
+        TypeError: when ``input`` is no tensor.
+    """
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
@@ -24,7 +31,14 @@ class ReLU(Module):
 
 
 class ReLU6(ReLU):
-    """The input between 0 and 6."""
+    """The input between 0 and 6.
+
+    Takes a tensor of any shape; the result has that shape.
+
+    Raises:
+        RuntimeError: with ``inplace``, for a leaf that requires grad, in grad mode.
+        TypeError: when ``input`` is no tensor.
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """The result."""
@@ -32,7 +46,15 @@ class ReLU6(ReLU):
 
 
 class LeakyReLU(Module):
-    """The input where it is positive, else ``negative_slope`` times the input."""
+    """The input where it is positive, else ``negative_slope`` times the input.
+
+    Takes a tensor of any shape; the result has that shape.
+
+    Raises:
+        RuntimeError: with ``inplace``, for a leaf that requires grad, in grad mode.
+        RuntimeError: when it is called and ``negative_slope`` is negative.
+        TypeError: when ``input`` is no tensor.
+    """
 
     def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
         super().__init__()
@@ -48,7 +70,15 @@ class LeakyReLU(Module):
 
 
 class ELU(Module):
-    """The input where it is positive, else ``alpha * (exp(x) - 1)``."""
+    """The input where it is positive, else ``alpha * (exp(x) - 1)``.
+
+    Takes a tensor of any shape; the result has that shape.
+
+    Raises:
+        RuntimeError: with ``inplace``, for a leaf that requires grad, in grad mode.
+        RuntimeError: when it is called and ``alpha`` is negative.
+        TypeError: when ``input`` is no tensor.
+    """
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
@@ -64,7 +94,13 @@ class ELU(Module):
 
 
 class Sigmoid(Module):
-    """``1 / (1 + exp(-x))``."""
+    """``1 / (1 + exp(-x))``.
+
+    Takes a tensor of any shape; the result has that shape.
+
+    Raises:
+        TypeError: when ``input`` is no tensor.
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """The result."""
@@ -72,7 +108,13 @@ class Sigmoid(Module):
 
 
 class Tanh(Module):
-    """Hyperbolic tangent."""
+    """Hyperbolic tangent.
+
+    Takes a tensor of any shape; the result has that shape.
+
+    Raises:
+        TypeError: when ``input`` is no tensor.
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """The result."""
@@ -80,7 +122,14 @@ class Tanh(Module):
 
 
 class Softmax(Module):
-    """Exponentials over their sum along ``dim``."""
+    """Exponentials over their sum along ``dim``.
+
+    Takes a tensor of any shape; the result has that shape.
+
+    Raises:
+        IndexError: for a dimension that ``input`` does not have.
+        TypeError: when ``input`` is no tensor.
+    """
 
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()
@@ -96,7 +145,15 @@ class Softmax(Module):
 
 
 class Hardtanh(Module):
-    """The input between ``min_val`` and ``max_val``."""
+    """The input between ``min_val`` and ``max_val``.
+
+    Takes a tensor of any shape; the result has that shape.
+
+    Raises:
+        RuntimeError: with ``inplace``, for a leaf that requires grad, in grad mode.
+        RuntimeError: when it is called and ``min_val`` is above ``max_val``.
+        TypeError: when ``input`` is no tensor.
+    """
 
     def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
@@ -112,7 +169,14 @@ class Hardtanh(Module):
 
 
 class SiLU(Module):
-    """``x * sigmoid(x)``."""
+    """``x * sigmoid(x)``.
+
+    Takes a tensor of any shape; the result has that shape.
+
+    Raises:
+        RuntimeError: with ``inplace``, for a leaf that requires grad, in grad mode.
+        TypeError: for anything but a tensor of floats.
+    """
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
@@ -128,7 +192,12 @@ class SiLU(Module):
 
 
 class GELU(Module):
-    """See ``functional.gelu``."""
+    """The input times the probability that a standard normal number is below it: see ``functional.gelu``.
+
+    Raises:
+        RuntimeError: when it is called and ``approximate`` is neither "none" nor "tanh".
+        TypeError: for anything but a tensor of floats.
+    """
 
     def __init__(self, approximate: str = "none") -> None:
         super().__init__()
@@ -144,7 +213,14 @@ class GELU(Module):
 
 
 class LogSoftmax(Module):
-    """The logarithm of softmax along ``dim``."""
+    """The logarithm of softmax along ``dim``.
+
+    Takes a tensor of any shape; the result has that shape.
+
+    Raises:
+        IndexError: for a dimension that ``input`` does not have.
+        TypeError: when ``input`` is no tensor.
+    """
 
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()

@@ -76,32 +76,71 @@ def _dim_of(name: str, input: Tensor, dim: int | None) -> int:
 
 
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """Exponentials over their sum along ``dim``."""
+    """Exponentials over their sum along ``dim``.
+
+    Returns:
+        A tensor of the shape of ``input``.
+
+    Raises:
+        IndexError: for a dimension that ``input`` does not have.
+        TypeError: when ``input`` is no tensor.
+    """
     need_tensor("softmax", input)
     return FUNCTIONS["softmax"](input, _dim_of("softmax", input, dim), dtype)
 
 
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """``softmax`` of the negative."""
+    """``softmax`` of the negative.
+
+    Returns:
+        A tensor of the shape of ``input``.
+
+    Raises:
+        IndexError: for a dimension that ``input`` does not have.
+        TypeError: when ``input`` is no tensor.
+    """
     need_tensor("softmin", input)
     return FUNCTIONS["softmax"](FUNCTIONS["neg"](input), _dim_of("softmin", input, dim), dtype)
 
 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """The logarithm of softmax along ``dim``, without overflow on the way."""
+    """The logarithm of softmax along ``dim``, without overflow on the way.
+
+    Returns:
+        A tensor of the shape of ``input``.
+
+    Raises:
+        IndexError: for a dimension that ``input`` does not have.
+        TypeError: when ``input`` is no tensor.
+    """
     need_tensor("log_softmax", input)
     return log_softmax_along(input, _dim_of("log_softmax", input, dim), dtype)
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
-    """``input * sigmoid(input)`` (Elfwing, Uchibe and Doya 2017). With ``inplace=True`` the input is overwritten."""
+    """``input * sigmoid(input)`` (Elfwing, Uchibe and Doya 2017). With ``inplace=True`` the input is overwritten.
+
+    Returns:
+        A tensor of the shape of ``input``.
+
+    Raises:
+        TypeError: for anything but a tensor of floats.
+        RuntimeError: with ``inplace``, for a leaf that requires grad, in grad mode.
+    """
     need_tensor("silu", input)
     out = as_kind(activations.silu(input, inplace))
     return out if inplace else called(out, "SiluBackward0")
 
 
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
-    """``log(1 + exp(beta * input)) / beta``, and ``input`` where ``beta * input`` is above ``threshold``."""
+    """``log(1 + exp(beta * input)) / beta``, and ``input`` where ``beta * input`` is above ``threshold``.
+
+    Returns:
+        A tensor of the shape of ``input``.
+
+    Raises:
+        TypeError: when ``input`` is no tensor.
+    """
     scaled = _mul(input, beta)
     small = _where(FUNCTIONS["gt"](scaled, threshold), 0.0, scaled)
     soft = _div(FUNCTIONS["log1p"](FUNCTIONS["exp"](small)), beta)
@@ -148,8 +187,12 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     """0 with probability ``p``, and what is left divided by ``1 - p`` (Srivastava and others 2014); ``input`` itself
     unless ``training``. With ``inplace=True`` the input is overwritten.
 
+    Returns:
+        A tensor of the shape of ``input``.
+
     Raises:
         ValueError: when ``p`` is no probability.
+        RuntimeError: with ``inplace``, for a leaf that requires grad, in grad mode.
     """
     if not 0.0 <= p <= 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")

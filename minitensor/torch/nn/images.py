@@ -16,7 +16,16 @@ from minitensor.torch.tensor import Tensor
 
 
 class Conv2d(Module):
-    """Convolution of images: see ``functional.conv2d``."""
+    """Convolution of images [images, in_channels, height, width] to [images, out_channels, rows, columns]: see
+    ``functional.conv2d``.
+
+    ``weight`` has the shape [out_channels, in_channels / groups, *kernel_size], ``bias`` [out_channels].
+
+    Raises:
+        ValueError: for channels that do not make ``groups``, another ``padding_mode``, a kernel below 1, or images of
+            other shapes.
+        RuntimeError: for a negative number of channels.
+    """
 
     def __init__(
         self,
@@ -115,19 +124,35 @@ class _BatchNorm(Module):
 
 
 class BatchNorm1d(_BatchNorm):
-    """Batch normalization of [rows, channels] or [rows, channels, length]."""
+    """Batch normalization of [rows, num_features] or [rows, num_features, length]: see ``functional.batch_norm``.
+
+    Raises:
+        ValueError: for an input of another shape.
+    """
 
     dimensions = (2, 3)
 
 
 class BatchNorm2d(_BatchNorm):
-    """Batch normalization of [images, channels, height, width]."""
+    """Batch normalization of [images, num_features, height, width]: see ``functional.batch_norm``.
+
+    Raises:
+        ValueError: for an input of another shape.
+    """
 
     dimensions = (4,)
 
 
 class LayerNorm(Module):
-    """See ``functional.layer_norm``."""
+    """Each example with mean 0 and variance 1: see ``functional.layer_norm``.
+
+    Args:
+        normalized_shape: the lengths of the last dimensions of the input, or of the last one; ``weight`` and ``bias``
+            have this shape.
+
+    Raises:
+        ValueError: for an input that does not end in these dimensions.
+    """
 
     def __init__(
         self, normalized_shape: Any, eps: float = 1e-05, elementwise_affine: bool = True, bias: bool = True
@@ -148,7 +173,12 @@ class LayerNorm(Module):
 
 
 class GroupNorm(Module):
-    """See ``functional.group_norm``."""
+    """Groups of channels of [images, num_channels, ...] with mean 0 and variance 1: see ``functional.group_norm``.
+
+    Raises:
+        ValueError: for channels that do not make ``num_groups`` groups.
+        RuntimeError: for an input with other channels.
+    """
 
     def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-05, affine: bool = True) -> None:
         super().__init__()
@@ -168,7 +198,13 @@ class GroupNorm(Module):
 
 
 class InstanceNorm2d(Module):
-    """See ``functional.instance_norm``; without a scale and a shift unless ``affine=True``."""
+    """Each channel of [images, num_features, height, width] with mean 0 and variance 1: see
+    ``functional.instance_norm``; without a scale and a shift unless ``affine=True``.
+
+    Raises:
+        ValueError: for an input that is no images.
+        RuntimeError: with ``affine``, for an input with other channels.
+    """
 
     def __init__(self, num_features: int, eps: float = 1e-05, momentum: float = 0.1, affine: bool = False) -> None:
         super().__init__()
@@ -201,7 +237,12 @@ class _Pool2d(Module):
 
 
 class MaxPool2d(_Pool2d):
-    """See ``functional.max_pool2d``."""
+    """The largest number of each window of [images, channels, height, width]: see ``functional.max_pool2d``.
+
+    Raises:
+        ValueError: when it is called with images of another shape, or no window fits into them, or the padding is more
+            than half of the window.
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """The largest of each window."""
@@ -213,7 +254,12 @@ class MaxPool2d(_Pool2d):
 
 
 class AvgPool2d(_Pool2d):
-    """See ``functional.avg_pool2d``."""
+    """The mean of each window of [images, channels, height, width]: see ``functional.avg_pool2d``.
+
+    Raises:
+        ValueError: when it is called with images of another shape, or no window fits into them, or the padding is more
+            than half of the window.
+    """
 
     def __init__(
         self, kernel_size: Any, stride: Any = None, padding: Any = 0, *, count_include_pad: bool = True
@@ -229,7 +275,12 @@ class AvgPool2d(_Pool2d):
 
 
 class AdaptiveAvgPool2d(Module):
-    """See ``functional.adaptive_avg_pool2d``."""
+    """From [images, channels, height, width] to [images, channels, *output_size]: see
+    ``functional.adaptive_avg_pool2d``.
+
+    Raises:
+        ValueError: when it is called with images of another shape, or an ``output_size`` below 1.
+    """
 
     def __init__(self, output_size: Any) -> None:
         super().__init__()

@@ -41,37 +41,82 @@ def _fan(tensor: Tensor, mode: str) -> int:
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
-    """Evenly from ``a`` to ``b``."""
+    """Evenly from ``a`` to ``b``.
+
+    Returns:
+        ``tensor`` itself, of any shape, overwritten and returned; nothing is recorded.
+
+    Raises:
+        TypeError: for a tensor of integers.
+        RuntimeError: for ``a`` above ``b``.
+    """
     with no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
-    """From the normal distribution."""
+    """From the normal distribution.
+
+    Returns:
+        ``tensor`` itself, of any shape, overwritten and returned; nothing is recorded.
+
+    Raises:
+        TypeError: for a tensor of integers.
+        RuntimeError: for a deviation below 0.
+    """
     with no_grad():
         return tensor.normal_(mean, std, generator=generator)
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """``val`` everywhere."""
+    """``val`` everywhere.
+
+    Returns:
+        ``tensor`` itself, of any shape, overwritten and returned; nothing is recorded.
+
+    Raises:
+        TypeError: for what is no number.
+    """
     with no_grad():
         return tensor.fill_(val)
 
 
 def zeros_(tensor: Tensor) -> Tensor:
-    """0 everywhere."""
+    """0 everywhere.
+
+    Returns:
+        ``tensor`` itself, of any shape, overwritten and returned; nothing is recorded.
+
+    Raises:
+        AttributeError: for what is no tensor.
+    """
     return constant_(tensor, 0.0)
 
 
 def ones_(tensor: Tensor) -> Tensor:
-    """1 everywhere."""
+    """1 everywhere.
+
+    Returns:
+        ``tensor`` itself, of any shape, overwritten and returned; nothing is recorded.
+
+    Raises:
+        AttributeError: for what is no tensor.
+    """
     return constant_(tensor, 1.0)
 
 
 def kaiming_uniform_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Tensor:
-    """Evenly, so wide that layers with that nonlinearity keep the variance (He et al. 2015)."""
+    """Evenly, so wide that layers with that nonlinearity keep the variance (He et al. 2015).
+
+    Returns:
+        ``tensor`` itself, of shape [out, in, ...], overwritten and returned; nothing is recorded.
+
+    Raises:
+        ValueError: for less than two dimensions.
+        ValueError: for an unknown ``mode`` or ``nonlinearity``.
+    """
     fan = _fan(tensor, mode)
     bound = math.sqrt(3.0) * (calculate_gain(nonlinearity, a) / math.sqrt(fan))
     return uniform_(tensor, -bound, bound, generator)
@@ -80,19 +125,41 @@ def kaiming_uniform_(
 def kaiming_normal_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Tensor:
-    """Normal, so wide that layers with that nonlinearity keep the variance (He et al. 2015)."""
+    """Normal, so wide that layers with that nonlinearity keep the variance (He et al. 2015).
+
+    Returns:
+        ``tensor`` itself, of shape [out, in, ...], overwritten and returned; nothing is recorded.
+
+    Raises:
+        ValueError: for less than two dimensions.
+        ValueError: for an unknown ``mode`` or ``nonlinearity``.
+    """
     fan = _fan(tensor, mode)
     return normal_(tensor, 0, calculate_gain(nonlinearity, a) / math.sqrt(fan), generator)
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Evenly, so wide that the variance stays in both directions (Glorot and Bengio 2010)."""
+    """Evenly, so wide that the variance stays in both directions (Glorot and Bengio 2010).
+
+    Returns:
+        ``tensor`` itself, of shape [out, in, ...], overwritten and returned; nothing is recorded.
+
+    Raises:
+        ValueError: for less than two dimensions.
+    """
     bound = math.sqrt(3.0) * gain * math.sqrt(2.0 / float(sum(_fans(tensor))))
     return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Normal, so wide that the variance stays in both directions (Glorot and Bengio 2010)."""
+    """Normal, so wide that the variance stays in both directions (Glorot and Bengio 2010).
+
+    Returns:
+        ``tensor`` itself, of shape [out, in, ...], overwritten and returned; nothing is recorded.
+
+    Raises:
+        ValueError: for less than two dimensions.
+    """
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / float(sum(_fans(tensor)))), generator)
 
 

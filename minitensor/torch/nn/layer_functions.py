@@ -41,6 +41,9 @@ def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
         input: images, of shape [images, channels, height, width].
         kernel_size, stride, padding: one integer, or two for height and width.
 
+    Returns:
+        A tensor of shape [images, channels, rows, columns].
+
     Raises:
         ValueError: when no window fits, or the padding is more than half of the kernel.
     """
@@ -56,6 +59,9 @@ def avg_pool2d(
         input: images, of shape [images, channels, height, width].
         kernel_size, stride, padding: one integer, or two for height and width.
 
+    Returns:
+        A tensor of shape [images, channels, rows, columns].
+
     Raises:
         ValueError: when no window fits, or the padding is more than half of the kernel.
     """
@@ -69,6 +75,12 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     Args:
         input: images, of shape [images, channels, height, width].
         output_size: one integer, or two for height and width.
+
+    Returns:
+        A tensor of shape [images, channels, *output_size].
+
+    Raises:
+        ValueError: for images of another shape, or a size below 1.
     """
     return called(as_kind(pooling.adaptive_avg_pool2d(input, output_size)), "AdaptiveAvgPool2DBackward0")
 
@@ -77,8 +89,12 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """``input`` times the probability that a standard normal number is below it (Hendrycks and Gimpel 2016);
     ``"tanh"`` approximates that.
 
+    Returns:
+        A tensor of the shape of ``input``.
+
     Raises:
         RuntimeError: when ``approximate`` is neither ``"none"`` nor ``"tanh"``.
+        TypeError: for anything but a tensor of floats.
     """
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")

@@ -16,7 +16,14 @@ from minitensor.torch.tensor import Tensor
 
 
 class Linear(Module):
-    """``y = x @ weight.T + bias``; ``weight`` has shape [out_features, in_features]."""
+    """``y = x @ weight.T + bias``; ``weight`` has shape [out_features, in_features].
+
+    From [..., in_features] to [..., out_features].
+
+    Raises:
+        RuntimeError: for a size below 0, a dtype without fractions, or an input of another shape or dtype.
+        TypeError: when ``input`` is no tensor.
+    """
 
     def __init__(
         self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
@@ -46,7 +53,7 @@ class Linear(Module):
 
 
 class Identity(Module):
-    """The input itself."""
+    """The input itself, of any shape. Nothing is refused."""
 
     def forward(self, input: Tensor) -> Tensor:
         """The input itself."""
@@ -54,7 +61,14 @@ class Identity(Module):
 
 
 class Flatten(Module):
-    """The dimensions from ``start_dim`` to ``end_dim`` as one."""
+    """The dimensions from ``start_dim`` to ``end_dim`` as one.
+
+    From [2, 3, 4] to [2, 12], as ``torch.flatten`` does it.
+
+    Raises:
+        IndexError: for a dimension that ``input`` does not have.
+        RuntimeError: when ``start_dim`` comes after ``end_dim``.
+    """
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
@@ -70,7 +84,14 @@ class Flatten(Module):
 
 
 class Dropout(Module):
-    """In training, 0 with probability ``p``."""
+    """In training, 0 with probability ``p``, and what is left divided by ``1 - p``: see ``functional.dropout``.
+
+    Takes a tensor of any shape; the result has that shape.
+
+    Raises:
+        ValueError: when ``p`` is no probability.
+        RuntimeError: with ``inplace``, for a leaf that requires grad, in grad mode.
+    """
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
@@ -88,7 +109,13 @@ class Dropout(Module):
 
 
 class Sequential(Module):
-    """Modules one behind the other."""
+    """Modules one behind the other.
+
+    Shapes are those of the modules.
+
+    Raises:
+        IndexError: for a position where there is none.
+    """
 
     def __init__(self, *args: Any) -> None:
         super().__init__()
@@ -119,7 +146,12 @@ class Sequential(Module):
 
 
 class ModuleList(Module):
-    """A list of modules."""
+    """A list of modules that are registered; a loop over it says what happens.
+
+    Raises:
+        IndexError: for a position where there is none.
+        NotImplementedError: when it is called.
+    """
 
     def __init__(self, modules: Any = ()) -> None:
         super().__init__()

@@ -42,14 +42,32 @@ def _warn_of_sizes(input: Tensor, target: Tensor) -> None:
 
 
 def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
-    """The mean square difference. Warns where the shapes differ, as they are broadcast then."""
+    """The mean square difference. Warns where the shapes differ, as they are broadcast then.
+
+    Args:
+        input, target: of one shape, which the result has with ``reduction="none"``; else it has no dimensions.
+
+    Raises:
+        RuntimeError: for shapes that cannot be broadcast.
+        ValueError: for another ``reduction``.
+        TypeError: for what is no tensor.
+    """
     _warn_of_sizes(input, target)
     difference = _sub(input, target)
     return _reduced(_mul(difference, difference), reduction, "MseLoss")
 
 
 def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
-    """The mean absolute difference. Warns where the shapes differ, as they are broadcast then."""
+    """The mean absolute difference. Warns where the shapes differ, as they are broadcast then.
+
+    Args:
+        input, target: of one shape, which the result has with ``reduction="none"``; else it has no dimensions.
+
+    Raises:
+        RuntimeError: for shapes that cannot be broadcast.
+        ValueError: for another ``reduction``.
+        TypeError: for what is no tensor.
+    """
     _warn_of_sizes(input, target)
     return _reduced(FUNCTIONS["abs"](_sub(input, target)), reduction, "L1Loss" if reduction == "none" else "Mean")
 
@@ -57,6 +75,14 @@ def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
 def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", beta: float = 1.0) -> Tensor:
     """Half the square of small differences, over ``beta``; of large ones the size, less half of ``beta``
     (Girshick 2015). Warns where the shapes differ, as they are broadcast then.
+
+    Args:
+        input, target: of one shape, which the result has with ``reduction="none"``; else it has no dimensions.
+
+    Raises:
+        RuntimeError: for shapes that cannot be broadcast.
+        ValueError: for another ``reduction``.
+        TypeError: for what is no tensor.
     """
     _warn_of_sizes(input, target)
     size = FUNCTIONS["abs"](_sub(input, target))
@@ -129,8 +155,18 @@ def nll_loss(
     """Minus the log-probability of each target class; ``input`` has a row of log-probabilities per example.
 
     Args:
+        input: shape [rows, classes], [classes], or [rows, classes, ...].
+        target: int64, the class of each example: shape [rows], [], or [rows, ...].
         weight: how much each class counts; the mean is over these.
         ignore_index: examples of this class count nothing.
+
+    Returns:
+        A tensor without dimensions; with ``reduction="none"``, one loss for each example.
+
+    Raises:
+        ValueError: for another number of targets, or another ``reduction``.
+        IndexError: for a target that is no class.
+        RuntimeError: for a target that is not int64, or other shapes.
     """
     return _nll(input, target, weight, ignore_index, reduction, 0.0)
 
@@ -148,9 +184,19 @@ def cross_entropy(
     """Minus the log-probability that softmax gives each target class, or of probabilities in ``target`` their mean.
 
     Args:
+        input: shape [rows, classes], [classes], or [rows, classes, ...].
+        target: int64, the class of each example: shape [rows], [], or [rows, ...].
         weight: how much each class counts; the mean is over these.
         ignore_index: examples of this class count nothing.
         label_smoothing: how much of each target is spread evenly over all classes, from 0 to 1.
+
+    Returns:
+        A tensor without dimensions; with ``reduction="none"``, one loss for each example.
+
+    Raises:
+        ValueError: for another number of targets, or another ``reduction``.
+        IndexError: for a target that is no class.
+        RuntimeError: for a target that is not int64, or other shapes.
     """
     need_tensor("cross_entropy", input)
     need_tensor("cross_entropy", target, 2)
@@ -178,6 +224,9 @@ def binary_cross_entropy(
     reduction: str = "mean",
 ) -> Tensor:
     """Minus the log-probability of ``target``, where ``input`` is the probability of 1; logarithms are at least -100.
+
+    Args:
+        input, target: of one shape, which the result has with ``reduction="none"``; else it has no dimensions.
 
     Raises:
         ValueError: when the shapes differ.
@@ -210,6 +259,9 @@ def binary_cross_entropy_with_logits(
 ) -> Tensor:
     """Minus the log-probability of ``target``, where ``sigmoid(input)`` is the probability of 1; nothing overflows.
 
+    Args:
+        input, target: of one shape, which the result has with ``reduction="none"``; else it has no dimensions.
+
     Raises:
         ValueError: when the shapes differ.
     """
@@ -227,6 +279,9 @@ def kl_div(
 ) -> Tensor:
     """``target * (log(target) - input)``; ``"batchmean"`` is what the formula means, ``"mean"`` warns of that
     (Kullback and Leibler 1951).
+
+    Args:
+        input, target: of one shape, which the result has with ``reduction="none"``; else it has no dimensions.
 
     Raises:
         ValueError: when the shapes differ.

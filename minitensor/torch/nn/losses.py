@@ -14,7 +14,15 @@ class _Loss(Module):
 
 
 class MSELoss(_Loss):
-    """The mean square difference."""
+    """The mean square difference, of input and target of one shape: see ``functional.mse_loss``.
+
+    Returns:
+        A tensor without dimensions; with ``reduction="none"``, of the shape of the input.
+
+    Raises:
+        RuntimeError: for shapes that cannot be broadcast.
+        ValueError: for another ``reduction``, when it is called.
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """The loss."""
@@ -22,7 +30,15 @@ class MSELoss(_Loss):
 
 
 class L1Loss(_Loss):
-    """The mean absolute difference."""
+    """The mean absolute difference, of input and target of one shape: see ``functional.l1_loss``.
+
+    Returns:
+        A tensor without dimensions; with ``reduction="none"``, of the shape of the input.
+
+    Raises:
+        RuntimeError: for shapes that cannot be broadcast.
+        ValueError: for another ``reduction``, when it is called.
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """The loss."""
@@ -30,7 +46,16 @@ class L1Loss(_Loss):
 
 
 class SmoothL1Loss(_Loss):
-    """Half the square of small differences, the size of large ones."""
+    """Half the square of small differences, the size of large ones, of input and target of one shape: see
+    ``functional.smooth_l1_loss``.
+
+    Returns:
+        A tensor without dimensions; with ``reduction="none"``, of the shape of the input.
+
+    Raises:
+        RuntimeError: for shapes that cannot be broadcast.
+        ValueError: for another ``reduction``, when it is called.
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """The loss."""
@@ -38,7 +63,15 @@ class SmoothL1Loss(_Loss):
 
 
 class BCELoss(_Loss):
-    """See ``functional.binary_cross_entropy``."""
+    """Of input and target, tensors of one shape: see ``functional.binary_cross_entropy``, which tells the formula.
+
+    Returns:
+        A tensor without dimensions; with ``reduction="none"``, of the shape of the input.
+
+    Raises:
+        ValueError: for shapes that differ, or another ``reduction``, when it is called.
+        RuntimeError: for an input that is no probability.
+    """
 
     def __init__(
         self,
@@ -56,7 +89,15 @@ class BCELoss(_Loss):
 
 
 class BCEWithLogitsLoss(_Loss):
-    """See ``functional.binary_cross_entropy_with_logits``."""
+    """Of input and target, tensors of one shape: see ``functional.binary_cross_entropy_with_logits``, which tells the
+    formula.
+
+    Returns:
+        A tensor without dimensions; with ``reduction="none"``, of the shape of the input.
+
+    Raises:
+        ValueError: for shapes that differ, or another ``reduction``, when it is called.
+    """
 
     def __init__(
         self,
@@ -78,7 +119,14 @@ class BCEWithLogitsLoss(_Loss):
 
 
 class KLDivLoss(_Loss):
-    """See ``functional.kl_div``."""
+    """Of input and target, tensors of one shape: see ``functional.kl_div``, which tells the formula.
+
+    Returns:
+        A tensor without dimensions; with ``reduction="none"``, of the shape of the input.
+
+    Raises:
+        ValueError: for shapes that differ, or another ``reduction``, when it is called.
+    """
 
     def __init__(
         self, size_average: None = None, reduce: None = None, reduction: str = "mean", log_target: bool = False
@@ -92,7 +140,17 @@ class KLDivLoss(_Loss):
 
 
 class NLLLoss(_Loss):
-    """Minus the log-probability of each target class; classes may have a ``weight``, one may be ignored."""
+    """Minus the log-probability of each target class: input [rows, classes], target [rows]; see
+    ``functional.nll_loss``.
+
+    Returns:
+        A tensor without dimensions; with ``reduction="none"``, of the shape of the target.
+
+    Raises:
+        ValueError: for another number of targets than of examples, or another ``reduction``, when it is called.
+        IndexError: for a target that is no class.
+        RuntimeError: for a target that is not int64, or other shapes.
+    """
 
     def __init__(
         self,
@@ -112,7 +170,17 @@ class NLLLoss(_Loss):
 
 
 class CrossEntropyLoss(_Loss):
-    """Minus the log-probability that softmax gives each target class: see ``functional.cross_entropy``."""
+    """Minus the log-probability that softmax gives each target class: input [rows, classes], target [rows]; see
+    ``functional.cross_entropy``, and other shapes.
+
+    Returns:
+        A tensor without dimensions; with ``reduction="none"``, one loss for each example.
+
+    Raises:
+        ValueError: for another number of targets than of examples, or another ``reduction``, when it is called.
+        IndexError: for a target that is no class.
+        RuntimeError: for a target that is not int64, or other shapes.
+    """
 
     def __init__(
         self,

@@ -17,7 +17,11 @@ from minitensor.torch.tensor import Tensor
 
 
 class Module(Hooked):
-    """The base of all networks. A subclass calls ``super().__init__()`` first and defines ``forward``."""
+    """The base of all networks. A subclass calls ``super().__init__()`` first and defines ``forward``.
+
+    Raises:
+        NotImplementedError: when it is called and has no ``forward``.
+    """
 
     training: bool
 

@@ -10,7 +10,14 @@ from minitensor.torch.tensor import Tensor
 
 
 class Parameter(Tensor):
-    """A tensor that a module trains. It shares the memory of ``data`` and begins a history of its own."""
+    """A tensor that a module trains. It shares the memory of ``data`` and begins a history of its own.
+
+    Its shape and dtype are those of ``data``.
+
+    Raises:
+        TypeError: when ``data`` is no tensor.
+        RuntimeError: for a dtype without fractions that requires grad.
+    """
 
     __slots__ = ()
     _copies_gradient = False

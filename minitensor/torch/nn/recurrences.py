@@ -101,7 +101,16 @@ class _Recurrent(Module):
 
 
 class RNNCell(_Recurrent):
-    """One step: ``tanh(x @ weight_ih.T + bias_ih + hx @ weight_hh.T + bias_hh)`` (Elman 1990)."""
+    """One step: ``tanh(x @ weight_ih.T + bias_ih + hx @ weight_hh.T + bias_hh)`` (Elman 1990).
+
+    From input [batch, input_size] and a state [batch, hidden_size], or without batch; without a state, zeros.
+    ``weight_ih`` has the shape [hidden_size, input_size], ``weight_hh`` [hidden_size, hidden_size].
+
+    Raises:
+        RuntimeError: for a ``nonlinearity`` that is neither "tanh" nor "relu".
+        RuntimeError: for a size below 0, or input and state of other shapes.
+        ValueError: for an input of more than two dimensions.
+    """
 
     def __init__(self, input_size: int, hidden_size: int, nonlinearity: str = "tanh") -> None:
         super().__init__(input_size, hidden_size)
@@ -118,6 +127,13 @@ class RNNCell(_Recurrent):
 class LSTMCell(_Recurrent):
     """One step of a long short-term memory (Hochreiter and Schmidhuber 1997; its forget gate: Gers, Schmidhuber and
     Cummins 2000): the new output and the new cell, both [batch, hidden_size].
+
+    From input [batch, input_size] and two states [batch, hidden_size], or without batch; without a state, zeros.
+    ``weight_ih`` has the shape [4 * hidden_size, input_size], ``weight_hh`` [4 * hidden_size, hidden_size].
+
+    Raises:
+        RuntimeError: for a size below 0, or input and state of other shapes.
+        ValueError: for an input of more than two dimensions.
     """
 
     gates = 4
@@ -130,7 +146,15 @@ class LSTMCell(_Recurrent):
 
 
 class GRUCell(_Recurrent):
-    """One step of a gated recurrent unit (Cho and others 2014): the new state [batch, hidden_size]."""
+    """One step of a gated recurrent unit (Cho and others 2014): the new state [batch, hidden_size].
+
+    From input [batch, input_size] and a state [batch, hidden_size], or without batch; without a state, zeros.
+    ``weight_ih`` has the shape [3 * hidden_size, input_size], ``weight_hh`` [3 * hidden_size, hidden_size].
+
+    Raises:
+        RuntimeError: for a size below 0, or input and state of other shapes.
+        ValueError: for an input of more than two dimensions.
+    """
 
     gates = 3
 
@@ -206,20 +230,41 @@ class _RunOfOneState(_Run):
 
 
 class RNN(_RunOfOneState):
-    """``tanh`` of input and state at each step: all outputs, and the last state [1, batch, hidden_size]."""
+    """``tanh`` of input and state at each step: all outputs, and the last state [1, batch, hidden_size].
+
+    From [time, batch, input_size] to [time, batch, hidden_size], or batch first, or without batch.
+
+    Raises:
+        ValueError: for more than one layer, or an input of other than two or three dimensions.
+        RuntimeError: for input and state of other shapes, or no step of time.
+    """
 
     _step = staticmethod(recurrent.rnn_step)
 
 
 class GRU(_RunOfOneState):
-    """A gated recurrent unit over a sequence: all outputs, and the last state [1, batch, hidden_size]."""
+    """A gated recurrent unit over a sequence: all outputs, and the last state [1, batch, hidden_size].
+
+    From [time, batch, input_size] to [time, batch, hidden_size], or batch first, or without batch.
+
+    Raises:
+        ValueError: for more than one layer, or an input of other than two or three dimensions.
+        RuntimeError: for input and state of other shapes, or no step of time.
+    """
 
     gates = 3
     _step = staticmethod(recurrent.gru_step)
 
 
 class LSTM(_Run):
-    """A long short-term memory over a sequence: all outputs, and the last output and cell [1, batch, hidden_size]."""
+    """A long short-term memory over a sequence: all outputs, and the last output and cell [1, batch, hidden_size].
+
+    From [time, batch, input_size] to [time, batch, hidden_size], or batch first, or without batch.
+
+    Raises:
+        ValueError: for more than one layer, or an input of other than two or three dimensions.
+        RuntimeError: for input and state of other shapes, or no step of time.
+    """
 
     gates = 4
 

@@ -16,7 +16,16 @@ from minitensor.torch.tensor import Tensor
 
 
 class Embedding(Module):
-    """A row of ``weight`` for each index: see ``functional.embedding``."""
+    """A row of ``weight`` for each index: see ``functional.embedding``.
+
+    From integers of any shape to that shape with one dimension more, of length ``embedding_dim``; ``weight`` has the
+    shape [num_embeddings, embedding_dim].
+
+    Raises:
+        RuntimeError: for a size below 0.
+        IndexError: for an index that is no row.
+        TypeError: for anything but integers.
+    """
 
     def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None) -> None:
         super().__init__()
@@ -42,7 +51,13 @@ class Embedding(Module):
 
 
 class MultiheadAttention(Module):
-    """Attention in ``num_heads`` parts at once; [time, batch, embed_dim], or batch first. No weights are returned."""
+    """Attention in ``num_heads`` parts at once; [time, batch, embed_dim], or batch first. No weights are returned.
+
+    Raises:
+        AssertionError: for an ``embed_dim`` that is no multiple of ``num_heads``.
+        RuntimeError: for other shapes.
+        ValueError: with ``need_weights=True``.
+    """
 
     def __init__(
         self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True, batch_first: bool = False

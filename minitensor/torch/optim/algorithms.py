@@ -23,7 +23,14 @@ def _check(name: str, value: Any) -> None:
 
 
 class SGD(Optimizer):
-    """Steps against the gradient, with momentum (Polyak 1964), or Nesterov's (1983), if asked for."""
+    """Steps against the gradient, with momentum (Polyak 1964), or Nesterov's (1983), if asked for.
+
+    Parameters of any shape, each written once a step.
+
+    Raises:
+        TypeError, ValueError: when the parameters are none, or no leaves.
+        ValueError: for a negative setting; with ``nesterov``, without momentum or with dampening.
+    """
 
     def __init__(
         self,
@@ -77,6 +84,12 @@ class Adam(Optimizer):
     """Steps scaled by running means of the gradient and of its square (Kingma and Ba 2015).
 
     With ``amsgrad`` the mean square never falls (Reddi, Kale and Kumar 2018).
+
+    Parameters of any shape, each written once a step.
+
+    Raises:
+        TypeError, ValueError: when the parameters are none, or no leaves.
+        ValueError: for a negative setting, or ``betas`` outside 0 to 1.
     """
 
     _decoupled = False
@@ -148,7 +161,14 @@ class Adam(Optimizer):
 
 
 class AdamW(Adam):
-    """Adam whose weight decay shrinks the parameters directly (Loshchilov and Hutter 2019)."""
+    """Adam whose weight decay shrinks the parameters directly (Loshchilov and Hutter 2019).
+
+    Parameters of any shape, each written once a step.
+
+    Raises:
+        TypeError, ValueError: when the parameters are none, or no leaves.
+        ValueError: for a negative setting, or ``betas`` outside 0 to 1.
+    """
 
     _decoupled = True
 
@@ -166,7 +186,14 @@ class AdamW(Adam):
 
 
 class RMSprop(Optimizer):
-    """Steps over the root of a running mean of the gradient's square (Hinton 2012), with momentum if asked for."""
+    """Steps over the root of a running mean of the gradient's square (Hinton 2012), with momentum if asked for.
+
+    Parameters of any shape, each written once a step.
+
+    Raises:
+        TypeError, ValueError: when the parameters are none, or no leaves.
+        ValueError: for a negative setting.
+    """
 
     def __init__(
         self,

@@ -12,7 +12,14 @@ __all__ = ["CosineAnnealingLR", "ExponentialLR", "LRScheduler", "LambdaLR", "Lin
 
 
 class LRScheduler:
-    """Sets ``lr`` of every group, when it is made and at each ``step()``."""
+    """Sets ``lr`` of every group, when it is made and at each ``step()``.
+
+    Args:
+        optimizer: whose groups it sets.
+
+    Raises:
+        AttributeError: for what is no optimizer.
+    """
 
     def __init__(self, optimizer: Any, last_epoch: int = -1) -> None:
         self.optimizer, self.last_epoch = optimizer, last_epoch
@@ -48,7 +55,12 @@ class LRScheduler:
 
 
 class LambdaLR(LRScheduler):
-    """The first rate times ``lr_lambda(step)``."""
+    """The first rate times ``lr_lambda(step)``.
+
+    Raises:
+        AttributeError: for what is no optimizer.
+        TypeError: for what is no function.
+    """
 
     def __init__(self, optimizer: Any, lr_lambda: Callable[[int], float], last_epoch: int = -1) -> None:
         self.lr_lambda = lr_lambda
@@ -60,7 +72,11 @@ class LambdaLR(LRScheduler):
 
 
 class StepLR(LRScheduler):
-    """``gamma`` times as large after every ``step_size`` steps."""
+    """``gamma`` times as large after every ``step_size`` steps.
+
+    Raises:
+        AttributeError: for what is no optimizer.
+    """
 
     def __init__(self, optimizer: Any, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
         self.step_size, self.gamma = step_size, gamma
@@ -72,7 +88,11 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    """``gamma`` times as large at each of the ``milestones``."""
+    """``gamma`` times as large at each of the ``milestones``.
+
+    Raises:
+        AttributeError: for what is no optimizer.
+    """
 
     def __init__(self, optimizer: Any, milestones: list[int], gamma: float = 0.1, last_epoch: int = -1) -> None:
         self.milestones, self.gamma = sorted(milestones), gamma
@@ -84,7 +104,11 @@ class MultiStepLR(LRScheduler):
 
 
 class ExponentialLR(LRScheduler):
-    """``gamma`` times as large after every step."""
+    """``gamma`` times as large after every step.
+
+    Raises:
+        AttributeError: for what is no optimizer.
+    """
 
     def __init__(self, optimizer: Any, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
@@ -96,7 +120,12 @@ class ExponentialLR(LRScheduler):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """Down to ``eta_min`` along half a cosine, in ``T_max`` steps, and back (Loshchilov and Hutter 2017)."""
+    """Down to ``eta_min`` along half a cosine, in ``T_max`` steps, and back (Loshchilov and Hutter 2017).
+
+    Raises:
+        AttributeError: for what is no optimizer.
+        ZeroDivisionError: for a ``T_max`` of 0.
+    """
 
     def __init__(self, optimizer: Any, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
         self.T_max, self.eta_min = T_max, eta_min
@@ -108,7 +137,12 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """From ``start_factor`` to ``end_factor`` of the first rate, in ``total_iters`` steps: a warm-up."""
+    """From ``start_factor`` to ``end_factor`` of the first rate, in ``total_iters`` steps: a warm-up.
+
+    Raises:
+        AttributeError: for what is no optimizer.
+        ZeroDivisionError: for ``total_iters`` of 0.
+    """
 
     def __init__(
         self,

@@ -50,7 +50,11 @@ def _seed() -> int:
 
 
 class RandomSampler(samplers.Shuffled):
-    """Every index once, in any order; with ``replacement`` any index at any time."""
+    """Every index once, in any order; with ``replacement`` any index at any time.
+
+    Raises:
+        ValueError: for ``num_samples`` below 1.
+    """
 
     def _drawing(self) -> Callable[[str, int, int], list[int]]:
         generator = Generator().manual_seed(_seed()) if self.generator is None else self.generator
@@ -79,7 +83,12 @@ class SubsetRandomSampler(Sampler):
 
 
 class WeightedRandomSampler(Sampler):
-    """``num_samples`` indices, each as likely as its weight says."""
+    """``num_samples`` indices, each as likely as its weight says.
+
+    Raises:
+        ValueError: for ``num_samples`` below 1.
+        RuntimeError: when it is gone through, where there are fewer weights, without ``replacement``.
+    """
 
     def __init__(
         self,
