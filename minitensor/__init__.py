@@ -8,7 +8,7 @@ Read it in this order, about 2,490 lines:
     1. core/storage.py              200   what is overwritten: bytes, and a version that every write raises
     2. core/tensor.py               490   how one looks at a storage: shape, strides, offset
     3. core/history.py              430   where numbers came from: nodes, and what holds for all views of one base
-    4. table/rows.py                150   an operation is one row; the names in its rules are what backward needs
+    4. table/rows.py                160   an operation is one row; the names in its rules are what backward needs
     5. operations/templates.py      450   the function that is made of a row: normal, in place, backward
     6. saving/saved.py              130   what backward was promised, and how it asks for it
     7. saving/writing.py            270   a write: who saved these bytes, write, raise the version, tell them

@@ -62,7 +62,6 @@ def backward(x: Tensor, grad_tensor: Tensor | None = None, retain_graph: bool = 
     write into what it reads, is not ordered among threads.
 
     Args:
-        x: a tensor of any shape.
         grad_tensor: the gradient of ``x`` to begin with; ones by default, also when ``x`` has many elements.
         retain_graph: keep what was saved, so that backward can run again.
 
@@ -182,24 +181,20 @@ def grad(
     allow_unused: bool = False,
     no_grad_vars: Any = None,
 ) -> list[Tensor | None]:
-    """The gradients of ``outputs`` for ``inputs`` (leaves or not), without touching any ``grad``.
+    """The gradients of ``outputs`` for ``inputs`` (leaves or not), of their shapes, without touching any ``grad``.
 
     Args:
-        grad_outputs: the gradients to begin with, one per output; None for ones.
+        grad_outputs: the gradients to begin with, one per output and of its shape, else ValueError; None for ones.
         retain_graph: keep what was saved, so that backward can run again; by default as ``create_graph``.
         create_graph: record the computation of the gradients, so that they have gradients themselves.
         only_inputs: must be True, as in Paddle.
         allow_unused: give None for an input that the outputs do not depend on.
         no_grad_vars: tensors that count as constants: no gradient passes through them.
 
-    Returns:
-        A list of tensors, each of the shape and dtype of its input; None in place of an unused one.
-
     Raises:
         AssertionError: for ``only_inputs=False``, and when there is no output or no input, as in Paddle.
         RuntimeError: when an output does not depend on an input, unless ``allow_unused`` (then its gradient is None).
             An input among ``no_grad_vars`` is such a one.
-        ValueError: for another number of gradients than of outputs, or a gradient of another shape.
     """
     if only_inputs is not True:
         raise AssertionError("only_inputs=False is not supported yet")

@@ -224,7 +224,7 @@ class Tensor(metaclass=TensorType):
 
     @property
     def stop_gradient(self) -> bool:
-        """True when no gradient is wanted for this tensor. Set it to False to make a leaf."""
+        """True when no gradient is wanted. False makes a leaf; TypeError for integers, or what is no bool."""
         return self._current() is None
 
     @stop_gradient.setter
@@ -269,7 +269,7 @@ class Tensor(metaclass=TensorType):
 
     @property
     def grad(self) -> Tensor | None:
-        """The gradient that backward left here: for a leaf, or after ``retain_grads()``.
+        """The gradient that backward left here, of this shape and dtype: for a leaf, or after ``retain_grads()``.
 
         It is one tensor: the next backward adds to it in place, which raises its version, and whoever holds it sees
         that. Only after ``clear_gradient`` a new one comes. Update it under ``no_grad``: a recorded write would tie the
@@ -338,7 +338,7 @@ class Tensor(metaclass=TensorType):
     clear_grad = clear_gradient
 
     def retain_grads(self) -> None:
-        """Keep the gradient of this non-leaf, too. It is the gradient of the value that the tensor has at backward."""
+        """Keep the gradient of this non-leaf, too: that of the value at backward. RuntimeError where none is wanted."""
         node = self._current()
         if node is None:
             raise RuntimeError("retain_grads() on a tensor that wants no gradient (stop_gradient=True)")
@@ -354,7 +354,8 @@ class Tensor(metaclass=TensorType):
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Hook:
         """Call ``hook(gradient)`` in backward; what it returns replaces the gradient.
 
-        The hook belongs to the value that the tensor has now: a later in-place operation makes another value.
+        The hook belongs to the value that the tensor has now: a later in-place operation makes another value. Raises
+        RuntimeError where no gradient is wanted, TypeError for what is no function.
         """
         node = self._current()
         if node is None:
@@ -366,7 +367,7 @@ class Tensor(metaclass=TensorType):
         return handle
 
     def detach(self) -> Tensor:
-        """A tensor on the same storage that wants no gradient and begins a group of its own."""
+        """A tensor of this shape on the same storage that wants no gradient and begins a group of its own."""
         alias = Tensor._alias(self._array, self._storage)
         if watch.listener is not None:
             watch.listener("view", alias, "detach", (self,))
@@ -426,7 +427,7 @@ class Tensor(metaclass=TensorType):
         return bool(equal._array.any())
 
     def item(self) -> float | int | bool:
-        """The one element, as a Python number."""
+        """The one element, as a Python number; ValueError where there is not just one."""
         if self._array.size != 1:
             raise ValueError(f"item() wants a tensor of one element; this one has shape {self.shape}")
         number: float | int | bool = self._array.item()
@@ -444,7 +445,7 @@ class Tensor(metaclass=TensorType):
         return int(self._array.item())
 
     def tolist(self) -> Any:
-        """The elements as nested lists of Python numbers."""
+        """The elements as nested lists of Python numbers, as deep as there are dimensions."""
         return self._array.tolist()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:

@@ -1,7 +1,8 @@
 """Forward functions that come from scipy, which is imported when the first of them is called.
 
 scipy (the extra ``special``) installs wherever numpy does. Its functions of one number are ufuncs in float32 and
-float64, so they take ``out`` and other array modules as numpy's do.
+float64, so they take ``out`` and other array modules as numpy's do. Sections are those of the Digital Library of
+Mathematical Functions of the NIST (DLMF), https://dlmf.nist.gov.
 """
 
 from __future__ import annotations
@@ -51,12 +52,12 @@ def _order(op: str, name: str, given: Any, least: int) -> int:
 
 
 def erf(a: Array, out: Array | None = None) -> Array:
-    """The error function: 2 / sqrt(pi) times the integral of exp(-t * t) from 0 to ``a``."""
+    """The error function: 2 / sqrt(pi) times the integral of exp(-t * t) from 0 to ``a`` (DLMF 7.2)."""
     return _scipy("erf", "erf")(a, out=out)
 
 
 def erfinv(a: Array, out: Array | None = None) -> Array:
-    """The number whose error function is ``a``; nan outside -1 and 1."""
+    """The number whose error function is ``a``; nan outside -1 and 1 (DLMF 7.17)."""
     return _scipy("erfinv", "erfinv")(a, out=out)
 
 
@@ -64,12 +65,12 @@ def erfinv(a: Array, out: Array | None = None) -> Array:
 
 
 def lgamma(a: Array, out: Array | None = None) -> Array:
-    """The logarithm of the absolute value of the gamma function."""
+    """The logarithm of the absolute value of the gamma function (DLMF 5.2)."""
     return _scipy("lgamma", "gammaln")(a, out=out)
 
 
 def digamma(a: Array, out: Array | None = None) -> Array:
-    """The slope of the logarithm of the gamma function."""
+    """The slope of the logarithm of the gamma function (DLMF 5.2)."""
     return _scipy("digamma", "psi")(a, out=out)
 
 
@@ -79,7 +80,7 @@ def polygamma_arguments(n: Any) -> tuple[Any, ...]:
 
 
 def polygamma(a: Array, n: int, out: Array | None = None) -> Array:
-    """The n-th derivative of digamma: ``(-1) ** (n + 1) * n! * zeta(n + 1, a)``, with Hurwitz' zeta."""
+    """The n-th derivative of digamma: ``(-1) ** (n + 1) * n! * zeta(n + 1, a)``, with Hurwitz' zeta (DLMF 25.11)."""
     if n == 0:
         return digamma(a, out)
     a = floating(a, out)
@@ -98,7 +99,7 @@ def polygamma(a: Array, n: int, out: Array | None = None) -> Array:
 
 
 def _reflected(a: Array, n: int, mirrored: Array) -> Array:
-    """polygamma of ``a`` from that of ``1 - a``: they differ by the n-th derivative of ``pi / tan(pi a)``.
+    """polygamma of ``a`` from that of ``1 - a``: they differ by the n-th derivative of ``pi / tan(pi a)`` (DLMF 5.15).
 
     With ``c = 1 / tan(pi a)``, each derivative is a polynomial in c: that of c is ``-pi (1 + c * c)``.
     """
@@ -129,7 +130,7 @@ def multigammaln_arguments(p: Any) -> tuple[Any, ...]:
 
 
 def multigammaln(a: Array, p: int, out: Array | None = None) -> Array:
-    """The logarithm of the gamma function of p dimensions."""
+    """The logarithm of the gamma function of p dimensions (DLMF 35.3)."""
     a = floating(a, out)
     with np.errstate(all="ignore"):
         total = lgamma(a)
@@ -148,17 +149,17 @@ def multipolygamma(a: Array, n: int, p: int) -> Array:
 
 
 def gammainc(a: Array, b: Array, out: Array | None = None) -> Array:
-    """The share of the gamma function of ``a`` that its integral has up to ``b``."""
+    """The share of the gamma function of ``a`` that its integral has up to ``b`` (DLMF 8.2)."""
     return _scipy("gammainc", "gammainc")(a, b, out=out)
 
 
 def gammaincc(a: Array, b: Array, out: Array | None = None) -> Array:
-    """The share of the gamma function of ``a`` that its integral has from ``b`` on."""
+    """The share of the gamma function of ``a`` that its integral has from ``b`` on (DLMF 8.2)."""
     return _scipy("gammaincc", "gammaincc")(a, b, out=out)
 
 
 def gamma_density(a: Array, b: Array) -> Array:
-    """The slope of ``gammainc`` along ``b``: ``b ** (a - 1) * exp(-b) / gamma(a)``."""
+    """The slope of ``gammainc`` along ``b``: ``b ** (a - 1) * exp(-b) / gamma(a)`` (DLMF 8.8)."""
     dtype = floating(a).dtype
     a, b = a.astype(np.float64), b.astype(np.float64)  # the three terms nearly cancel
     with np.errstate(all="ignore"):
@@ -170,12 +171,12 @@ def gamma_density(a: Array, b: Array) -> Array:
 
 
 def i0(a: Array, out: Array | None = None) -> Array:
-    """The modified Bessel function of the first kind, of order 0."""
+    """The modified Bessel function of the first kind, of order 0 (DLMF 10.25)."""
     return _scipy("i0", "i0")(a, out=out)
 
 
 def bessel_i(a: Array, n: int) -> Array:
-    """The modified Bessel function of the first kind, of integer order ``n``."""
+    """The modified Bessel function of the first kind, of integer order ``n`` (DLMF 10.25)."""
     n = abs(n)
     if n < 2:
         return _scipy("i0", f"i{n}")(a)

@@ -66,9 +66,10 @@ def clip_grad_value_(parameters: Any, clip_value: float) -> None:
     Raises:
         ValueError: for what is no number.
     """
+    most = float(clip_value)
     with no_grad():
         for each in _gradients(parameters):
-            each.clip_(-float(clip_value), float(clip_value))
+            each.clip_(-most, most)
 
 
 def __getattr__(name: str) -> object:

@@ -53,7 +53,8 @@ def described(row: Row, in_place: bool, signature: str, renamed: Mapping[str, st
         parts.append(f"Args:\n    {', '.join(map(called, given))}: {what}")
     parts.append(f"Returns:\n    {_result(row, in_place, target, called(row.gives))}")
     axes = [axis for name in row.argument_names if name in ("axis", "dim") and (axis := called(name)) in names]
-    parts.append(f"Raises:\n{_errors(row, in_place, target, axes, wording)}")
+    refuses = [called(line).replace("ValueError", wording.shape, 1) for line in row.refuses]
+    parts.append(f"Raises:\n{_errors(row, in_place, target, [*_axes(target, axes), *refuses], wording)}")
     rules = row.rules_in_place if in_place else row.rules
     shown = [(called(x), called(rule)) for x, rule in rules.items() if called(x) in names]
     lines = [f"    {x}: {rule}" for x, rule in shown] + [
@@ -98,14 +99,18 @@ def _result(row: Row, in_place: bool, target: str, gives: str) -> str:
     return f"A new tensor of {gives or shape}, on a storage of its own{dtype}."
 
 
-def _errors(row: Row, in_place: bool, target: str, axes: list[str], wording: Wording) -> str:
+def _axes(target: str, axes: list[str]) -> list[str]:
+    return [f"IndexError: for {axis} that is no dimension of {target}." for axis in axes]
+
+
+def _errors(row: Row, in_place: bool, target: str, arguments: list[str], wording: Wording) -> str:
     found = ["TypeError: for an operand that is no tensor, array or number."]
     if row.takes:
         found.append(f"{wording.shape}: for other shapes.")
     elif row.elementwise and len(row.operands) > 1:
         fit = f"cannot be broadcast to that of {target}" if in_place else "cannot be broadcast against each other"
         found.append(f"{wording.shape}: for shapes that {fit}.")
-    found += [f"IndexError: for {axis} that is no dimension of {target}." for axis in axes]
+    found += arguments
     if {"index", "indices", "rows"}.intersection(row.operands):
         found.append("IndexError: for an index out of range.")
     if in_place:

@@ -16,6 +16,7 @@ each("log1p", np.log1p, "x", "log(1 + x), exact near 0.", floats=True, x="g / (1
 each("sigmoid", elementwise.sigmoid, "x", "1 / (1 + exp(-x)).", floats=True, x="g * out * (1 - out)", namespaces="TmF")
 each("logit", functions.logit, "x", "log(x / (1 - x)), the inverse of sigmoid; with eps, x is first brought between "
    "eps and 1 - eps, and the gradient is 0 outside.", arguments=("eps=None",), prepare=functions.logit_arguments,
+   refuses=("ValueError: for eps outside 0 and 0.5.",),
    floats=True, marks={"passed": "logical_and(x >= eps, x <= 1 - eps)"},
    x="where(passed, g, 0) / (where(passed, x, 0.5) * (1 - where(passed, x, 0.5)))")  # fmt: skip
 
@@ -68,4 +69,5 @@ op("isnan", np.isnan, "x", "Where x is nan; a bool tensor.", not_differentiable=
 op("nan_to_num", functions.nan_to_num, "x", "x with nan for nan, posinf for inf and neginf for -inf (by default the "
    "largest and lowest numbers of the dtype); what is replaced gets gradient 0.",
    arguments=("nan=0.0", "posinf=None", "neginf=None"), prepare=functions.nan_to_num_arguments,
+   refuses=("TypeError: for nan, posinf or neginf that is no number.",),
    marks={"finite": "isfinite(x)"}, x="where(finite, g, 0)")  # fmt: skip

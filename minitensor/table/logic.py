@@ -28,6 +28,7 @@ op("bitwise_not", np.bitwise_not, "x", "The bits that x does not have.", aliases
 _SHIFT = {
     "arguments": ("is_arithmetic=True",),
     "prepare": kernels.flag_argument,
+    "refuses": ("ValueError: for y below 0.", "TypeError: for tensors that are not of integers."),
     "signature": "x, y, is_arithmetic=True, out=None, name=None",
 }
 op("bitwise_left_shift", kernels.left_shift, "x y", "The bits of x, y places to the left.", **_SHIFT,

@@ -28,6 +28,7 @@ op("baddbmm", kernels.baddbmm, "input x y",
 op("renorm", kernels.renorm, "x",
    "x, with every slice along axis whose p-norm is above max_norm scaled down to it.", floats=True,
    arguments=("p", "axis", "max_norm"), prepare=kernels.renorm_arguments, signature="x, p, axis, max_norm",
+   refuses=("ValueError: for p that is not above 0, or max_norm below 0.",),
    elementwise=False, x="renorm_gradient(g, x, p, axis, max_norm)")  # fmt: skip
 op("embedding_renorm", kernels.embedding_renorm, "x weight",
    "weight, with every row that x (integers) names and whose norm is above max_norm scaled down to it, as under "

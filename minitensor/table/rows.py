@@ -39,6 +39,7 @@ class Row:
         elementwise: operands are broadcast against each other, and errors may say so.
         takes: the shapes of the operands, for the docstring, where they are not just any that broadcast.
         gives: the shape of the result, for the docstring, where it is not that of the operands.
+        refuses: the errors for arguments that do not do, for the docstring; a ValueError is that of the vocabulary.
         by_element: the result has at each place what follows from the elements at that place alone: big arrays may be
             computed part by part.
         prepare: checks the arguments and makes them constant, before anything is computed or saved.
@@ -65,6 +66,7 @@ class Row:
     elementwise: bool = True
     takes: str = ""
     gives: str = ""
+    refuses: tuple[str, ...] = ()
     by_element: bool = False
     prepare: Callable[..., tuple[Any, ...]] | None = None
 

@@ -141,7 +141,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
         A tensor of the shape that the data have.
 
     Raises:
-        ValueError, TypeError: as :func:`tensor`, for what is no array and no tensor.
+        ValueError, TypeError: as ``torch.tensor``, for what is no array and no tensor.
     """
     if isinstance(data, BaseTensor):
         shared = data if isinstance(data, Tensor) else as_kind(data.__copy__())
@@ -444,7 +444,10 @@ def _new(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
         return make(*given, **{**here, **named})
 
     method.__name__ = method.__qualname__ = f"new_{make.__name__}"
-    method.__doc__ = f"``torch.{make.__name__}`` with the dtype and device of this tensor, in the shape told; that says what is refused."
+    method.__doc__ = (
+        f"``torch.{make.__name__}``, which says what is refused, in the shape told, with the dtype and device of this "
+        f"tensor."
+    )
     return method
 
 

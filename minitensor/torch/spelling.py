@@ -320,7 +320,8 @@ spell("normal", "normal", "input, mean=0.0, std=1.0", keywords="generator=None",
 spell("bernoulli", "bernoulli", "input, p=0.5", keywords="generator=None", out=False, forward=kernels.bernoulli,
       arguments=("p", "generator"), prepare=kernels.bernoulli_arguments)  # fmt: skip
 spell("exponential", "exponential", "input, lambd=1.0", keywords="generator=None", out=False,
-      forward=kernels.exponential, arguments=("lambd", "generator"), prepare=None)  # fmt: skip
+      forward=kernels.exponential, arguments=("lambd", "generator"), prepare=None,
+      refuses=("ValueError: for lambd that is not above 0.", ROWS["exponential"].refuses[1]))  # fmt: skip
 spell("random", "random", "input, from_=0, to=None", keywords="generator=None", out=False, forward=kernels.random,
       prepare=kernels.random_arguments)  # fmt: skip
 

@@ -60,11 +60,19 @@ def clip_grad_norm_(
 
 
 def clip_grad_value_(parameters: Any, clip_value: float) -> None:
-    """Put each element of each gradient between ``-clip_value`` and ``clip_value``, in place."""
+    """Put each element of each gradient between ``-clip_value`` and ``clip_value``, in place.
+
+    Args:
+        parameters: a tensor or several, of any shapes; those without a gradient are passed over.
+
+    Raises:
+        ValueError: for what is no number.
+    """
+    most = float(clip_value)
     with no_grad():
         for each in _gradients(parameters):  # two writes, as PyTorch's
-            each.clamp_(min=-float(clip_value))
-            each.clamp_(max=float(clip_value))
+            each.clamp_(min=-most)
+            each.clamp_(max=most)
 
 
 __getattr__ = missing_in("torch.nn.utils", lambda: __all__)
