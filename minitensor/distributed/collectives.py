@@ -81,12 +81,20 @@ def average_gradients(parameters: Iterable[Tensor]) -> None:
 
 
 def gather(value: Any) -> list[Any]:
-    """What every rank gives, a list by rank, on all ranks: numbers, text, lists, arrays; not tensors."""
+    """What every rank gives, a list by rank, on all ranks: numbers, text, lists, arrays; not tensors.
+
+    Raises:
+        RuntimeError: before ``init_parallel_env``; when a rank does not come.
+    """
     return link_for("gather").gather(value, "gather")
 
 
 def barrier() -> None:
-    """Wait until every rank is here."""
+    """Wait until every rank is here.
+
+    Raises:
+        RuntimeError: before ``init_parallel_env``; when a rank does not come.
+    """
     link_for("barrier").barrier("barrier")
 
 
@@ -106,6 +114,12 @@ def sum_over_ranks(x: Tensor) -> Tensor:
     """The sum of ``x`` over all ranks, as a new tensor: a normal operation, with a gradient.
 
     The gradient is that of the sum of all ranks' losses. All ranks have to run backward together.
+
+    Args:
+        x: of one shape and dtype on all ranks, which the result has, too.
+
+    Raises:
+        RuntimeError, ValueError, TypeError: as :func:`all_reduce`, but for the gradient that it may want.
     """
     summed: Tensor = _SumOverRanks.apply(x)
     return summed

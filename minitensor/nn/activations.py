@@ -207,6 +207,8 @@ class GELU(Layer):
     """``x`` times the probability that a standard normal number is below it: see
     :func:`~minitensor.nn.functional.gelu`.
 
+    Takes a tensor of any shape; the result has that shape.
+
     Raises:
         TypeError: for anything but a tensor of floats.
     """

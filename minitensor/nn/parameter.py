@@ -19,6 +19,8 @@ class Parameter(Tensor):
 
     Operations take it for the tensor that it is; what they return are plain tensors. Made by ``create_parameter``.
 
+    It has any shape, and is of floats.
+
     Raises:
         TypeError: when the class is called, as ``Parameter(...)``.
     """

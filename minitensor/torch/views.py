@@ -394,7 +394,10 @@ for _name, _function in {**FUNCTIONS, **METHODS}.items():
 
 
 def _reversed(x: BaseTensor) -> Tensor:
-    """A view with the dimensions in reverse order. Warns, as PyTorch does, where these are not two."""
+    """A view with the dimensions in reverse order. Warns, as PyTorch does, where these are not two.
+
+    Nothing is refused.
+    """
     if x._array.ndim not in (0, 2):
         warn(
             "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will "
@@ -409,7 +412,11 @@ Tensor.T = property(_reversed)
 
 
 def _matrices_transposed(input: Tensor) -> Tensor:
-    """A view with the last two dimensions exchanged."""
+    """A view with the last two dimensions exchanged: [..., n, m] becomes [..., m, n].
+
+    Raises:
+        IndexError: for less than two dimensions.
+    """
     return transpose(input, -2, -1)
 
 

@@ -44,17 +44,33 @@ def _target(op: str, img: Any, inplace: bool, channels: int | None = None) -> An
 
 
 def hflip(img: Any, inplace: bool = False) -> Any:
-    """Left becomes right. In place, too, the columns are copied first: what is written is still to be read."""
-    return _turned("hflip", img, inplace, img.shape[-1:], lambda order: (..., order))
+    """Left becomes right. In place, too, the columns are copied first: what is written is still to be read.
+
+    Args:
+        img: a picture of floats, of shape [..., channels, height, width]; the result has that shape.
+
+    Raises:
+        ValueError: for another shape, or numbers that are no floats.
+        TypeError: for what is no tensor.
+    """
+    return _turned(_picture("hflip", img), inplace, img.shape[-1:], lambda order: (..., order))
 
 
 def vflip(img: Any, inplace: bool = False) -> Any:
-    """Top becomes bottom."""
-    return _turned("vflip", img, inplace, img.shape[-2:-1], lambda order: (..., order, slice(None)))
+    """Top becomes bottom.
+
+    Args:
+        img: a picture of floats, of shape [..., channels, height, width]; the result has that shape.
+
+    Raises:
+        ValueError: for another shape, or numbers that are no floats.
+        TypeError: for what is no tensor.
+    """
+    return _turned(_picture("vflip", img), inplace, img.shape[-2:-1], lambda order: (..., order, slice(None)))
 
 
-def _turned(op: str, img: Any, inplace: bool, length: Any, index: Any) -> Any:
-    turned = _picture(op, img)[index(np.arange(length[0])[::-1].copy())]
+def _turned(img: Any, inplace: bool, length: Any, index: Any) -> Any:
+    turned = img[index(np.arange(length[0])[::-1].copy())]
     return img.copy_(turned) if inplace else turned
 
 
@@ -63,8 +79,12 @@ def crop(img: Any, top: int, left: int, height: int, width: int) -> Any:
 
     Who writes into it writes into the picture; ``crop(...).clone()`` does not.
 
+    Args:
+        img: a picture of floats, of shape [..., channels, height, width].
+
     Raises:
         ValueError: where the part is not inside the picture.
+        TypeError: for what is no tensor.
     """
     rows, columns = _picture("crop", img).shape[-2:]
     if min(top, left) < 0 or min(height, width) < 1 or top + height > rows or left + width > columns:
@@ -80,8 +100,13 @@ def crop(img: Any, top: int, left: int, height: int, width: int) -> Any:
 def adjust_brightness(img: Any, brightness_factor: float, inplace: bool = False) -> Any:
     """Every number times the factor, then between 0 and 1.
 
+    Args:
+        img: a picture of floats, of shape [..., channels, height, width]; the result has that shape.
+
     Raises:
         ValueError: for a factor below 0.
+        ValueError: for another shape, or numbers that are no floats.
+        TypeError: for what is no tensor.
     """
     _factor("adjust_brightness", "brightness_factor", brightness_factor)
     out = _target("adjust_brightness", img, inplace)
@@ -91,8 +116,13 @@ def adjust_brightness(img: Any, brightness_factor: float, inplace: bool = False)
 def adjust_contrast(img: Any, contrast_factor: float, inplace: bool = False) -> Any:
     """Every number's distance from the mean grey of its picture times the factor, then between 0 and 1.
 
+    Args:
+        img: a picture of floats, of shape [..., 3, height, width]; the result has that shape.
+
     Raises:
         ValueError: for a factor below 0, or a picture without three channels.
+        ValueError: for another shape, or numbers that are no floats.
+        TypeError: for what is no tensor.
     """
     _factor("adjust_contrast", "contrast_factor", contrast_factor)
     out = _target("adjust_contrast", img, inplace, 3)
@@ -102,8 +132,13 @@ def adjust_contrast(img: Any, contrast_factor: float, inplace: bool = False) -> 
 def adjust_saturation(img: Any, saturation_factor: float, inplace: bool = False) -> Any:
     """Every number's distance from the grey of its pixel times the factor, then between 0 and 1.
 
+    Args:
+        img: a picture of floats, of shape [..., 3, height, width]; the result has that shape.
+
     Raises:
         ValueError: for a factor below 0, or a picture without three channels.
+        ValueError: for another shape, or numbers that are no floats.
+        TypeError: for what is no tensor.
     """
     _factor("adjust_saturation", "saturation_factor", saturation_factor)
     out = _target("adjust_saturation", img, inplace, 3)
@@ -116,6 +151,13 @@ def color_jitter(
     """Brightness, contrast and saturation, in this order, each times a factor within 1 plus or minus its number.
 
     The engine's generator draws the factors; ``minitensor.seed`` begins it.
+
+    Args:
+        img: a picture of floats, of shape [..., 3, height, width]; the result has that shape.
+
+    Raises:
+        ValueError: for another shape, or a setting that is no number from 0 on.
+        TypeError: for what is no tensor.
     """
     out = _target("color_jitter", img, inplace)
     for change, most in ((adjust_brightness, brightness), (adjust_contrast, contrast), (adjust_saturation, saturation)):
@@ -147,8 +189,13 @@ def _factor(op: str, name: str, factor: Any) -> None:
 def normalize(img: Any, mean: Sequence[float], std: Sequence[float], inplace: bool = False) -> Any:
     """``(img - mean) / std`` for each channel.
 
+    Args:
+        img: a picture of floats, of shape [..., channels, height, width]; the result has that shape.
+        mean, std: one number for each channel, or one for all.
+
     Raises:
         ValueError: where there is not one number for each channel, or a deviation is 0.
+        TypeError: for what is no tensor.
     """
     channels = _picture("normalize", img).shape[-3]
     for name, numbers in (("mean", mean), ("std", std)):
@@ -175,6 +222,13 @@ def instance_normalize(img: Any, eps: float = 1e-5, inplace: bool = False) -> An
     Without a gradient in view it takes two numbers for each channel beside the result. Where a gradient is wanted,
     ``nn.functional.instance_norm`` is the function: in place, what the variance needs for its gradient is overwritten,
     and backward refuses.
+
+    Args:
+        img: a picture of floats, of shape [..., channels, height, width]; the result has that shape.
+
+    Raises:
+        ValueError: for another shape, or numbers that are no floats.
+        TypeError: for what is no tensor.
     """
     out = _target("instance_normalize", img, inplace)
     FUNCTIONS["subtract_"](out, FUNCTIONS["mean"](out, [-2, -1], True))

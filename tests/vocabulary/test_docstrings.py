@@ -235,6 +235,45 @@ REFUSED = {
     "randint": (RuntimeError, lambda x: torch.randint(3, 3, (2,))),
     "randperm": (RuntimeError, lambda x: torch.randperm(-1)),
     "bernoulli": (RuntimeError, lambda x: torch.bernoulli(x * 2)),
+    "zeros": (RuntimeError, lambda x: torch.zeros(-1)),
+    "ones": (TypeError, lambda x: torch.ones("a")),
+    "full": (RuntimeError, lambda x: torch.full((2,), 1e30, dtype=torch.int64)),
+    "zeros_like": (TypeError, lambda x: torch.zeros_like(3)),
+    "full_like": (RuntimeError, lambda x: torch.full_like(torch.tensor([1]), 1e30)),
+    "arange": (RuntimeError, lambda x: torch.arange(0, 1, 0)),
+    "logspace": (RuntimeError, lambda x: torch.logspace(0, 1, -1)),
+    "rand": (RuntimeError, lambda x: torch.rand(2, dtype=torch.int64)),
+    "randn": (RuntimeError, lambda x: torch.randn(-1)),
+    "rand_like": (RuntimeError, lambda x: torch.rand_like(torch.tensor([1]))),
+    "randn_like": (TypeError, lambda x: torch.randn_like(3)),
+    "normal": (RuntimeError, lambda x: torch.normal(0.0, -1.0, (2,))),
+    "multinomial": (TypeError, lambda x: torch.multinomial(3, 1)),
+    "manual_seed": (TypeError, lambda x: torch.manual_seed("a")),
+    "all": (IndexError, lambda x: torch.all(x, 5)),
+    "any": (TypeError, lambda x: torch.any(3)),
+    "argmax": (IndexError, lambda x: torch.argmax(torch.ones(0))),
+    "max": (RuntimeError, lambda x: torch.max(x, torch.ones(9))),
+    "min": (IndexError, lambda x: torch.min(x, 5)),
+    "count_nonzero": (TypeError, lambda x: torch.count_nonzero(3)),
+    "nonzero": (TypeError, lambda x: torch.nonzero(3)),
+    "numel": (TypeError, lambda x: torch.numel(3)),
+    "is_floating_point": (TypeError, lambda x: torch.is_floating_point(3)),
+    "equal": (TypeError, lambda x: torch.equal(x, 3)),
+    "outer": (RuntimeError, lambda x: torch.outer(x, x)),
+    "ravel": (TypeError, lambda x: torch.ravel(3)),
+    "tile": (RuntimeError, lambda x: torch.tile(x, -1)),
+    "trace": (TypeError, lambda x: torch.trace(3)),
+    "topk": (IndexError, lambda x: torch.topk(x, 1, 7)),
+    "unique": (IndexError, lambda x: torch.unique(x, dim=5)),
+    "clamp_min": (TypeError, lambda x: torch.clamp_min(x, "a")),
+    "broadcast_to": (RuntimeError, lambda x: torch.broadcast_to(x, (5, 4))),
+    "polygamma": (RuntimeError, lambda x: torch.polygamma(-1, x)),
+    "logit": (RuntimeError, lambda x: torch.logit(x, 2)),
+    "renorm": (RuntimeError, lambda x: torch.renorm(x, -1, 0, 1)),
+    "nan_to_num": (TypeError, lambda x: torch.nan_to_num(x, "a")),
+    "round": (TypeError, lambda x: torch.round(x, decimals=1.5)),
+    "tril": (TypeError, lambda x: torch.tril(x, 1.5)),
+    "bitwise_left_shift": (RuntimeError, lambda x: torch.bitwise_left_shift(torch.tensor([1]), -1)),
 }
 
 
@@ -286,7 +325,55 @@ REFUSED_BY_PADDLES = {
     "randperm": (ValueError, lambda x: mt.randperm(-1)),
     "arange": (ValueError, lambda x: mt.arange(0, 1, 0)),
     "full": (ValueError, lambda x: mt.full([-1], 0)),
+    "zeros": (TypeError, lambda x: mt.zeros("a")),
+    "zeros_like": (TypeError, lambda x: mt.zeros_like(3)),
+    "rand": (TypeError, lambda x: mt.rand([2], "int64")),
+    "randn": (ValueError, lambda x: mt.randn([-1])),
+    "randn_like": (TypeError, lambda x: mt.randn_like(3)),
+    "uniform": (TypeError, lambda x: mt.uniform([2], "int64")),
+    "normal": (TypeError, lambda x: mt.normal(0, 1)),
+    "all": (IndexError, lambda x: mt.all(x, 5)),
+    "any": (TypeError, lambda x: mt.any(3)),
+    "argmin": (ValueError, lambda x: mt.argmin(mt.ones([0]))),
+    "numel": (TypeError, lambda x: mt.numel(3)),
+    "equal_all": (TypeError, lambda x: mt.equal_all(x, "a")),
+    "median": (IndexError, lambda x: mt.median(x, 5)),
+    "topk": (IndexError, lambda x: mt.topk(x, 1, 5)),
+    "roll": (IndexError, lambda x: mt.roll(x, 1, 5)),
+    "dot": (TypeError, lambda x: mt.dot(x, 3)),
+    "unique": (TypeError, lambda x: mt.unique(x, dtype="float32")),
+    "slice": (IndexError, lambda x: mt.slice(x, [5], [0], [1])),
+    "squeeze_": (IndexError, lambda x: mt.squeeze_(x, 5)),
+    "unsqueeze_": (IndexError, lambda x: mt.unsqueeze_(x, 7)),
+    "flatten_": (ValueError, lambda x: mt.flatten_(x, 1, 0)),
+    "transpose_": (ValueError, lambda x: mt.transpose_(x, [0, 0])),
+    "t": (ValueError, lambda x: mt.t(mt.ones([1, 2, 3]))),
+    "t_": (ValueError, lambda x: mt.t_(mt.ones([1, 2, 3]))),
+    "view": (ValueError, lambda x: mt.view(x, [5])),
+    "cumsum_": (IndexError, lambda x: mt.cumsum_(mt.ones([2]), 5)),
+    "polygamma": (ValueError, lambda x: mt.polygamma(x, -1)),
+    "multigammaln": (ValueError, lambda x: mt.multigammaln(x, 0)),
+    "clip": (TypeError, lambda x: mt.clip(x, "a")),
+    "scale": (TypeError, lambda x: mt.scale(x, "a")),
+    "cauchy_": (ValueError, lambda x: mt.cauchy_(x, 0, -1)),
+    "geometric_": (ValueError, lambda x: mt.geometric_(x, 2)),
+    "log_normal_": (TypeError, lambda x: mt.log_normal_(mt.ones([2], dtype="int64"))),
 }
+
+
+@pytest.mark.parametrize(
+    "name", ["erf", "erfinv", "lgamma", "digamma", "polygamma", "multigammaln", "gammainc", "gammaincc", "i0"]
+)
+def test_a_special_function_names_its_source(name: str):
+    for module in (mt, torch):
+        if module is mt or name in PYTORCHS:
+            assert re.search(r"NIST DLMF \d+\.\d+", getattr(module, name).__doc__)
+
+
+def test_bytes_are_called_so():
+    for name in ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved"):
+        for module in (mt.device.cuda, torch.cuda):
+            assert re.search(r"\bbytes\b", getattr(module, name).__doc__, re.I)
 
 
 @pytest.mark.parametrize("name", REFUSED_BY_PADDLES)

@@ -194,6 +194,8 @@ class SiLU(Module):
 class GELU(Module):
     """The input times the probability that a standard normal number is below it: see ``functional.gelu``.
 
+    Takes a tensor of any shape; the result has that shape.
+
     Raises:
         RuntimeError: when it is called and ``approximate`` is neither "none" nor "tanh".
         TypeError: for anything but a tensor of floats.
