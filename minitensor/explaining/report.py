@@ -52,7 +52,8 @@ class Report:
         That is a write that makes gradients wrong, then, of more than a few rows, one that a backward raised for.
         """
         asked = {row.cause for row in self.rows} if len(self.rows) > FEW else set()
-        wrong = [row for row in self.rows[1:] if row.verdict is Verdict.UNNOTICED]
+        once = [first for first, _, _ in self.folded()]  # a loop makes the same row in every turn
+        wrong = [row for row in once[1:] if row.verdict is Verdict.UNNOTICED]
         return wrong + [row for row in self.rows if row.number in asked and row not in wrong]
 
     def __str__(self) -> str:

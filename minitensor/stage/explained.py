@@ -23,6 +23,7 @@ from minitensor.stage.books.done import Done
 from minitensor.stage.books.entries import SaveEntry, TensorEntry
 from minitensor.stage.books.facts import UNTOLD, Asked, Refused, Reshaped, Unversioned, Viewed, Wrote
 from minitensor.stage.report_words import (
+    called,
     has_history,
     is_leaf,
     other_names,
@@ -68,7 +69,8 @@ class Explaining:
                     self._in_forward[row.number] = fact.tensor
             elif isinstance(fact, Unversioned):
                 leaf = any(is_leaf(each) for each in fact.storage.aliases.values())
-                self._add(self._unversioned(done, fact), advice.About(leaf))
+                about = advice.About(leaf, borrowed=fact.storage.root.is_borrowed)
+                self._add(self._unversioned(done, fact), about)
             elif isinstance(fact, Asked):
                 self._add(self._asked(done, fact))
             elif isinstance(fact, Reshaped):
@@ -96,12 +98,21 @@ class Explaining:
             row.by = who_wrote(row)
             about = self._about.get(row.number, advice.NOTHING)
             row.instead = advice.instead(row, code, replace(about, package=self._package or about.package))
+        self._tell_unasked()
         self._report.totals = Totals()
         for row in self._rows:
             self._report.totals.add(row)
         self._report.rows = self._rows[:MOST_ROWS]
         self._report.left_out = len(self._rows) - len(self._report.rows)
         return self._report
+
+    def _tell_unasked(self) -> None:
+        """A program that came to its end without an error was asked for nothing that is stale."""
+        if any(row.error for row in self._rows):
+            return
+        for row in self._rows:
+            if row.verdict is Verdict.STALE:
+                row.happened += " No backward has asked for it so far."
 
     # ---------- rows ----------
 
@@ -203,7 +214,7 @@ class Explaining:
             row.cause = by.number if by is not None else None
             taken = f" Row {by.number}, in line {by.where.line}, wrote it since." if by is not None else ""
             row.happened = (
-                f"`{save.node.called}` in line {save.node.line} asks for `{save.name}` as it was at version "
+                f"`{save.node.called}` in line {save.node.line} asks for `{called(save)}` as it was at version "
                 f"{save.version}, and its storage is at version {save.storage.version}.{taken}"
             )
         elif row.op == "backward":

@@ -45,19 +45,25 @@ def who_wrote(row: Row) -> str:
     return "a layer" if makes and row.op.rstrip("_") not in text else ""
 
 
+def called(save: SaveEntry) -> str:
+    """What the program calls what was saved, also where it had no name yet when it was drawn; else what made it."""
+    named = save.state.group.label if save.state is not None else ""
+    return named or save.name
+
+
 def row_of_saved(save: SaveEntry) -> SavedTensor:
     """What a row tells of it."""
     shape = save.event["shape"]
     size = math.prod(shape) * save.storage.root.event["itemsize"]
     return SavedTensor(
-        save.node.called, Spot(None, save.node.line, ""), f"`{save.name}`", shape, size, save.stale == "lost"
+        save.node.called, Spot(None, save.node.line, ""), f"`{called(save)}`", shape, size, save.stale == "lost"
     )
 
 
 def the_saved(saves: list[SaveEntry]) -> str:
     """```h`, which `mul` in line 4 saved at version 0``; of several, the first two."""
     told = dict.fromkeys(
-        f"`{save.name}`, which `{save.node.called}` in line {save.node.line} saved at version {save.version}"
+        f"`{called(save)}`, which `{save.node.called}` in line {save.node.line} saved at version {save.version}"
         for save in saves
     )
     more = f", and {len(told) - 2} more" if len(told) > 2 else ""

@@ -10,6 +10,7 @@ import ast
 import re
 
 _NAMES = (
+    (re.compile(r"\btorch\.tensor\("), "paddle.to_tensor("),
     (re.compile(r"\btorch\."), "paddle."),
     (re.compile(r"\.retain_grad\(\)"), ".retain_grads()"),
     (re.compile(r"a fused step raises no version"), "a step raises no version"),

@@ -1,0 +1,108 @@
+"""A statement that writes in place as the one that makes a new tensor, in PyTorch's names."""
+
+from __future__ import annotations
+
+import ast
+
+#: In place of these, a new tensor that has the numbers.
+_FILLS = {
+    "zero_": "torch.zeros_like({x})",
+    "fill_": "torch.full_like({x}, {args})",
+    "copy_": "{args}.clone()",
+    "normal_": "torch.randn_like({x})",
+    "uniform_": "torch.rand_like({x})",
+}
+
+_SIGNS: dict[type[ast.operator], str] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**", ast.MatMult: "@", ast.Mod: "%",
+    ast.FloorDiv: "//", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^",
+}  # fmt: skip
+
+
+def out_of_place(text: str, masks: bool = False) -> str:
+    """The statement with a new tensor in place of the write; empty where it is none of the known kinds.
+
+    ``masks``: whether the index of an item assignment is known to be a mask.
+    """
+    try:
+        (statement,) = ast.parse(text).body
+    except (SyntaxError, ValueError):
+        return ""
+    if isinstance(statement, ast.AugAssign) and (x := _path(statement.target)):
+        sign = _SIGNS.get(type(statement.op), "")
+        return f"{x} = {x} {sign} {_operand(statement.value)}" if sign else ""
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+        target = statement.targets[0]
+        if isinstance(target, ast.Subscript) and (x := _path(target.value)) and (masks or _is_mask(target.slice)):
+            return f"{x} = torch.where({ast.unparse(target.slice)}, {ast.unparse(statement.value)}, {x})"
+        value = _call(statement.value)
+        return f"{ast.unparse(target)} = {value}" if value else ""
+    if isinstance(statement, ast.Return) and statement.value is not None:
+        value = _call(statement.value)
+        return f"return {value}" if value else ""
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        name = _written(statement.value)
+        value = _call(statement.value)
+        return f"{name} = {value}" if name and value else ""
+    return ""
+
+
+def _operand(value: ast.expr) -> str:
+    text = ast.unparse(value)
+    return f"({text})" if isinstance(value, (ast.BinOp, ast.BoolOp, ast.IfExp, ast.Compare)) else text
+
+
+def _is_mask(index: ast.expr) -> bool:
+    """Whether an index seems to be a mask: a comparison, or a name that says so."""
+    if isinstance(index, ast.Compare):
+        return True
+    if isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.Invert):
+        return True
+    return isinstance(index, ast.Name) and "mask" in index.id.lower()
+
+
+def _written(call: ast.Call) -> str:
+    """The name that a call writes: of ``x.mul_(2).add_(1)``, ``torch.relu_(x)``, ``F.relu(x, inplace=True)``."""
+    target = call.args[0] if _is_function(call) and call.args else getattr(call.func, "value", None)
+    if isinstance(target, ast.Call) and isinstance(target.func, ast.Attribute) and target.func.attr.endswith("_"):
+        return _written(target)
+    return _path(target)
+
+
+def _path(target: ast.expr | None) -> str:
+    """``x`` or ``self.x``; empty for whatever cannot be given another tensor."""
+    owner = target
+    while isinstance(owner, ast.Attribute):
+        if owner.attr in ("data", "grad", "real", "imag"):  # what is given to these is written
+            return ""
+        owner = owner.value
+    return ast.unparse(target) if isinstance(target, (ast.Name, ast.Attribute)) and isinstance(owner, ast.Name) else ""
+
+
+def _is_function(call: ast.Call) -> bool:
+    """Whether it is a function of a package, and no method of a tensor."""
+    function = call.func
+    if not isinstance(function, ast.Attribute):
+        return True
+    names = ("torch", "paddle", "F", "nn.functional", "torch.nn.functional", "paddle.nn.functional")
+    return ast.unparse(function.value) in names
+
+
+def _call(value: ast.expr) -> str:
+    """A call that writes in place as the one that does not; empty for any other expression."""
+    if not isinstance(value, ast.Call):
+        return ""
+    named = [each for each in value.keywords if each.arg != "inplace"]
+    if len(named) < len(value.keywords):
+        return ast.unparse(ast.Call(value.func, value.args, named))
+    if not isinstance(value.func, ast.Attribute) or not value.func.attr.endswith("_"):
+        return ""
+    name, arguments = value.func.attr, [*value.args, *value.keywords]
+    x = ast.unparse(value.args[0] if _is_function(value) and value.args else value.func.value)
+    given = ", ".join(map(ast.unparse, value.args[1:] if _is_function(value) else arguments))
+    if name in _FILLS:
+        return _FILLS[name].format(x=x, args=given)
+    before = value.func.value
+    before = ast.parse(_call(before) or ast.unparse(before), mode="eval").body  # the write before, in a chain
+    plain = ast.Attribute(before, name.removesuffix("_"), ast.Load())
+    return ast.unparse(ast.Call(plain, value.args, value.keywords))
