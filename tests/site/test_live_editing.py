@@ -138,7 +138,8 @@ def test_under_a_finger_targets_are_large_letters_do_not_zoom_and_long_lines_scr
             const { left, bottom } = button.getBoundingClientRect();
             return document.elementFromPoint(left + 9, bottom - 4) === button;
         }"""
-        assert stage.element.get_by_role("button", name="Run", exact=True).evaluate(seen), "something lies over it"
+        run = stage.element.get_by_role("button", name="Run", exact=True).element_handle()
+        page.wait_for_function(seen, arg=run)  # the wheel turns for a while; then nothing lies over it
         assert page.evaluate("document.documentElement.scrollWidth") == 390
 
 

@@ -173,8 +173,10 @@ def test_what_prints_without_end_in_one_step_is_ended(on_page):
     stages[0].run("list(map(lambda i: print('x' * 10_000), iter(int, 1)))")
     assert stages[0].errors == [] or "MemoryError" in stages[0].errors[-1]
     ways = ("it ran for 20 seconds", "too large to show", "has ended Python", "Python was ended")
-    assert stages[0].errors or any(way in stages[0].told for way in ways), stages[0].told
-    if not stages[0].errors:
+    cut = stages[0].shown["truncated"] or ""  # where memory was too short for the recorder, too
+    ended = stages[0].errors or "It ended with MemoryError" in cut
+    assert ended or any(way in stages[0].told for way in ways), (stages[0].told, cut)
+    if not ended:
         stages[0].press("Close")
     stages[0].run("x = mt.ones([2])")
     assert stages[0].errors == []
