@@ -59,21 +59,26 @@ def _instead(row: Row, code: list[str], about: About) -> str:
         return _of_histories(row, *about.apart)
     if row.verdict is not Verdict.STALE:
         return _rewritten(row, code, about) if about.kept else ""
-    saved = row.stale[0].where
+    saved = _lines_of(row)
     if about.leaf or re.search(r"\.step\(", text):
-        return (
-            f"Call every `backward()` before `{text}`; or run the forward of line {saved.line} again after it, with "
-            f"the new numbers."
-        )
+        again = f"or run the forward of {saved} again after it, with the new numbers"
+        return f"Call every `backward()` before `{text}`; {again}."
     rewritten = _rewritten(row, code, about)
     if rewritten:
         return rewritten
     if _is_item(text):
         return (
-            f"Collect the parts in a list and `torch.stack` them after the loop; or let line {saved.line} read a copy: "
-            f"`.clone()` what it reads."
+            f"Have {saved} read a copy: `.clone()` what is read there. Where a loop fills a tensor that is read only "
+            f"afterwards, collect the parts in a list and `torch.stack` them instead."
         )
-    return f"`.clone()` what line {saved.line} reads, or call `backward()` before this line."
+    return f"`.clone()` what is read in {saved}, or call `backward()` before this line."
+
+
+def _lines_of(row: Row) -> str:
+    """All lines that saved what became stale: ``line 18``, or ``lines 18 and 28``."""
+    lines = sorted({each.where.line for each in row.stale})
+    *others, last = map(str, lines)
+    return f"lines {', '.join(others)} and {last}" if others else f"line {last}"
 
 
 def _of_histories(row: Row, name: str, is_part: bool) -> str:
@@ -129,10 +134,10 @@ def _without_underscore(text: str, op: str) -> str:
 
 
 def _unnoticed(row: Row, text: str, about: About) -> str:
-    saved = row.stale[0].where
+    saved = _lines_of(row)
     if ".data" in text and about.leaf:
         return (
-            f"Call every `backward()` before `{text}`, or write it before the forward of line {saved.line}. "
+            f"Call every `backward()` before `{text}`, or write it before the forward of {saved}. "
             f"`{text.replace('.data', '')}` under `with torch.no_grad():` raises the version, so backward raises and "
             f"tells."
         )
@@ -148,12 +153,15 @@ def _unnoticed(row: Row, text: str, about: About) -> str:
             f"before the line writes other memory."
         )
     if row.op == "numpy" and about.borrowed:
-        return "Give the tensor memory of its own: `torch.tensor(array)` copies."
+        name = f"`{row.tensor.name}`" if row.tensor is not None and row.tensor.name else "the tensor"
+        return (
+            f"Give {name} memory of its own where it is made: `torch.tensor(...)` copies; or call `backward()` before."
+        )
     if row.op == "numpy":
         return "Give numpy memory of its own: `.numpy().copy()`, or `.clone()` the tensor before."
     if ".step(" in text:
         return f"Call every `backward()` before `{text}`; a fused step raises no version, so nothing will tell."
-    return f"Call `backward()` before this line; it reads what line {saved.line} saved."
+    return f"Call `backward()` before this line; it reads what was saved in {saved}."
 
 
 def _of_gradient(row: Row, code: list[str], package: str) -> str:

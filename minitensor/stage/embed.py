@@ -96,14 +96,25 @@ def _script(source: str) -> str:
     return "<script>\n" + source.replace("</", "<\\/") + "</script>\n"
 
 
+#: Pictures are drawn for letters as wide as Arial's. Where the reader's machine has wider ones only, as some with Linux
+#: do, they are made smaller, or words would run into each other.
+_FONT = (
+    "@font-face { font-family: as-wide-as-arial; src: local('DejaVu Sans'), local('Verdana'); size-adjust: 86% } "
+    "@font-face { font-family: as-wide-as-arial; font-weight: 600 700; "
+    "src: local('DejaVu Sans Bold'), local('Verdana Bold'); size-adjust: 82% } "
+    ":root { --book-sans: -apple-system, 'Segoe UI', Arial, Helvetica, 'Liberation Sans', Arimo, 'Nimbus Sans', "
+    "as-wide-as-arial, sans-serif }"
+)
+
+
 def whole_page(title: str, body: str, script: str) -> str:
     """A page of its own that needs no other file and asks no host: `title` is text, `body` is HTML."""
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{html.escape(title)}</title>\n"
-        "<style>html { color-scheme: light dark } body { margin: 16px auto; max-width: 1100px; padding: 0 16px; "
-        "font-family: system-ui, sans-serif } "
+        f"<style>{_FONT} html {{ color-scheme: light dark }} body {{ margin: 16px auto; max-width: 1100px; "
+        "padding: 0 16px; font-family: var(--book-sans) } "
         "td, th, caption { padding: 2px 8px; text-align: left; vertical-align: top }</style></head>\n"
         f"<body><main>\n{body}</main>\n{_script(script)}</body></html>\n"
     )

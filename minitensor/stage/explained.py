@@ -112,7 +112,9 @@ class Explaining:
             return
         for row in self._rows:
             if row.verdict is Verdict.STALE:
-                row.happened += " No backward has asked for it so far."
+                row.happened += " No backward has asked for it."
+                if row.instead:
+                    row.instead = f"Nothing, unless a backward is still to go through it; then: {row.instead}"
 
     # ---------- rows ----------
 

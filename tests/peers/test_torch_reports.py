@@ -37,6 +37,7 @@ def test_what_a_layer_made_is_told_by_the_name_that_the_program_gave_it_later():
     assert isinstance(done.error, RuntimeError) and row.where.line == 4
     assert "overwrites `out`, which `mul` in line 3 saved" in row.happened and "`linear`" not in row.happened
     assert "asks for `out` as it was" in report.rows[-1].happened
+    assert row.instead.startswith("Have lines 3 and 4 read a copy")
 
 
 def test_a_program_that_ends_without_an_error_was_asked_for_nothing_stale_and_the_report_says_so():
@@ -48,10 +49,11 @@ def test_a_program_that_ends_without_an_error_was_asked_for_nothing_stale_and_th
         "guess.backward(retain_graph=True)\n"
         "opt.step()\n"
     )
-    unasked = "No backward has asked for it so far."
+    unasked = "No backward has asked for it."
     report, done = reported(program + "gain.backward()\n")
     stale = [row for row in report.rows if row.verdict is Verdict.STALE]
     assert done.error is None and stale and all(row.happened.endswith(unasked) for row in stale)
+    assert all(row.instead.startswith("Nothing, unless a backward is still to go through it") for row in stale)
     report, done = reported(program + "guess.backward()\n")
     assert isinstance(done.error, RuntimeError) and unasked not in str(report)
 
@@ -70,7 +72,7 @@ def test_a_tensor_made_on_an_array_is_given_memory_of_its_own_and_a_loop_is_look
     assert report.totals.unnoticed == 5
     assert [row.where.line for row in report.dangerous()] == [6]
     (row,) = report.dangerous()
-    assert "`torch.tensor(array)` copies" in row.instead
+    assert "Give `x` memory of its own" in row.instead and "`torch.tensor(...)` copies" in row.instead
     report, _ = reported(program.replace("torch.from_numpy(a)", "torch.tensor(a)"))
     assert report.totals.unnoticed == 0
 

@@ -58,7 +58,7 @@ function seersOf(f, me) {
   const { ids, names } = whoRefers(f, { tensor: me.id }), others = [...f.tensors.values()].filter(t => t.freed === undefined && t.storage === me.storage && t.id !== me.id);
   const seen = others.filter(t => !t.saved && ids.has(t.id)), apart = others.filter(t => !t.saved && !ids.has(t.id)), kept = byNode(others.filter(t => t.saved && t.node !== me.node && ids.has(t.id)));
   const two = names.filter(n => n.tensor === me.id).length > 1, verb = (list, one, many) => list.length > 1 ? many : one, all = list => upper(andList(list, 'more'));
-  const doubt = saved => saved.some(t => t.stale === 'lost') ? '; numbers were overwritten, so backward will refuse' : saved.some(isStale) ? '; the version of the storage has moved, so backward will refuse' : '';
+  const doubt = saved => saved.some(t => t.unnoticed) ? '; numbers were overwritten, and backward will not notice' : saved.some(t => t.stale === 'lost') ? '; numbers were overwritten, so backward will refuse' : saved.some(isStale) ? '; the version of the storage has moved, so backward will refuse' : '';
   const parts = [`${upper(calledIn(f, me))} ${me.saved ? 'needs' : two ? 'name one tensor; it reads' : 'reads'} ${several(cellsIn(me.shape), 'cell')} of storage ${me.storage}${me.saved ? doubt([me]) : ''}.`];
   if (seen.length) parts.push(`Of these, ${andList(seen.map((t, i) => `${calledIn(f, t)}${i ? '' : ' reads'} ${sharedBy(me, t)}`), 'more')}.${me.saved ? '' : ' A write to a cell shows in all that read it.'}`);
   if (kept.length) parts.push(`${all(kept.map(mine => savedAs(f, mine)))} ${verb(kept, 'needs', 'need')} them for backward${me.saved ? '' : doubt(kept.flat())}.`);

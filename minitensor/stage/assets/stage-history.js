@@ -50,7 +50,7 @@ function savedWords(f, n) {
   if (n.failed !== undefined && !stale.length) return { text: `saved ${called(saved)}` };
   if (stale.length) {
     const what = called(stale), end = stale.some(t => t.stale === 'lost') ? 'gone' : 'stale';
-    return { text: `${what} ${what.includes(', ') ? 'are' : 'is'} ${end}`, short: `saved: ${end}`, stale: true };
+    return { text: `${what} ${what.includes(', ') ? 'are' : 'is'} ${end}`, short: `saved: ${end}`, stale: true, unnoticed: stale.some(t => t.unnoticed) };
   }
   if (!live.length) return { text: `released ${called(saved)}`, quiet: true };
   if (live.some(t => t.part)) return { text: `${called(live)} and a copy` };
@@ -236,7 +236,7 @@ function drawItem(f, members, p) {
   const lines = [...new Set(members.map(m => m.line))], where = lines.length > 1 ? `lines ${Math.min(...lines)}–${Math.max(...lines)}` : `line ${lines[0]}`;
   const kept = words.filter(w => !w.quiet).length;
   const inWords = ({ text, short }) => (short && widthOf(text, { size: 12, bold: true }) > max ? short : text);
-  const said = !many ? inWords(words[0]) : stale ? `${stale} will be refused` : kept ? `${kept} saved a tensor` : 'saved nothing';
+  const said = !many ? inWords(words[0]) : stale ? `${stale} ${words.some(w => w.unnoticed) ? 'gone' : 'will be refused'}` : kept ? `${kept} saved a tensor` : 'saved nothing';
   out += T(mid, y + 18, titleOf(members), { mono: true, bold: true, anchor: 'middle', color, max }) +
     T(mid, y + 34, many && running ? `${n.op}, ${members.indexOf(n) + 1} of ${members.length}` : where, { size: 12, anchor: 'middle', color: failed ? 'paper' : 'muted', max }) +
     P(`M${px(x + 8)} ${px(y + 41)}H${px(x + w - 8)}`, stroke(failed ? 'paper' : stale ? 'red' : 'rule', 1)) +

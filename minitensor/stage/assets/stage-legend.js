@@ -53,7 +53,7 @@ function legendRows(uid) {
     ['saved', R(8, 11, 56, 8, edge('paper', 'node', 1.25, '4 2'), 1), 'the cells that it saved'],
     ['inferred', box(edge('paper', 'line', 1.25), 9) + text(36, 19, 'a@0 ?'), 'inferred: the framework does not show what it saves'],
     ['copy', cell(14, C('tn'), '1') + cell(36, C('tn'), '2'), 'a copy that is kept'],
-    ['stale', text(26, 19, '0 ≠ 1', { color: 'red', bold: true }) + red, 'backward will refuse: what was saved at version 0 is at version 1. Gone: its numbers were overwritten. Stale: only the version moved'],
+    ['stale', text(26, 19, '0 ≠ 1', { color: 'red', bold: true }) + red, 'backward will refuse: what was saved at version 0 is at version 1. Gone: its numbers were overwritten; with the same version twice, no version tells, and backward will use the new ones. Stale: only the version moved'],
     ['state', R(14, 3, 44, 24, edge('tn', 'line', 1), 12) + text(36, 19, 'a@0'), 'a memory state, name @ version'],
     ['past', R(14, 3, 44, 24, edge('paper', 'line', 1, '3 3'), 12) + text(36, 19, 'a@0', { strike: true, color: 'muted' }), 'a state whose numbers are gone'],
     ['node', box(edge('paper', 'line', 1), 9) + text(36, 19, 'add_', { bold: true }), 'an operation of the history'],

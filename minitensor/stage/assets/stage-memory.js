@@ -9,7 +9,7 @@ function columnsOf(plan, W) {
   return entry(plan.columns ??= new Map(), W, () => layColumns(plan, W));
 }
 
-const unequal = (a, b, narrow) => narrow ? `${a}≠${b}` : `${a} ≠ ${b}`;
+const unequal = (a, b, narrow) => (sign => narrow ? `${a}${sign}${b}` : `${a} ${sign} ${b}`)(a === b ? '=' : '≠');
 
 /** Room at the right margin of a narrow picture for the arrows of so many tensors. */
 const arrowsFor = lanes => Math.min(48, 8 + 7 * lanes);

@@ -108,7 +108,7 @@ const apply = {
     f.tensors.set(id, { ...t, id, storage, shape, strides, offset, version: 0, copy: true, part: e.id, born: k, changed: k });
     f.nodes.set(n.id, { ...n, saved: [...n.saved, id] });
   },
-  stale(f, e, k) { for (const id of e.ids) change(f.tensors, id, k, e.lost ? { stale: 'lost', taken: undefined } : { stale: 'moved' }); },
+  stale(f, e, k) { for (const id of e.ids) change(f.tensors, id, k, e.lost ? { stale: 'lost', taken: undefined, unnoticed: e.unnoticed } : { stale: 'moved', unnoticed: undefined }); },
   release(f, e, k) {
     for (const id of e.ids) if (f.tensors.get(id)?.freed === undefined) change(f.tensors, id, k, { freed: k });
     letPartsGo(f, t => e.ids.includes(t.part), k);

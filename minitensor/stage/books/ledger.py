@@ -209,7 +209,10 @@ class Ledger(Lineage):
         """Cells were written and no version tells: backward will read what is there now."""
         right = [save for save in storage.saves if save.storage is storage and not save.stale and self._is_held(save)]
         used = [save for save in right if cells.meets(save.event, cover.runs)]
-        return facts.Unversioned(op, entry, storage, cover, used, bool(used) and all(map(self._is_checked, used)))
+        checked = bool(used) and all(map(self._is_checked, used))
+        if not checked:
+            self._overwritten_unnoticed(used)
+        return facts.Unversioned(op, entry, storage, cover, used, checked)
 
     def _is_held(self, save: SaveEntry) -> bool:
         """Whether a backward may still ask for a saved tensor; that it was let go may not have been told."""

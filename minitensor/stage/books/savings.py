@@ -158,6 +158,14 @@ class Savings(Aliases):
         value = self.values.get(self.engine.key(node))
         return next((save for save in value.saves if save.position == position), None) if value is not None else None
 
+    def _overwritten_unnoticed(self, saves: list[SaveEntry]) -> None:
+        """A write took bytes of these, and backward will use the new numbers: no version tells."""
+        ids = [save.id for save in saves if not save.taken]
+        for save in saves:
+            save.taken = True
+        if ids:
+            self.events.append({"do": "stale", "ids": ids, "lost": True, "unnoticed": True})
+
     def _judge_saved(self, storage: StorageEntry, preserves: bool) -> tuple[list[SaveEntry], list[SaveEntry]]:
         """After a write to ``storage``: which saved tensors it made stale, and which it left alone."""
         stale: list[SaveEntry] = []
@@ -172,7 +180,7 @@ class Savings(Aliases):
                     save.stale = now
                     stale.append(save)
             elif fate is Fate.TAKEN and not save.taken:
-                save.taken = True
+                self._overwritten_unnoticed([save])
             elif fate is Fate.RIGHT and preserves and save not in self._at_risk:
                 spared.append(save)
         self._at_risk = set()
