@@ -107,6 +107,15 @@ _FONT = (
 )
 
 
+#: The arrow keys step as soon as the page is there: nothing else on it takes them.
+_KEYS = """\
+addEventListener("load", () => {
+  const slider = document.querySelector("memory-stage")?.shadowRoot?.querySelector("input[type=range]");
+  slider?.focus({ preventScroll: true, focusVisible: false });
+});
+"""
+
+
 def whole_page(title: str, body: str, script: str) -> str:
     """A page of its own that needs no other file and asks no host: `title` is text, `body` is HTML."""
     return (
@@ -116,7 +125,7 @@ def whole_page(title: str, body: str, script: str) -> str:
         f"<style>{_FONT} html {{ color-scheme: light dark }} body {{ margin: 16px auto; max-width: 1100px; "
         "padding: 0 16px; font-family: var(--book-sans) } "
         "td, th, caption { padding: 2px 8px; text-align: left; vertical-align: top }</style></head>\n"
-        f"<body><main>\n{body}</main>\n{_script(script)}</body></html>\n"
+        f"<body><main>\n{body}</main>\n{_script(script)}{_script(_KEYS)}</body></html>\n"
     )
 
 

@@ -9,6 +9,11 @@ from minitensor.stage.validation import problems
 
 SAVED = "x = mt.to_tensor([1., 2.], stop_gradient=False)\na = x * 1\ny = a * a\na.add_(1)\ny.backward()"
 
+UNNOTICED = (
+    "w = mt.to_tensor([1., 2.], stop_gradient=False)\na = w * 1\nn = a.detach().numpy(share=True)\n"
+    "y = (a * a).sum()\nn[0] = 7\nb = mt.ones([2])\nb.add_(1)\ny.backward()"
+)
+
 
 def key_of(program: str) -> int:
     """The line of the picked step."""
@@ -20,6 +25,7 @@ def key_of(program: str) -> int:
     ("program", "line"),
     [
         (SAVED, 4),  # the write that makes a saved tensor stale, before backward raises
+        (UNNOTICED, 5),  # the write that no version tells, and not the one after it
         ("x = mt.ones([2])\nx.add_(1)\nv = x[0:1]\nv.zero_()\nx.add_(1)", 4),  # the first that another name sees
         ("x = mt.ones([4])\na = x[0:2]\nb = x[2:4]\ndel x\na.zero_()\nb.zero_()\nc = b", 6),  # no other sees one
         ("x = mt.ones([2], dtype='float32')\nx.stop_gradient = False\nx.add_(1)", 3),  # refused
@@ -44,3 +50,18 @@ def test_a_step_or_a_variant_that_is_not_there_is_refused():
         stage.record("x = mt.ones([2])", key=2)
     with pytest.raises(ValueError, match="'c'; the variants are 'a', 'b'"):
         stage.compare({"a": "x = 1", "b": "x = 2"}, key=("c", 1))
+
+
+def test_what_is_overwritten_and_no_version_tells_is_marked_once_where_backward_will_not_find_it():
+    def marks(program: str) -> list[tuple[int, bool]]:
+        (variant,) = (data := stage.record(program).data)["variants"]
+        assert list(problems(data)) == []
+        steps = [(step["line"], event) for step in variant["steps"] for event in step["events"]]
+        return [(line, event.get("unnoticed", False)) for line, event in steps if event["do"] == "stale"]
+
+    assert marks(UNNOTICED) == [(5, True)]
+    assert marks(UNNOTICED.replace("n[0] = 7", "n[0] = 7\nn[0] = 8")) == [(5, True)]
+    assert marks(UNNOTICED.replace("n[0] = 7", "a.add_(1)").replace("y.backward()", "")) == [(5, False)]
+    assert marks(UNNOTICED.replace("a * a", "a + a")) == []
+    checked = UNNOTICED.replace("y = (a * a).sum()", "with mt.check_foreign_writes():\n    y = (a * a).sum()")
+    assert all(not unnoticed for _, unnoticed in marks(checked.replace("y.backward()", "")))

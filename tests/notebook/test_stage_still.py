@@ -181,6 +181,14 @@ def test_a_saved_stage_steps_from_the_disk_and_asks_no_host(opened, tmp_path):
     assert page.asked == [path.as_uri()] and page.errors == []
 
 
+def test_the_arrow_keys_step_a_saved_stage_without_a_click(opened, tmp_path):
+    path = tmp_path / "stage.html"
+    stage.record("x = mt.zeros([2])\nx.add_(1.0)\nx.add_(2.0)\n").save(path)
+    page = opened(path)
+    page.keyboard.press("ArrowLeft")
+    assert page.locator("memory-stage output").inner_text().startswith("step 2 of 3")
+
+
 def test_a_saved_stage_without_javascript_is_picture_and_table(opened, tmp_path):
     path = tmp_path / "stage.html"
     stage.compare(THREE).save(path)
