@@ -65,7 +65,7 @@ def test_the_real_part_of_a_tensor_is_not_given_another_value_instead(tmp_path):
         "y.abs().sum().backward()",
         tmp_path,
     )
-    assert "z.real =" not in told and "`.clone()` what line 4 reads" in told
+    assert "z.real =" not in told and "`.clone()` what is read in line 4" in told
 
 
 def test_a_line_that_only_leads_to_a_refused_write_is_not_told_to_copy_its_result(tmp_path):
