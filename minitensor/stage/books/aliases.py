@@ -172,7 +172,7 @@ class Aliases(Memory):
         self._show_ends(kept, storage, look)
         return entry
 
-    def lookers_of(self, storage: StorageEntry) -> list[TensorEntry]:
+    def aliases_of(self, storage: StorageEntry) -> list[TensorEntry]:
         """Tensors and arrays on the memory of ``storage``, also those that count versions of their own."""
         counters = [each for each in self.storages.values() if each.over is storage]
         return [entry for each in (storage, *counters) for entry in each.aliases.values()]

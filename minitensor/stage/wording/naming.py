@@ -184,7 +184,7 @@ def fate(done: Done, fact: Named) -> str:
 
 def keeper(done: Done, storage: StorageEntry) -> str:
     """Who holds a storage."""
-    looking = done.ledger.lookers_of(storage.root)
+    looking = done.ledger.aliases_of(storage.root)
     for entry in looking:
         if entry.names:
             array = "the numpy array " if entry.is_array else ""

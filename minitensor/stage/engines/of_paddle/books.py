@@ -146,7 +146,7 @@ class Books:
     def _counted(self, x: Any, memory: Memory) -> Memory:
         """A storage, or what counts versions of its own over it: of a tensor by DLPack, and of its views."""
         for each in [memory, *self.counters.get(memory, ())]:
-            other = next((other for other in self.lookers(each) if other is not x), None)
+            other = next((other for other in self.aliases_of(each) if other is not x), None)
             if other is None or other._is_shared_buffer_with(x):
                 return each
         return self._counter(x, memory)
@@ -168,7 +168,7 @@ class Books:
         note = self.notes.get(id(x))
         return note is not None and note.ref() is x
 
-    def lookers(self, memory: Memory) -> Iterator[Any]:
+    def aliases_of(self, memory: Memory) -> Iterator[Any]:
         """The tensors on a storage."""
         for note in list(self.notes.values()):
             x = note.ref() if note.memory is memory else None

@@ -101,7 +101,7 @@ class Operations(Calls):
     def _is_shared(self, x: Any, base: int) -> bool:
         memory = self.books.memories.get(base)
         return memory is not None and any(
-            other is not x and other._is_shared_buffer_with(x) for other in self.books.lookers(memory)
+            other is not x and other._is_shared_buffer_with(x) for other in self.books.aliases_of(memory)
         )
 
     def _kept(
