@@ -39,7 +39,7 @@ def histories_apart(fact: Wrote) -> list[TensorEntry]:
 
 def of_histories(apart: TensorEntry) -> str:
     """What becomes of gradients through such a tensor."""
-    name = f"`{apart.name.split(' in ')[0]}`"
+    name = f"`{apart.short_name}`"
     if apart.look["stop_gradient"]:
         return f"{name} lies in the same memory and has no history: no gradient comes through it to what was written."
     return (

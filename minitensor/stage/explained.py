@@ -138,7 +138,7 @@ class Explaining:
             row.verdicts = in_order({*row.verdicts, Verdict.UNRECORDED} - {Verdict.FREE})
             row.happened = of_histories(apart)
             about = self._about.get(row.number, advice.NOTHING)
-            name = apart.name.split(" in ")[0]
+            name = apart.short_name
             self._about[row.number] = replace(about, apart=(name, size_of(apart) < size_of(written)))
 
     def _new(self, done: Done, op: str, tensor: TensorEntry | None, *verdicts: Verdict) -> Row:
@@ -146,7 +146,7 @@ class Explaining:
         if tensor is not None:
             shape = tensor.look.get("elements", tensor.look)["shape"]
             size = math.prod(tensor.look["shape"]) * tensor.storage.event["itemsize"]
-            look = Look(tensor.name.split(" in ")[0], shape, tensor.look["dtype"], size, view_of(tensor))
+            look = Look(tensor.short_name, shape, tensor.look["dtype"], size, view_of(tensor))
         return Row(0, op, Spot(None, done.line, ""), "by versions", look, verdicts=in_order(verdicts))
 
     def _wrote(self, done: Done, fact: Wrote) -> Row:
@@ -197,7 +197,7 @@ class Explaining:
     def _asked(self, done: Done, fact: Asked) -> Row:
         row = self._new(done, ".grad", fact.tensor, Verdict.UNRECORDED)
         row.happened = (
-            f"`{fact.tensor.name.split(' in ')[0] or fact.tensor.op}` is no leaf: `{fact.tensor.op or 'an operation'}` "
+            f"`{fact.tensor.short_name or fact.tensor.op}` is no leaf: `{fact.tensor.op or 'an operation'}` "
             f"made it. Its `.grad` is None, for backward leaves gradients at leaves only."
         )
         return row

@@ -91,4 +91,4 @@ def view_of(tensor: TensorEntry) -> str:
     whole = next((each for each in others if math.prod(each.look["shape"]) == tensor.storage.length), None)
     if whole is None or math.prod(tensor.look["shape"]) == tensor.storage.length:
         return ""
-    return f"a view of {whole.name.split(' in ')[0]}"
+    return f"a view of {whole.short_name}"

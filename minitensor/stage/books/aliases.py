@@ -106,7 +106,7 @@ class Aliases(Memory):
         """A tensor got its first name: states without a name of their own are called by it."""
         group = entry.group
         if not group.label:
-            group.label = entry.names[0].split(" in ")[0]
+            group.label = entry.short_name
             for version, state in group.states.items():
                 if state.step == self.step or entry.look["leaf"]:
                     self.labels[state.label] -= 1

@@ -128,6 +128,11 @@ class TensorEntry:
         """What to call it: a name it has or had, or the operation that made it."""
         return self.names[0] if self.names else self.last_name
 
+    @property
+    def short_name(self) -> str:
+        """The same, without the function whose local variable it is."""
+        return self.name.split(" in ")[0]
+
 
 @dataclass(eq=False)
 class NodeEntry:
@@ -181,7 +186,7 @@ class SaveEntry:
         """What to call the numbers."""
         if self.state is not None:
             return self.state.label.rpartition("@")[0]
-        return (self.of.name.split(" in ")[0] or self.of.op) if self.of is not None else self.what
+        return (self.of.short_name or self.of.op) if self.of is not None else self.what
 
     @property
     def label(self) -> str:
