@@ -8,7 +8,7 @@ import pytest
 
 import minitensor as mt
 from minitensor import stage
-from minitensor.stage.recording import record, steps
+from minitensor.stage.recording import record, recorder, steps
 
 LOOP = "x = mt.zeros([60])\nfor i in range(40):\n    x.add_(mt.full([60], i + 0.5))\nprint(i)\n"
 
@@ -50,16 +50,16 @@ def test_a_single_step_that_is_too_long_ends_it_before_that_step(monkeypatch):
 @pytest.mark.parametrize("moment", ["begin_statement", "end_statement"])
 def test_a_mistake_of_the_recorder_between_statements_ends_the_recording_and_never_the_program(monkeypatch, moment):
     calls = []
-    real = steps.Steps._begin if moment == "begin_statement" else steps.Steps._finish
+    method = "_begin" if moment == "begin_statement" else "_finish"
+    real = getattr(recorder.Recorder, method)
 
-    def broken(recorder, *arguments, **named):
-        if recorder.active:  # and none of a recording that is over, to which a generator may come back
-            calls.append(1)
-            if len(calls) == 3:
-                raise RuntimeError("a planted fault")
-        return real(recorder, *arguments, **named)
+    def broken(*arguments, **named):
+        calls.append(1)
+        if len(calls) == 3:
+            raise RuntimeError("a planted fault")
+        return real(*arguments, **named)
 
-    monkeypatch.setattr(steps.Steps, "_begin" if moment == "begin_statement" else "_finish", broken)
+    monkeypatch.setattr(recorder.Recorder, method, broken)
     monkeypatch.setattr(record, "STRICT", False)
     names = {"mt": mt}
     shown = stage.record("x = mt.zeros([2])\ny = x + 1\nz = y + 1\nw = z + 1\n", names)

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pytest
 
 import minitensor as mt
 from minitensor.core.history import Leaf, Node, peek
@@ -242,12 +243,11 @@ def watched(namespace: dict[str, Any], file: str) -> Iterator[Witness]:
         begin(self)
         witness.look(self)
 
-    Recorder._finish, Recorder.begin = finish_and_look, begin_and_look
-    try:
-        with only_what_comes():
-            yield witness
-    finally:
-        Recorder._finish, Recorder.begin = finish, begin
+    with pytest.MonkeyPatch.context() as patched, only_what_comes():
+        # It leaves no method behind that the class had from another.
+        patched.setattr(Recorder, "_finish", finish_and_look)
+        patched.setattr(Recorder, "begin", begin_and_look)
+        yield witness
 
 
 # ---------- sentences ----------
