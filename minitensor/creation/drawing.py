@@ -86,7 +86,7 @@ def uniform(
         TypeError: for a dtype other than float32 and float64.
     """
     drawn = _empty("uniform", shape, dtype, current.gpu)
-    low, high, seed = kernels.uniform_arguments(min, max, seed)
+    low, high, seed = kernels.uniform_arguments(min, max, seed, "uniform")
     return Tensor._made(kernels.uniform(drawn, low, high, seed, drawn), "uniform")
 
 
@@ -101,25 +101,30 @@ def normal(mean: Any = 0.0, std: Any = 1.0, shape: Any = None, name: str | None 
         ValueError, TypeError: when a deviation is below 0, or a parameter is no number and no tensor.
         TypeError: when ``mean`` and ``std`` are numbers and there is no ``shape``.
     """
+    return Tensor._made(_normal("normal", mean, std, shape), "normal")
+
+
+def _normal(op: str, mean: Any, std: Any, shape: Any) -> Any:
+    """What :func:`normal` draws, as an array; what is wrong with the arguments is told of ``op``."""
     parameters = [x._array for x in (mean, std) if isinstance(x, Tensor)]
     if not parameters:
         if shape is None:
-            raise TypeError("normal: shape is needed where mean and std are numbers")
-        drawn = _empty("normal", shape, None, current.gpu)
-        mean, std = kernels.normal_arguments(mean, std)
-        return Tensor._made(kernels.normal(drawn, mean, std, drawn), "normal")
+            raise TypeError(f"{op}: shape is needed where mean and std are numbers")
+        drawn = _empty(op, shape, None, current.gpu)
+        mean, std = kernels.mean_and_deviation(op, mean, std)
+        return kernels.normal(drawn, mean, std, drawn)
     gpu = gpu_of(parameters[0])
     if gpu_of(parameters[-1]) is not gpu:
-        raise devices_differ("normal", tuple(parameters))
-    drawn = _empty("normal", np.broadcast_shapes(*(x.shape for x in parameters)), np.result_type(*parameters), gpu)
+        raise devices_differ(op, tuple(parameters))
+    drawn = _empty(op, np.broadcast_shapes(*(x.shape for x in parameters)), np.result_type(*parameters), gpu)
     middle, deviation = (
-        x._array if isinstance(x, Tensor) else kernels.finite("normal", "mean or std", x) for x in (mean, std)
+        x._array if isinstance(x, Tensor) else kernels.finite(op, "mean or std", x) for x in (mean, std)
     )
     if np.any(np.less(deviation, 0)):
-        raise ValueError("normal: std is not below 0")
+        raise ValueError(f"{op}: std is not below 0")
     kernels.normal(drawn, 0.0, 1.0, drawn)
     with np.errstate(all="ignore"):
-        return Tensor._made(as_array(drawn * deviation + middle).astype(drawn.dtype, copy=False), "normal")
+        return as_array(drawn * deviation + middle).astype(drawn.dtype, copy=False)
 
 
 def log_normal(mean: Any = 1.0, std: Any = 2.0, shape: Any = None, name: str | None = None) -> Tensor:
@@ -131,7 +136,7 @@ def log_normal(mean: Any = 1.0, std: Any = 2.0, shape: Any = None, name: str | N
     Raises:
         ValueError, TypeError: as there.
     """
-    drawn = normal(mean, std, shape)._array
+    drawn = _normal("log_normal", mean, std, shape)
     with np.errstate(all="ignore"):
         return Tensor._made(as_array(np.exp(drawn)), "log_normal")
 
@@ -146,7 +151,7 @@ def bernoulli(x: Any, p: float | None = None, name: str | None = None) -> Tensor
     if not isinstance(x, Tensor):
         raise TypeError(f"bernoulli: x must be a Tensor, not {type(x).__name__}")
     drawn = _empty("bernoulli", x.shape, x.dtype, gpu_of(x._array))
-    (probability,) = kernels.bernoulli_arguments(x if p is None else p)
+    (probability,) = kernels.bernoulli_arguments(x if p is None else p, "bernoulli")
     return Tensor._made(kernels.bernoulli(drawn, probability, drawn), "bernoulli")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -40,31 +41,36 @@ def to_tensor(data: Any, dtype: Any = None, place: Any = None, stop_gradient: bo
         ValueError: for ragged lists.
         TypeError: for objects that are no numbers, and for dtypes a tensor cannot have.
     """
-    array = _array_of(data, None if dtype is None else dtype_of(dtype).numpy)
+    array = array_of(data, None if dtype is None else dtype_of(dtype).numpy)
     gpu = current.gpu if place is None else device_named("to_tensor", place)
     return _wanting(made_on(gpu, "to_tensor", array), stop_gradient)
 
 
-def _array_of(data: Any, dtype: np.dtype | None) -> np.ndarray:
+def array_of(data: Any, dtype: np.dtype | None, op: str = "to_tensor") -> np.ndarray:
+    """``data``, as :func:`to_tensor` takes it, in a new array of ``dtype`` (None: of the one that suits it).
+
+    Raises:
+        ValueError, TypeError: as there, told of ``op``.
+    """
     if isinstance(data, Tensor):
         data = host_array(data._array)
     if isinstance(data, (list, tuple)):
-        data = _without_tensors(data)
+        data = _without_tensors(op, data)
     if isinstance(data, np.ma.MaskedArray):
-        raise TypeError("to_tensor: a masked array has no place for its mask in a tensor; use its .filled(value)")
+        raise TypeError(f"{op}: a masked array has no place for its mask in a tensor; use its .filled(value)")
     plain = not isinstance(data, (np.ndarray, np.generic))
     try:
         array = np.array(data, order="C")
     except ValueError:
         raise ValueError(
-            f"to_tensor: the lists are ragged ({_ragged(data)}); along each dimension all must be equally long"
+            f"{op}: the lists are ragged ({_ragged(data)}); along each dimension all must be equally long"
         ) from None
     except OverflowError as error:
-        raise ValueError(f"to_tensor: {error}") from None
+        raise ValueError(f"{op}: {error}") from None
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     if plain and _has_big_integer(array, data):
-        raise ValueError("to_tensor: an integer in the data does not fit into int64")
+        raise ValueError(f"{op}: an integer in the data does not fit into int64")
     if dtype is None:
         if plain and array.dtype == np.float64:
             dtype = float32.numpy
@@ -72,16 +78,14 @@ def _array_of(data: Any, dtype: np.dtype | None) -> np.ndarray:
             dtype = np.dtype(np.int64)
         elif array.dtype not in BY_NUMPY:
             raise TypeError(
-                f"to_tensor: data of type {type(data).__name__} and dtype {array.dtype} is not supported; "
+                f"{op}: data of type {type(data).__name__} and dtype {array.dtype} is not supported; "
                 f"a tensor holds one of {', '.join(DTYPES)}"
             )
         else:
             dtype = BY_NUMPY[array.dtype].numpy
     elif array.dtype.kind not in "biuf":
-        raise TypeError(
-            f"to_tensor: data of type {type(data).__name__} and dtype {array.dtype} cannot become {dtype.name}"
-        )
-    return stored_array("to_tensor", array, dtype)
+        raise TypeError(f"{op}: data of type {type(data).__name__} and dtype {array.dtype} cannot become {dtype.name}")
+    return stored_array(op, array, dtype)
 
 
 def _has_big_integer(array: np.ndarray, data: Any) -> bool:
@@ -107,16 +111,16 @@ def _leaves(data: Any) -> Any:
 MOST_DIMENSIONS = 64
 
 
-def _without_tensors(data: Any, dim: int = 0) -> Any:
+def _without_tensors(op: str, data: Any, dim: int = 0) -> Any:
     if isinstance(data, Tensor):
         return host_array(data._array)
     if isinstance(data, (list, tuple)):
         if dim == MOST_DIMENSIONS:
             raise ValueError(
-                f"to_tensor: lists nested deeper than {MOST_DIMENSIONS} dimensions, the most that a tensor has. "
+                f"{op}: lists nested deeper than {MOST_DIMENSIONS} dimensions, the most that a tensor has. "
                 f"Does one of them hold itself?"
             )
-        return [_without_tensors(item, dim + 1) for item in data]
+        return [_without_tensors(op, item, dim + 1) for item in data]
     return data
 
 
@@ -183,12 +187,16 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, stop_gradient: bool = T
         ValueError: for a negative length.
         TypeError: for a shape that is no list of integers, or a dtype that a tensor cannot have.
     """
-    value = _array_of(fill_value, None)
+    return _wanting(_full("full", shape, fill_value, dtype), stop_gradient)
+
+
+def _full(op: str, shape: Any, fill_value: Any, dtype: Any) -> Tensor:
+    """One number everywhere; what is wrong with the arguments is told of ``op``."""
+    value = array_of(fill_value, None, op)
     if value.ndim:
-        raise ValueError(f"full: fill_value must be one number; it has shape {list(value.shape)}")
+        raise ValueError(f"{op}: fill_value must be one number; it has shape {list(value.shape)}")
     wanted = float32 if dtype is None else dtype_of(dtype)
-    filled = np.full(as_shape("full", shape), stored("full", value.item(), wanted.numpy))
-    return _wanting(made_here("full", filled), stop_gradient)
+    return made_here("full", np.full(as_shape(op, shape), stored(op, value.item(), wanted.numpy)))
 
 
 def zeros(shape: Any, dtype: Any = None) -> Tensor:
@@ -295,4 +303,4 @@ def full_like(x: Tensor, fill_value: Any, dtype: Any = None) -> Tensor:
         TypeError: when ``x`` is no tensor, or for a dtype that a tensor cannot have.
         ValueError: when ``fill_value`` is not one number, or the dtype cannot hold it.
     """
-    return like("full_like", full, x, dtype, fill_value)
+    return like("full_like", partial(_full, "full_like"), x, dtype, fill_value)

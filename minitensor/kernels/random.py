@@ -71,13 +71,13 @@ def _positive(op: str, name: str, given: Any) -> float:
 # ---------- even, normal and what is made of them ----------
 
 
-def uniform_arguments(min: Any, max: Any, seed: Any) -> tuple[Any, ...]:
+def uniform_arguments(min: Any, max: Any, seed: Any, op: str = "uniform_") -> tuple[Any, ...]:
     """Two numbers, the smaller first, and an integer from 0 on."""
-    low, high, seed = finite("uniform_", "min", min), finite("uniform_", "max", max), whole("uniform_: seed", seed)
+    low, high, seed = finite(op, "min", min), finite(op, "max", max), whole(f"{op}: seed", seed)
     if low > high:
-        raise ValueError(f"uniform_: min must not be above max; they are {low} and {high}")
+        raise ValueError(f"{op}: min must not be above max; they are {low} and {high}")
     if seed < 0:
-        raise ValueError(f"uniform_: a seed is an integer from 0 on, not {seed}")
+        raise ValueError(f"{op}: a seed is an integer from 0 on, not {seed}")
     return low, high, seed
 
 
@@ -89,15 +89,20 @@ def uniform(a: Array, min: float, max: float, seed: int, out: Array) -> Array:
 
 def normal_arguments(mean: Any, std: Any) -> tuple[Any, ...]:
     """A number, and one from 0 on."""
-    return _mean_and_deviation("normal_", mean, std)
+    return mean_and_deviation("normal_", mean, std)
 
 
 def log_normal_arguments(mean: Any, std: Any) -> tuple[Any, ...]:
     """A number, and one from 0 on."""
-    return _mean_and_deviation("log_normal_", mean, std)
+    return mean_and_deviation("log_normal_", mean, std)
 
 
-def _mean_and_deviation(op: str, mean: Any, std: Any) -> tuple[float, float]:
+def mean_and_deviation(op: str, mean: Any, std: Any) -> tuple[float, float]:
+    """A number, and one from 0 on; what is wrong with them is told of ``op``.
+
+    Raises:
+        TypeError, ValueError: for anything else.
+    """
     middle, deviation = finite(op, "mean", mean), finite(op, "std", std)
     if deviation < 0:
         raise ValueError(f"{op}: std is not below 0; it is {deviation}")
@@ -149,7 +154,8 @@ def _probability(op: str, name: str, given: Any, above: bool) -> Any:
     """A number, or an array of them, from 0 (excluded if ``above``) to 1."""
     p = np.array(given, np.float64) if getattr(given, "ndim", 0) else np.float64(number(op, name, given))
     if not np.all((p > 0 if above else p >= 0) & (p <= 1)):
-        raise ValueError(f"{op}: {name} is a probability, {'above' if above else 'from'} 0 and at most 1, not {given}")
+        bounds = "above 0 and at most 1" if above else "from 0 to 1"
+        raise ValueError(f"{op}: {name} is a probability, {bounds}, not {given}")
     return p
 
 
@@ -162,9 +168,9 @@ def _probability_fits(name: str, p: Any, out: Array) -> None:
         ) from None
 
 
-def bernoulli_arguments(p: Any) -> tuple[Any, ...]:
+def bernoulli_arguments(p: Any, op: str = "bernoulli_") -> tuple[Any, ...]:
     """A probability, or a tensor of them."""
-    return (_probability("bernoulli_", "p", p, above=False),)
+    return (_probability(op, "p", p, above=False),)
 
 
 def bernoulli(a: Array, p: Any, out: Array) -> Array:

@@ -8,6 +8,7 @@ from typing import Any
 from minitensor.core.tensor import Tensor
 from minitensor.creation.drawing import bernoulli
 from minitensor.creation.making import full_like
+from minitensor.kernels.scans import axis_argument
 from minitensor.modes import modes
 from minitensor.networks.recording import floats_of
 from minitensor.operations import FUNCTIONS
@@ -58,10 +59,13 @@ def log_softmax(x: Tensor, axis: int = -1, name: str | None = None) -> Tensor:
         x: float32 or float64, of any shape; the result has its shape and dtype.
 
     Raises:
-        TypeError: for anything but a tensor of floats.
+        TypeError: for anything but a tensor of floats, and an axis that is no integer.
         IndexError: for an axis that ``x`` does not have.
     """
     (x,) = floats_of("log_softmax", x=x)  # type: ignore[assignment]  # as many as were given
+    axis = axis_argument("log_softmax", axis)
+    if not -x.ndim <= axis < x.ndim:
+        raise IndexError(f"log_softmax: axis {axis} is out of range for a tensor of {x.ndim} dimensions")
     shifted: Any = FUNCTIONS["subtract"](x, FUNCTIONS["max"](x.detach(), axis, True))
     return shifted - FUNCTIONS["log"](FUNCTIONS["sum"](FUNCTIONS["exp"](shifted), axis, True))
 

@@ -29,7 +29,15 @@ def scaled_dot_product_attention(
 
     Raises:
         ValueError: when shapes do not fit.
+        TypeError: for anything but tensors of floats.
     """
+    for what, x in (("query", query), ("key", key), ("value", value)):
+        if not isinstance(x, Tensor):
+            raise TypeError(f"scaled_dot_product_attention: {what} must be a Tensor, not {type(x).__name__}")
+        if x.ndim != 4:
+            raise ValueError(
+                f"scaled_dot_product_attention: {what} is [batch, time, heads, length]; its shape is {x.shape}"
+            )
     query, key, value = (x.transpose([0, 2, 1, 3]) for x in (query, key, value))
     return attention.attend(query, key, value, attn_mask, dropout_p, is_causal, training).transpose([0, 2, 1, 3])
 

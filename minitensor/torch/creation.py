@@ -81,7 +81,7 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
         _check_items(data)
         wanted = _dtype_of_first(data) if wanted is None else wanted
     try:
-        array = engine._array_of(data, wanted)
+        array = engine.array_of(data, wanted)
     except ValueError as error:
         if "ragged" not in str(error):
             raise RuntimeError(str(error).replace("to_tensor", "tensor()")) from None
@@ -234,7 +234,7 @@ def _fill(op: str, value: Any, dtype: np.dtype | None) -> np.ndarray:
         if not isinstance(value, BaseTensor) or value._array.size != 1:
             raise TypeError(f"{op}(): argument 'fill_value' must be Number, not {type(value).__name__}")
         value = value.item()
-    wanted = engine._array_of(value, None).dtype if dtype is None else dtype
+    wanted = engine.array_of(value, None).dtype if dtype is None else dtype
     try:
         return stored(op, value, wanted)
     except ValueError as error:

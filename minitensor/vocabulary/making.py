@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from minitensor.core.tensor import Tensor
-from minitensor.creation.making import as_shape, made_here, to_tensor, zeros, zeros_like
+from minitensor.creation.making import array_of, as_shape, like, made_here, zeros
 from minitensor.dtypes import dtype_of, float32
 from minitensor.kernels.numbers import stored_array
 from minitensor.randomness import source
@@ -30,15 +30,20 @@ def assign(x: Any, output: Tensor | None = None) -> Tensor:
         TypeError: when the dtypes differ.
     """
     if output is None:
-        return x.clone() if isinstance(x, Tensor) else to_tensor(x)
+        return x.clone() if isinstance(x, Tensor) else _taken(x, None)
     need_tensor("assign: output", output)
-    given = x if isinstance(x, Tensor) else to_tensor(x, output.dtype)
+    given = x if isinstance(x, Tensor) else _taken(x, output._array.dtype)
     if given.shape != output.shape:
         raise ValueError(f"assign: x has shape {given.shape} and output {output.shape}; they must be equal")
     if given.dtype != output.dtype:
         raise TypeError(f"assign: x has dtype {given.dtype.name} and output {output.dtype.name}; they must be equal")
     store_at(output, (), given, "assign")
     return output
+
+
+def _taken(data: Any, dtype: np.dtype | None) -> Tensor:
+    """What is to be assigned, as a tensor."""
+    return made_here("to_tensor", array_of(data, dtype, "assign"))
 
 
 def empty(shape: Any, dtype: Any = None) -> Tensor:
@@ -51,7 +56,7 @@ def empty(shape: Any, dtype: Any = None) -> Tensor:
         ValueError: for a negative length.
         TypeError: for a shape that is no list of integers, or a dtype that a tensor cannot have.
     """
-    return zeros(shape, dtype)
+    return zeros(as_shape("empty", shape), dtype)
 
 
 def empty_like(x: Tensor, dtype: Any = None) -> Tensor:
@@ -60,7 +65,7 @@ def empty_like(x: Tensor, dtype: Any = None) -> Tensor:
     Raises:
         TypeError: when ``x`` is no tensor, or for a dtype that a tensor cannot have.
     """
-    return zeros_like(x, dtype)
+    return like("empty_like", zeros, x, dtype)
 
 
 def eye(num_rows: int, num_columns: int | None = None, dtype: Any = None) -> Tensor:

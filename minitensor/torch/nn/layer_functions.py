@@ -181,9 +181,14 @@ def batch_norm(
         momentum: how much of the batch's mean and variance comes into the running ones.
 
     Raises:
-        ValueError: when the shapes do not fit, or a channel has a single value in training.
+        ValueError: when a channel has a single value in training, or the running ones are missing otherwise.
+        RuntimeError: when one of the others has not as many elements as there are channels.
     """
     need_tensor("batch_norm", input)
+    given = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
+    for what, each in given.items():
+        if each is not None and each._array.size != input._array.shape[1]:
+            raise RuntimeError(f"{what} should contain {input._array.shape[1]} elements not {each._array.size}")
     if training:
         count = input._array.size // max(input._array.shape[1], 1)
         if count == 1:

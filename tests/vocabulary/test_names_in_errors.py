@@ -1,0 +1,46 @@
+"""A function that is given what it cannot take tells of itself, and of no other function that it happens to call."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+import pytest
+
+import minitensor as mt
+from minitensor import torch
+from minitensor.nn import functional
+
+SETTING = ("set_device", "set_inplace_policy", "seed", "save")  # what they are given changes more than a tensor
+
+#: Functions that are another one under a second name or with fewer choices, by what they say they are.
+SAY = {"disable_static": "set_device", "softmax_with_cross_entropy": "cross_entropy", "clamp_": "clip"}
+
+
+def functions(module) -> list[str]:
+    found = [name for name in dir(module) if not name.startswith("_") and name not in SETTING]
+    return [name for name in found if inspect.isroutine(getattr(module, name))]
+
+
+FUNCTIONS = [(module, name) for module in (mt, functional) for name in functions(module)]
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # logarithms of what has none
+@pytest.mark.parametrize(("module", "name"), FUNCTIONS, ids=[f"{m.__name__}.{name}" for m, name in FUNCTIONS])
+def test_a_function_names_itself(module, name):
+    function = getattr(module, name)
+    known = {name, name.rstrip("_"), function.__name__, SAY.get(name)}
+    x = mt.ones([2, 3])
+    for given in [("a",), (x, "a"), (x, 99), (x, mt.ones([7])), ([1],), (x, x, "a"), (x, x, 99), (3,), ("a", "b")]:
+        for named in ({}, {"axis": 99}, {"axis": "a"}, {"shape": "a"}):
+            try:
+                function(*given, **named)
+            except Exception as error:
+                says = re.match(r"(\w+):", str(error))
+                assert says is None or says[1] in known, f"{name}{given[1:]}, {named}: {error}"
+
+
+def test_a_layer_of_pytorch_says_what_pytorch_says_of_other_channels():
+    for training in (True, False):
+        with pytest.raises(RuntimeError, match=r"^running_mean should contain 4 elements not 3$"):
+            torch.nn.BatchNorm2d(3).train(training)(torch.ones(2, 4, 5, 5))
