@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from minitensor.core.tensor import Tensor
-from minitensor.device.arrays import gpu_of, host_array
+from minitensor.creation.given import MOST_DIMENSIONS, array_of
+from minitensor.device.arrays import gpu_of
 from minitensor.device.places import current, device_named, using
-from minitensor.dtypes import BY_NUMPY, DTYPES, FLOATS, dtype_of, float32
+from minitensor.dtypes import FLOATS, dtype_of, float32
 from minitensor.kernels.numbers import stored, stored_array
 
 
@@ -44,91 +45,6 @@ def to_tensor(data: Any, dtype: Any = None, place: Any = None, stop_gradient: bo
     array = array_of(data, None if dtype is None else dtype_of(dtype).numpy)
     gpu = current.gpu if place is None else device_named("to_tensor", place)
     return _wanting(made_on(gpu, "to_tensor", array), stop_gradient)
-
-
-def array_of(data: Any, dtype: np.dtype | None, op: str = "to_tensor") -> np.ndarray:
-    """``data``, as :func:`to_tensor` takes it, in a new array of ``dtype`` (None: of the one that suits it).
-
-    Raises:
-        ValueError, TypeError: as there, told of ``op``.
-    """
-    if isinstance(data, Tensor):
-        data = host_array(data._array)
-    if isinstance(data, (list, tuple)):
-        data = _without_tensors(op, data)
-    if isinstance(data, np.ma.MaskedArray):
-        raise TypeError(f"{op}: a masked array has no place for its mask in a tensor; use its .filled(value)")
-    plain = not isinstance(data, (np.ndarray, np.generic))
-    try:
-        array = np.array(data, order="C")
-    except ValueError:
-        raise ValueError(
-            f"{op}: the lists are ragged ({_ragged(data)}); along each dimension all must be equally long"
-        ) from None
-    except OverflowError as error:
-        raise ValueError(f"{op}: {error}") from None
-    if not array.dtype.isnative:
-        array = array.astype(array.dtype.newbyteorder("="))
-    if plain and _has_big_integer(array, data):
-        raise ValueError(f"{op}: an integer in the data does not fit into int64")
-    if dtype is None:
-        if plain and array.dtype == np.float64:
-            dtype = float32.numpy
-        elif plain and array.dtype.kind == "i":
-            dtype = np.dtype(np.int64)
-        elif array.dtype not in BY_NUMPY:
-            raise TypeError(
-                f"{op}: data of type {type(data).__name__} and dtype {array.dtype} is not supported; "
-                f"a tensor holds one of {', '.join(DTYPES)}"
-            )
-        else:
-            dtype = BY_NUMPY[array.dtype].numpy
-    elif array.dtype.kind not in "biuf":
-        raise TypeError(f"{op}: data of type {type(data).__name__} and dtype {array.dtype} cannot become {dtype.name}")
-    return stored_array(op, array, dtype)
-
-
-def _has_big_integer(array: np.ndarray, data: Any) -> bool:
-    """Whether Python integers beyond int64 made numpy choose another dtype for the whole."""
-    if array.dtype.kind == "u":
-        return True
-    if array.dtype.kind == "O":
-        return all(isinstance(item, int) for item in array.ravel())
-    if array.dtype.kind != "f" or array.size == 0 or not np.abs(array).max() >= 2.0**63:
-        return False
-    return not any(isinstance(item, (float, np.floating)) for item in _leaves(data))
-
-
-def _leaves(data: Any) -> Any:
-    for item in data if isinstance(data, (list, tuple)) else [data]:
-        if isinstance(item, (list, tuple)):
-            yield from _leaves(item)
-        else:
-            yield item
-
-
-#: As many as an array of numpy has.
-MOST_DIMENSIONS = 64
-
-
-def _without_tensors(op: str, data: Any, dim: int = 0) -> Any:
-    if isinstance(data, Tensor):
-        return host_array(data._array)
-    if isinstance(data, (list, tuple)):
-        if dim == MOST_DIMENSIONS:
-            raise ValueError(
-                f"{op}: lists nested deeper than {MOST_DIMENSIONS} dimensions, the most that a tensor has. "
-                f"Does one of them hold itself?"
-            )
-        return [_without_tensors(op, item, dim + 1) for item in data]
-    return data
-
-
-def _ragged(data: Any) -> str:
-    lengths = sorted({len(item) if hasattr(item, "__len__") else 0 for item in data})
-    if len(lengths) > 1:
-        return "lengths " + " and ".join(str(n) if n else "none" for n in lengths) + " stand side by side"
-    return "lengths differ further inside"
 
 
 def _wanting(tensor: Tensor, stop_gradient: bool) -> Tensor:

@@ -25,6 +25,7 @@ class About:
         kept: whether something kept what it wrote that the recorder does not see, and a backward has asked for it.
         package: whose names the program uses.
         borrowed: whether the memory is an array's that the tensor was made on.
+        attribute: what a function written by hand keeps of it as an attribute: ``ctx.x``.
         apart: a name on the same memory whose history does not know of the write, and whether it shows a part of it.
     """
 
@@ -33,6 +34,7 @@ class About:
     kept: bool = False
     package: str = "torch"
     borrowed: bool = False
+    attribute: str = ""
     apart: tuple[str, bool] | None = None
 
 
@@ -57,6 +59,10 @@ def _instead(row: Row, code: list[str], about: About) -> str:
         return _of_gradient(row, code, about.package)
     if about.apart is not None and row.verdict is Verdict.UNRECORDED:
         return _of_histories(row, *about.apart)
+    if row.verdict is Verdict.UNRECORDED and about.package == "torch":
+        told = _to_be_announced(code, row.where.line, row.op)
+        if told:
+            return told
     if row.verdict is not Verdict.STALE:
         return _rewritten(row, code, about) if about.kept else ""
     saved = _lines_of(row)
@@ -122,6 +128,30 @@ def _to_be_returned(code: list[str], line: int, statement: str) -> str:
     )
 
 
+def _to_be_announced(code: list[str], line: int, op: str) -> str:
+    """Where the ``forward`` of a function written by hand writes what it was given: that it has to say so."""
+    written = re.compile(rf"\b(\w+)(?:\.{re.escape(op)}\(|\[[^]]*\]\s*[-+*/@%&|^]{{0,2}}=|\s*[-+*/@%&|^]{{1,2}}=)[^=]")
+    names = {found[1] for found in written.finditer(code[line - 1])}
+    try:
+        classes = [each for each in ast.walk(ast.parse("\n".join(code))) if isinstance(each, ast.ClassDef)]
+    except SyntaxError:  # lines of several places
+        return ""
+    for each in classes:
+        if not any(ast.unparse(base).rpartition(".")[2] == "Function" for base in each.bases):
+            continue
+        for function in each.body:
+            if not isinstance(function, ast.FunctionDef) or function.name != "forward":
+                continue
+            given = names & {each.arg for each in function.args.args}
+            if function.lineno <= line <= (function.end_lineno or 0) and given:
+                name = min(given)
+                return (
+                    f"`ctx.mark_dirty({name})` in `{each.name}.forward` tells autograd of this write, where "
+                    f"`{name}` itself is returned. Or write a copy: `{name} = {name}.clone()` before this line."
+                )
+    return ""
+
+
 def _is_item(text: str) -> bool:
     return re.match(r"^\w[\w.]*\[.*\]\s*[-+*/@%&|^]{0,2}=[^=]", text) is not None
 
@@ -135,6 +165,13 @@ def _without_underscore(text: str, op: str) -> str:
 
 def _unnoticed(row: Row, text: str, about: About) -> str:
     saved = _lines_of(row)
+    if about.attribute:
+        what = about.attribute.rpartition(".")[2]
+        return (
+            f"Nobody compares the version of an attribute: `ctx.save_for_backward({what})` in place of "
+            f"`{about.attribute}` lets backward raise, and tell. For the right gradient call `backward()` before this "
+            f"line, or keep `{what}.clone()`."
+        )
     if ".data" in text and about.leaf:
         return (
             f"Call every `backward()` before `{text}`, or write it before the forward of {saved}. "

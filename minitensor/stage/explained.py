@@ -26,6 +26,7 @@ from minitensor.stage.report_words import (
     called,
     has_history,
     is_leaf,
+    kept_by_hand,
     other_names,
     row_of_saved,
     the_saved,
@@ -63,13 +64,15 @@ class Explaining:
                 self._marked_dirty(fact)
                 masks = any(each.look["dtype"] == "bool" for each in fact.reads)
                 row = self._wrote(done, fact)
-                self._add(row, advice.About(is_leaf(fact.tensor), masks))
+                about = advice.About(is_leaf(fact.tensor), masks, attribute=kept_by_hand(fact.taken))
+                self._add(row, about)
                 self._apart += [(each, fact.tensor, row) for each in histories_apart(fact)]
                 if done.statement.function == "forward":
                     self._in_forward[row.number] = fact.tensor
             elif isinstance(fact, Unversioned):
                 leaf = any(is_leaf(each) for each in fact.storage.aliases.values())
-                about = advice.About(leaf, borrowed=fact.storage.root.is_borrowed)
+                borrowed = fact.storage.root.is_borrowed
+                about = advice.About(leaf, borrowed=borrowed, attribute=kept_by_hand(fact.used))
                 self._add(self._unversioned(done, fact), about)
             elif isinstance(fact, Asked):
                 self._add(self._asked(done, fact))

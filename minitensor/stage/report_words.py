@@ -51,6 +51,11 @@ def called(save: SaveEntry) -> str:
     return named or save.name
 
 
+def kept_by_hand(saves: list[SaveEntry]) -> str:
+    """The attribute, as ``ctx.x``, in which a function written by hand keeps one of these; else empty."""
+    return next((save.what for save in saves if save.what.startswith("ctx.")), "")
+
+
 def row_of_saved(save: SaveEntry) -> SavedTensor:
     """What a row tells of it."""
     shape = save.event["shape"]

@@ -10,6 +10,7 @@ import numpy as np
 
 from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.creation import making as engine
+from minitensor.creation.given import MOST_DIMENSIONS, array_of
 from minitensor.device.arrays import gpu_of, host_array
 from minitensor.device.places import current, device_named
 from minitensor.dtypes import FLOATS
@@ -81,7 +82,7 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
         _check_items(data)
         wanted = _dtype_of_first(data) if wanted is None else wanted
     try:
-        array = engine.array_of(data, wanted)
+        array = array_of(data, wanted)
     except ValueError as error:
         if "ragged" not in str(error):
             raise RuntimeError(str(error).replace("to_tensor", "tensor()")) from None
@@ -97,10 +98,10 @@ def _check_items(data: Any, dim: int = 1) -> None:
     """Raise ValueError for text among numbers, for tensors of several elements, which are no numbers, and for lists
     that are nested too deep.
     """
-    if dim > engine.MOST_DIMENSIONS:
+    if dim > MOST_DIMENSIONS:
         raise ValueError(
             f"too many dimensions '{type(data).__name__}'\n"
-            f"A tensor has at most {engine.MOST_DIMENSIONS}; does one of the lists hold itself?"
+            f"A tensor has at most {MOST_DIMENSIONS}; does one of the lists hold itself?"
         )
     for item in data:
         if isinstance(item, str):
@@ -234,7 +235,7 @@ def _fill(op: str, value: Any, dtype: np.dtype | None) -> np.ndarray:
         if not isinstance(value, BaseTensor) or value._array.size != 1:
             raise TypeError(f"{op}(): argument 'fill_value' must be Number, not {type(value).__name__}")
         value = value.item()
-    wanted = engine.array_of(value, None).dtype if dtype is None else dtype
+    wanted = array_of(value, None).dtype if dtype is None else dtype
     try:
         return stored(op, value, wanted)
     except ValueError as error:

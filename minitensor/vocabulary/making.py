@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from minitensor.core.tensor import Tensor
-from minitensor.creation.making import array_of, as_shape, like, made_here, zeros
+from minitensor.creation.given import array_of
+from minitensor.creation.making import as_shape, like, made_here, zeros
 from minitensor.dtypes import dtype_of, float32
 from minitensor.kernels.numbers import stored_array
 from minitensor.randomness import source

@@ -196,6 +196,30 @@ for step in range(2):
         {4: "    with torch.no_grad(): w -= 0.1 * w.grad"},
         written=False,
     ),
+    "what a function written by hand keeps as an attribute": Classic(
+        """\
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.x = x
+        return x * x
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 2 * ctx.x
+
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+h = w * 3
+y = Square.apply(h)
+h.add_(1)
+y.sum().backward()
+""",
+        14,
+        ("`h`, which `Square` in line 13 saved at version 0", "`ctx.save_for_backward(x)`"),
+        {14: "h = h.add(1)"},
+        written=False,
+        fails=False,
+    ),
     "views of unbind": Classic(
         """\
 w = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)

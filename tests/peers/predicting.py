@@ -18,7 +18,7 @@ import torch
 from minitensor import stage
 from minitensor.stage.engines.engine import Fate
 from minitensor.stage.engines.of_torch import backward
-from minitensor.stage.engines.of_torch.nodes import Mark
+from minitensor.stage.engines.of_torch.marks import Mark
 from tests.vocabulary.aliases.generator import program
 
 _ASK_ALL = """

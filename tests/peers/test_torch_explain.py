@@ -142,3 +142,54 @@ def test_the_magics_take_cells_of_torch_without_an_option(shell, monkeypatch):
     )
     assert isinstance(result.error_in_exec, RuntimeError)
     assert "`z = z.add(1)`" in str(shown[-1])
+
+
+ATTRIBUTE = """\
+class Halve(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.kept = {}
+        return x{}
+
+    @staticmethod
+    def backward(ctx, grad):
+        {}
+        return grad / 2
+
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+h = w * 3
+y = Halve.apply(h)
+h.add_(1)
+y.sum().backward()
+"""
+
+
+@pytest.mark.parametrize("kept", ["x", "[x, 1]", "{'a': x}", "x[1:]"])
+def test_a_tensor_in_an_attribute_of_a_function_written_by_hand_is_seen_to_be_overwritten(kept):
+    report, done = reported(ATTRIBUTE.format(kept, " / 2", "pass"))
+    assert done.error is None
+    told = [row for row in report.rows if row.verdict is Verdict.UNNOTICED]
+    assert [row.where.line for row in told] == [15] and "`Halve` in line 14" in told[0].happened
+
+
+@pytest.mark.parametrize(("kept", "backward"), [("x.clone()", "pass"), ("x + 1", "ctx.kept.mul_(2)"), ("3", "pass")])
+def test_its_own_numbers_are_its_own(kept, backward):
+    report, done = reported(ATTRIBUTE.format(kept, " / 2", backward))
+    assert done.error is None
+    assert [row for row in report.rows if row.verdict in BAD] == []
+
+
+def test_what_it_saves_and_keeps_as_an_attribute_is_compared():
+    report, done = reported(ATTRIBUTE.format("x; ctx.save_for_backward(x)", " / 2", "ctx.saved_tensors"))
+    assert "modified by an inplace operation" in str(done.error)
+    assert [row.where.line for row in report.rows if row.verdict is Verdict.STALE] == [15]
+    assert [row for row in report.rows if row.verdict is Verdict.UNNOTICED] == []
+
+
+def test_a_write_that_a_function_written_by_hand_does_not_tell_of():
+    report, _ = reported(ATTRIBUTE.format("None; x.div_(2)", "", "pass"))
+    (row,) = [row for row in report.rows if Verdict.UNRECORDED in row.verdicts]
+    assert row.where.line == 4
+    assert row.instead.startswith("`ctx.mark_dirty(x)` in `Halve.forward` tells autograd of this write")
+    announced, _ = reported(ATTRIBUTE.format("None; ctx.mark_dirty(x); x.div_(2)", "", "pass"))
+    assert [row for row in announced.rows if Verdict.UNRECORDED in row.verdicts] == []

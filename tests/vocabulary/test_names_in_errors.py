@@ -11,14 +11,14 @@ import minitensor as mt
 from minitensor import torch
 from minitensor.nn import functional
 
-SETTING = ("set_device", "set_inplace_policy", "seed", "save")  # what they are given changes more than a tensor
+SETTING = ("set_", "enable_", "disable_", "seed", "save")  # what they are given changes more than a tensor
 
 #: Functions that are another one under a second name or with fewer choices, by what they say they are.
-SAY = {"disable_static": "set_device", "softmax_with_cross_entropy": "cross_entropy", "clamp_": "clip"}
+SAY = {"softmax_with_cross_entropy": "cross_entropy", "clamp_": "clip"}
 
 
 def functions(module) -> list[str]:
-    found = [name for name in dir(module) if not name.startswith("_") and name not in SETTING]
+    found = [name for name in dir(module) if not name.startswith(("_", *SETTING))]
     return [name for name in found if inspect.isroutine(getattr(module, name))]
 
 

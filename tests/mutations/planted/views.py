@@ -206,7 +206,7 @@ mutation(
     "members",
 )  # fmt: skip
 mutation(
-    "creation/making.py",
+    "creation/given.py",
     "to-tensor-shares-memory",
     "A tensor made of an array shares its memory.",
     "        array = np.array(data, order=\"C\")",

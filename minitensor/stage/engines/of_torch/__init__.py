@@ -2,7 +2,7 @@
 
 * ``memory``: storages, and their bytes where they lie; ``cuda``: the meters of GPUs.
 * ``registry``: which storages and tensors a program has, and which of them count versions together.
-* ``nodes``: the graph of autograd, and what its nodes saved; ``probing``: what one of them hides.
+* ``marks``, ``nodes``: the graph of autograd, and what its nodes saved; ``probing``: what one of them hides.
 * ``calls``: the functions of torch; ``listening``: what a program does with them; ``backward``: node by node.
 * ``stand_ins``: functions that are others meanwhile; ``ear``: all that is put in place, and taken away again.
 
@@ -38,6 +38,7 @@ from minitensor.stage.engines.engine import (
 from minitensor.stage.engines.of_torch import cuda
 from minitensor.stage.engines.of_torch.ear import Ear
 from minitensor.stage.engines.of_torch.frames import is_inside
+from minitensor.stage.engines.of_torch.marks import Mark
 from minitensor.stage.engines.of_torch.memory import (
     Counter,
     Kept,
@@ -48,7 +49,7 @@ from minitensor.stage.engines.of_torch.memory import (
     own_layout_of,
     unheard,
 )
-from minitensor.stage.engines.of_torch.nodes import Mark, Nodes
+from minitensor.stage.engines.of_torch.nodes import Nodes
 from minitensor.stage.engines.of_torch.registry import Registry
 
 #: From here on the end of a storage can be noticed from outside.

@@ -1,8 +1,7 @@
 """Backward of torch, node by node.
 
 A stand-in for the one function that ``Tensor.backward``, ``torch.autograd.backward`` and ``torch.autograd.grad`` lead
-to puts hooks at every node on the way, and takes them away afterwards. Hooks only read: a gradient on its way is looked
-at by its address and never kept.
+to puts hooks at every node on the way, and takes them away afterwards. They only read, and keep no gradient.
 """
 
 from __future__ import annotations
@@ -18,8 +17,9 @@ import torch
 from minitensor.stage.engines.of_torch.cuda import is_capturing
 from minitensor.stage.engines.of_torch.hooking import Hooks
 from minitensor.stage.engines.of_torch.kinds import is_leaf
+from minitensor.stage.engines.of_torch.marks import Mark
 from minitensor.stage.engines.of_torch.memory import elements_of, is_drawable, unheard
-from minitensor.stage.engines.of_torch.nodes import Mark, Nodes
+from minitensor.stage.engines.of_torch.nodes import Nodes
 from minitensor.stage.engines.of_torch.registry import Registry
 from minitensor.stage.engines.of_torch.threads import taken_off
 
@@ -207,6 +207,7 @@ class _Pass:
     def entered(self, mark: Mark, grads: Sequence[torch.Tensor | None]) -> None:
         """The rule of a node is about to run."""
         self.settle()
+        mark.begin_reading()
         gradient = next((g for g in grads if g is not None), None)
         if gradient is None or not is_drawable(gradient):
             return

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch.overrides
 
-from minitensor.stage.engines.of_torch.nodes import UNKNOWN_PLACE
+from minitensor.stage.engines.of_torch.marks import UNKNOWN_PLACE
 
 _calling: Any = lambda func, args, kwargs: func(*args, **kwargs)  # noqa: E731  # all of it on one line
 _CALLING: CodeType = _calling.__code__.replace(co_name="calling for the stage")

@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from minitensor.stage.engines.of_torch.marks import Mark
 from minitensor.stage.engines.of_torch.memory import elements_of, is_drawable, unheard
-from minitensor.stage.engines.of_torch.nodes import Mark, Nodes
+from minitensor.stage.engines.of_torch.nodes import Nodes
 from minitensor.stage.engines.of_torch.registry import Registry
 
 MOST_COPIED = 1 << 12  # elements of a gradient, to see whether a hook has written into it

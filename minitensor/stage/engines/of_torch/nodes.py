@@ -17,11 +17,12 @@ from typing import Any
 
 import torch
 
-from minitensor.stage.engines.engine import Fate, Layout, Role
+from minitensor.stage.engines.engine import Layout, Role
 from minitensor.stage.engines.of_torch.kinds import VIEWS, is_leaf, short_name
+from minitensor.stage.engines.of_torch.marks import UNKNOWN_PLACE, Mark
 from minitensor.stage.engines.of_torch.memory import Kept, Memory, is_drawable, layout_of
 from minitensor.stage.engines.of_torch.registry import Registry
-from minitensor.stage.engines.of_torch.saved import Entry, saved_in, touches
+from minitensor.stage.engines.of_torch.saved import Entry, attributes_of, saved_in, touches
 
 KEY = "minitensor.stage"
 INNER = "minitensor.stage.inner"  # of a call with several nodes, which one this is: not there for that of the result
@@ -30,47 +31,6 @@ MOST_IN_A_CALL = 40  # nodes; a call that seems to have made more has met an old
 MOST_MARKED = 2_000  # nodes of a graph that was there before, marked at a time
 
 _EXPECTED = re.compile(r"expected version (\d+) instead")
-
-
-def _unknown() -> None:
-    """Stands for a place that is not known."""
-
-
-UNKNOWN_PLACE = _unknown.__code__, 0
-
-
-class Mark:
-    """What stands for the nodes of a call, or for a leaf.
-
-    Attributes:
-        owner: the engine that made it; a later recording makes its own.
-        outputs: of a call with several results, the marks of the further ones, by the number of the result; and those
-            of what its inner nodes stand for, by ``-1`` and below, where the history of a backward begins at these.
-        size: how many nodes it stands for.
-        unheard: whether no call told of it, as of what a backward makes that is recorded for another one.
-    """
-
-    __slots__ = (
-        "owner", "name", "role", "parents", "place", "entries", "released", "moves", "outputs", "size", "unheard",
-        "__weakref__",
-    )  # fmt: skip
-
-    def __init__(self, owner: Any, name: str, role: Role, place: tuple[CodeType, int]) -> None:
-        self.owner, self.name, self.role, self.place = owner, name, role, place
-        self.parents: Sequence[Mark | None] = ()
-        self.entries: list[Entry] = []
-        self.released = self.moves = self.unheard = False
-        self.outputs: dict[int, Mark] = {}
-        self.size = 1
-
-    def release(self) -> None:
-        """Backward is done with what it saved."""
-        self.released = True
-        self.entries = []
-
-    def fate(self, position: int) -> Fate:
-        """What became of what it saved there."""
-        return Fate.RELEASED if self.released else self.entries[position].fate()
 
 
 class Nodes:
@@ -221,6 +181,8 @@ class Nodes:
         for node in nodes:
             for what, saved in saved_in(node):
                 self._read(mark, what, saved)
+            for what, x in attributes_of(node):
+                self._read_attribute(mark, what, x)
         return mark
 
     def parent(self, fn: Any, output: int) -> Mark:
@@ -252,6 +214,15 @@ class Nodes:
             version = int(found[1]) if found else version
         self._keep(mark, Entry(what, kept, layout_of(data), version))
 
+    def _read_attribute(self, mark: Mark, what: str, x: torch.Tensor) -> None:
+        """Note a tensor that a function written by hand keeps, in its own way, unless it has saved it, too."""
+        if not is_drawable(x):
+            return
+        memory = self._registry.meet(x, told=True)
+        kept, layout, version = self._kept_of(x, memory, x._version), layout_of(x), x._version
+        if all((each.kept, each.layout, each.version) != (kept, layout, version) for each in mark.entries):
+            self._keep(mark, Entry(what, kept, layout, version, is_compared=False))
+
     def _kept_of(self, data: torch.Tensor, memory: Memory, version: int) -> Kept:
         """What counts the versions of a saved tensor: a tensor of the program has the same storage and version."""
         if self._registry.knows(data):
@@ -277,7 +248,7 @@ class Nodes:
         """A write made the present version of ``kept``: what it took is lost. ``cells``: None for all of them."""
         for ref in kept.memory.savers:
             entry = ref()
-            if entry is None or entry.lost or entry.kept is not kept or entry.version >= kept.version:
+            if entry is None or entry.lost or entry.is_read or entry.kept is not kept or entry.version >= kept.version:
                 continue
             if touches(entry.layout, cells):
                 entry.lost = True

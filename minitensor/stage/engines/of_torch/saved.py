@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import torch
+
 from minitensor.stage.cells import SMALL, merged, reach, runs_of
 from minitensor.stage.engines.engine import Fate, Layout
 from minitensor.stage.engines.of_torch.memory import Kept
@@ -21,16 +23,21 @@ class Entry:
         version: when it was saved.
         lost: whether a write has taken some of it.
         moved: the version up to which no write has.
+        is_compared: whether backward compares the version. It does not of what a function written by hand keeps as an
+            attribute.
+        is_read: whether a backward has come to what is not compared: it is the function's own by then.
     """
 
-    __slots__ = ("what", "kept", "layout", "version", "lost", "moved", "__weakref__")
+    __slots__ = ("what", "kept", "layout", "version", "lost", "moved", "is_compared", "is_read", "__weakref__")
 
-    def __init__(self, what: str, kept: Kept, layout: Layout, version: int) -> None:
+    def __init__(self, what: str, kept: Kept, layout: Layout, version: int, is_compared: bool = True) -> None:
         self.what, self.kept, self.layout, self.version = what, kept, layout, version
-        self.lost, self.moved = False, version
+        self.lost, self.moved, self.is_compared, self.is_read = False, version, is_compared, False
 
     def fate(self) -> Fate:
         """What became of it, but for its release."""
+        if not self.is_compared:
+            return Fate.TAKEN if self.lost else Fate.RIGHT
         if self.lost:
             return Fate.LOST
         if self.kept.version == self.version:
@@ -55,6 +62,17 @@ def saved_in(fn: Any) -> Iterator[tuple[str, Any]]:
         for number, each in enumerate(saved if several else (saved,)):
             if each is not None and each.unpack_hook is None:
                 yield (f"{what}[{number}]" if several else what), each
+
+
+def attributes_of(fn: Any) -> Iterator[tuple[str, torch.Tensor]]:
+    """The tensors that a function written by hand keeps as attributes of its ``ctx``, by name."""
+    if not isinstance(fn, torch.autograd.function.BackwardCFunction):
+        return
+    for name, value in list(vars(fn).items()):
+        several = list(value.values()) if isinstance(value, dict) else value
+        for each in several if isinstance(several, (list, tuple)) else (several,):
+            if isinstance(each, torch.Tensor):
+                yield f"ctx.{name}", each
 
 
 def touches(layout: Layout, cells: Any) -> bool:
