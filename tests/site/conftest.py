@@ -107,11 +107,11 @@ def opened(
 
 @pytest.fixture(scope="module")
 def on_a_phone(
-    request: pytest.FixtureRequest, browser: Browser, idle_tabs: dict[bool, list[Page]], site: str
+    request: pytest.FixtureRequest, browser: Browser, idle_tabs: dict[bool, list[Page]], book: Path
 ) -> Iterator[Visit]:
-    """The same on a phone."""
+    """The same on a phone, opened from the disk."""
     with visits(browser, idle_tabs) as open_address:
-        yield open_address(f"{site}{request.param}.html", width=360)
+        yield open_address((book / f"{request.param}.html").as_uri(), width=360)
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,7 @@
 """Every page of the book, as a reader's browser sees it: what it asks for, its layout, its stages and questions.
 
-A page is opened once on a wide screen and once on a phone, and asked everything there, at rest first.
+A page is opened once from the server on a wide screen, and once from the disk on a phone, and asked everything there,
+at rest first.
 """
 
 from __future__ import annotations
@@ -57,15 +58,6 @@ def test_a_page_asks_no_other_host_does_nothing_forbidden_and_reports_no_error(o
     opened.read_through()
     assert opened.refused == []
     assert (opened.foreign, opened.failed, opened.complaints) == ([], [], [])
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_a_page_opens_from_the_disk(book, visit, name):
-    seen = visit((book / f"{name}.html").as_uri())
-    seen.read_through()
-    assert (seen.foreign, seen.complaints) == ([], [])
-    for element in OWN_ELEMENTS:
-        assert seen.page.locator(f"{element}:not(:defined)").count() == 0
 
 
 @each_page
@@ -198,7 +190,7 @@ def test_a_page_that_is_opened_in_the_dark_is_dark(site, visit):
     assert seen.violations(all_else=False) == []
 
 
-# ---- on a phone
+# ---- on a phone, from the disk
 
 
 @pytest.mark.parametrize("on_a_phone", PAGES, indirect=True)
@@ -222,3 +214,12 @@ def test_on_a_phone_the_way_on_stays_in_view(on_a_phone):
     assert set(outputs.evaluate_all(OVERFLOWS)) <= {"visible"}  # what a stage keeps in view is not clipped
     for stage in on_a_phone.page.locator("memory-stage").all():
         assert stage.evaluate(NEXT_IN_VIEW) == []
+
+
+@pytest.mark.parametrize("on_a_phone", PAGES, indirect=True)
+def test_a_page_opens_from_the_disk(on_a_phone):
+    on_a_phone.read_through()
+    assert on_a_phone.page.evaluate("location.protocol") == "file:"
+    assert (on_a_phone.foreign, on_a_phone.complaints) == ([], [])
+    for element in OWN_ELEMENTS:
+        assert on_a_phone.page.locator(f"{element}:not(:defined)").count() == 0
