@@ -9,6 +9,8 @@ from minitensor.stage.validation import problems
 
 SAVED = "x = mt.to_tensor([1., 2.], stop_gradient=False)\na = x * 1\ny = a * a\na.add_(1)\ny.backward()"
 
+TWICE = "x = mt.to_tensor([1., 2.], stop_gradient=False)\na = x * 1\ny = a * a\na.add_(1)\nz = a * a\na.add_(1)\n"
+
 UNNOTICED = (
     "w = mt.to_tensor([1., 2.], stop_gradient=False)\na = w * 1\nn = a.detach().numpy(share=True)\n"
     "y = (a * a).sum()\nn[0] = 7\nb = mt.ones([2])\nb.add_(1)\ny.backward()"
@@ -25,6 +27,9 @@ def key_of(program: str) -> int:
     ("program", "line"),
     [
         (SAVED, 4),  # the write that makes a saved tensor stale, before backward raises
+        (TWICE + "z.backward()", 6),  # the one that the backward asked for, not the first
+        (TWICE + "y.backward()", 4),
+        (TWICE, 4),  # no backward has asked
         (UNNOTICED, 5),  # the write that no version tells, and not the one after it
         ("x = mt.ones([2])\nx.add_(1)\nv = x[0:1]\nv.zero_()\nx.add_(1)", 4),  # the first that another name sees
         ("x = mt.ones([4])\na = x[0:2]\nb = x[2:4]\ndel x\na.zero_()\nb.zero_()\nc = b", 6),  # no other sees one

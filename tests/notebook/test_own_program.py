@@ -93,7 +93,7 @@ def test_the_first_program_is_stopped_at_the_node_that_the_stage_named():
     (error,) = raised(program)
     assert "[torch.FloatTensor [1]]" in error
     writes = [step for step in program["steps"] if "will be refused" in step["say"]]
-    assert [step["line"] for step in writes] == [5, 5] and program["key"] == program["steps"].index(writes[0])
+    assert [step["line"] for step in writes] == [5, 5] and program["key"] == program["steps"].index(writes[1])
     assert "asks for `state` at version 1 and finds version 2" in program["steps"][-1]["say"]
 
 

@@ -1,7 +1,8 @@
 """The step that a stage opens with, and that stands for it in print and where no script runs.
 
-* An author names it. Otherwise it is the first step at which a write makes stale what was saved, is refused, or changes
-  what another name sees, too; otherwise the last write; otherwise the last step with most names.
+* An author names it. Otherwise it is the write that made stale what a backward that raised had asked for. Otherwise it
+  is the first step at which a write makes stale what was saved, is refused, or changes what another name sees, too;
+  otherwise the last write; otherwise the last step with most names.
 * Of several variants the one opens that has the most telling step; of equals, the first.
 """
 
@@ -68,6 +69,9 @@ def _checked(step: Any, count: int) -> int:
 
 def _picked(variant: Variant) -> tuple[int, int]:
     """How much the key step tells, and its number from 0."""
+    cause = _cause(variant)
+    if cause is not None:
+        return _STALE, cause
     seen = _Seen()
     for event in variant.get("before", ()):
         seen.take(event)
@@ -87,6 +91,22 @@ def _picked(variant: Variant) -> tuple[int, int]:
         if len(seen.names) >= names:
             most, names = number, len(seen.names)
     return (_NONE, most) if last_write is None else (_WRITE, last_write)
+
+
+def _cause(variant: Variant) -> int | None:
+    """The step that made stale what the first backward that raised asked for; None where no backward did."""
+    saved: dict[str, str] = {}  # the id of what was saved -> the node that saved it
+    stale: dict[str, int] = {}  # the node -> the first step that took something of it
+    for number, step in enumerate([{"events": variant.get("before", ())}, *variant["steps"]], -1):
+        for event in step["events"]:
+            if event["do"] == "save" and event["node"] is not None:
+                saved[event["id"]] = event["node"]
+            elif event["do"] == "stale" and not event.get("unnoticed"):
+                for each in event["ids"]:
+                    stale.setdefault(saved.get(each, ""), number)
+            elif event["do"] == "raise" and stale.get(event.get("node") or "", -1) >= 0:
+                return stale[event["node"]]
+    return None
 
 
 class _Seen:
