@@ -70,12 +70,21 @@ def test_the_real_part_of_a_tensor_is_not_given_another_value_instead(tmp_path):
 
 def test_a_line_that_only_leads_to_a_refused_write_is_not_told_to_copy_its_result(tmp_path):
     told = explained(
-        "def hook(g):\n    g.mul_(10)\ny = torch.ones(2, requires_grad=True) * 1\ny.register_hook(hook)\n"
+        "exec('def hook(g): g.mul_(10)')\ny = torch.ones(2, requires_grad=True) * 1\ny.register_hook(hook)\n"
         "y.sum().backward()",
         tmp_path,
     )
     assert "more than one element of the written-to tensor" in told and "y = y.clone()" not in told
     assert "`.clone()` what is written before it is." in told
+
+
+def test_a_write_that_a_hook_is_refused_is_told_at_its_line(tmp_path):
+    told = explained(
+        "def hook(g):\n    g.mul_(10)\ny = torch.ones(2, requires_grad=True) * 1\ny.register_hook(hook)\n"
+        "y.sum().backward()",
+        tmp_path,
+    )
+    assert "g.mul_(10) refused" in told and "`g = g.clone()` before this line gives each its own." in told
 
 
 def test_a_statement_of_many_operations_ends_the_recording_and_leaves_nobody_on_the_stack(monkeypatch):

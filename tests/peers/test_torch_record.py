@@ -489,3 +489,28 @@ def test_trace_compare_and_save(tmp_path):
     assert first[0] == first[1]  # the same random numbers
     stage.save(tmp_path / "page.html", compared)
     assert "add_" in (tmp_path / "page.html").read_text()
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        "h.register_hook(lambda g: kept.append(g))",
+        "h.register_hook(kept.append)",
+        "w.register_post_accumulate_grad_hook(lambda w: kept.append(w.grad))",
+        "h = Mine.apply(h)",
+    ],
+)
+def test_a_gradient_that_the_program_gets_hold_of_was_not_there_before(kept):
+    program = (
+        "kept = []\n"
+        "class Mine(torch.autograd.Function):\n"
+        "    @staticmethod\n    def forward(ctx, x):\n        return x * 2\n"
+        "    @staticmethod\n    def backward(ctx, g):\n        kept.append(g)\n        last = g\n        return g * 2\n"
+        f"w = torch.ones(2, requires_grad=True)\nh = w * 3\n{kept}\n(h * h).sum().backward()\n"
+    )
+    (variant,) = stage.record(program, {"torch": torch}).data["variants"]
+    assert variant.get("before") is None
+    first = next(step for step in variant["steps"] if "makes a leaf" in step["say"])
+    assert first["allocated"] == 8
+    w_h_and_gradients = 24 if "accumulate" in kept else 32  # the one that is kept then is w.grad itself
+    assert variant["steps"][-1]["allocated"] == w_h_and_gradients

@@ -4,7 +4,8 @@
 * ``registry``: which storages and tensors a program has, and which of them count versions together.
 * ``marks``, ``nodes``: the graph of autograd, and what its nodes saved; ``probing``: what one of them hides.
 * ``calls``: the functions of torch; ``listening``: what a program does with them; ``backward``: node by node.
-* ``stand_ins``: functions that are others meanwhile; ``ear``: all that is put in place, and taken away again.
+* ``at_nodes``: its own hooks; ``hooking``: the program's; ``stand_ins``: functions that are others meanwhile.
+* ``ear``: all that is put in place, and taken away again.
 
 Torch is imported by the program before anything here is.
 """

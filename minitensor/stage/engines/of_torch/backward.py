@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from minitensor.stage.engines.of_torch.at_nodes import Arrived, Enters, Leaves
 from minitensor.stage.engines.of_torch.cuda import is_capturing
 from minitensor.stage.engines.of_torch.hooking import Hooks
 from minitensor.stage.engines.of_torch.kinds import is_leaf
@@ -42,7 +43,7 @@ class Backward:
         self._real: Any = None
         self._mine: Any = None
         self._thread = threading.get_ident()
-        self.hooks = Hooks(registry, nodes, mode, self._settle)
+        self.hooks = Hooks(registry, nodes, mode, self._settle, self.lands)
         self._passes: list[_Pass] = []
         self._flying: dict[int, tuple[int, Any]] = {}
 
@@ -116,6 +117,12 @@ class Backward:
         self._registry.allocated += size
         self._tell("flight", size)
 
+    def lands(self, gradient: Any) -> None:
+        """The program gets hold of a gradient: from now on it is a tensor like others."""
+        if isinstance(gradient, torch.Tensor) and is_drawable(gradient) and self._registry.memory_at(gradient) is None:
+            self.landed(gradient.data_ptr() - gradient.storage_offset() * gradient.element_size())
+            self._registry.meet(gradient, told=True)
+
     def landed(self, begin: int) -> None:
         """It has gone, or is where it stays."""
         size, _ = self._flying.pop(begin, (0, None))
@@ -165,12 +172,12 @@ class _Pass:
                     continue
                 mark = self._nodes.leaf(x)
                 self._registry.awaited[id(x)] = id(x.grad) if x.grad is not None else 0
-                self._handles.append(fn.register_hook(_Arrived(self, mark, weakref.ref(x))))
+                self._handles.append(fn.register_hook(Arrived(self, mark, weakref.ref(x))))
                 continue
             mark = self._nodes.known(fn) or self._nodes.at(fn)
             parents = tuple(self._parent(mark, parent, output) for parent, output in fn.next_functions)
-            self._handles.append(fn.register_prehook(_Enters(self, mark)))
-            self._handles.append(fn.register_hook(_Leaves(self, mark, parents)))
+            self._handles.append(fn.register_prehook(Enters(self, mark)))
+            self._handles.append(fn.register_hook(Leaves(self, mark, parents)))
             for parent, _ in fn.next_functions:
                 if parent is not None and parent not in seen:
                     seen.add(parent)
@@ -217,6 +224,9 @@ class _Pass:
         elements = elements_of(gradient.detach())
         self._parts[id(mark)] = _Part(mark.size, elements.copy() if elements.size <= 64 else elements[:0])
         self._tell("enter", mark, elements)
+        if mark.is_by_hand:
+            for each in grads:
+                self._of.lands(each)
 
     def passed(self, mark: Mark, parents: Sequence[Mark | None], given: Sequence[torch.Tensor | None]) -> None:
         """The rule of a node has run."""
@@ -254,47 +264,5 @@ class _Pass:
         if gradient is None or not self._registry.is_tensor(gradient):
             return
         if not self._registry.knows(gradient):
-            begin = gradient.data_ptr() - gradient.storage_offset() * gradient.element_size()
-            self._of.landed(begin)
-            self._registry.meet(gradient, told=True)
+            self._of.lands(gradient)
         self._tell("leaf", mark, gradient)
-
-
-class _Hook:
-    """A hook at a node. What goes wrong in it ends the recording, never the backward."""
-
-    def __init__(self, of: _Pass, mark: Mark) -> None:
-        self._of, self._mark = of, mark
-
-    def _do(self, function: Callable[..., None], *arguments: Any) -> None:
-        mode = self._of._of._mode
-        if not mode.is_open:
-            return
-        try:
-            with unheard():
-                function(self._mark, *arguments)
-        except Exception as failure:
-            mode._fail(failure)
-
-
-class _Enters(_Hook):
-    def __call__(self, grads: Sequence[torch.Tensor | None]) -> None:
-        self._do(self._of.entered, grads)
-
-
-class _Leaves(_Hook):
-    def __init__(self, of: _Pass, mark: Mark, parents: Sequence[Mark | None]) -> None:
-        super().__init__(of, mark)
-        self._parents = parents
-
-    def __call__(self, given: Sequence[torch.Tensor | None], came: Any) -> None:
-        self._do(self._of.passed, self._parents, given)
-
-
-class _Arrived(_Hook):
-    def __init__(self, of: _Pass, mark: Mark, x: Any) -> None:
-        super().__init__(of, mark)
-        self._x = x
-
-    def __call__(self, given: Any, came: Any) -> None:
-        self._do(self._of.arrived, self._x())

@@ -25,10 +25,15 @@ MOST_COPIED = 1 << 12  # elements of a gradient, to see whether a hook has writt
 
 
 class Hooks:
-    """The hooks of the tensors of one recording. ``settle`` ends the step of the node before."""
+    """The hooks of the tensors of one recording.
 
-    def __init__(self, registry: Registry, nodes: Nodes, mode: Any, settle: Callable[[], None]) -> None:
-        self._registry, self._nodes, self._mode, self._settle = registry, nodes, mode, settle
+    ``settle`` ends the step of the node before; ``lands`` makes a tensor like others of a gradient on its way.
+    """
+
+    def __init__(
+        self, registry: Registry, nodes: Nodes, mode: Any, settle: Callable[[], None], lands: Callable[[Any], None]
+    ) -> None:
+        self._registry, self._nodes, self._mode, self._settle, self._lands = registry, nodes, mode, settle, lands
         self._noted: dict[int, tuple[weakref.ref[Any], weakref.ref[Mark]]] = {}  # by the id of the dict
         self._thread = threading.get_ident()
 
@@ -92,8 +97,10 @@ class Hooks:
 
         return made
 
-    def _begins(self, x: Any) -> np.ndarray | None:
-        """A hook is about to run: the numbers of the gradient; of a long one, none; None where none is told."""
+    def _begins(self, x: Any, *others: Any) -> np.ndarray | None:
+        """A hook is about to be given gradients: the numbers of the first; of a long one, none; None where none is
+        told.
+        """
         mode = self._mode
         if not mode.is_open or threading.get_ident() != self._thread or not isinstance(x, torch.Tensor):
             return None
@@ -102,6 +109,8 @@ class Hooks:
                 if not is_drawable(x):
                     return None
                 self._settle()
+                for each in (x, *others):
+                    self._lands(each)
                 elements = elements_of(x.detach())
                 return elements.copy() if elements.size <= MOST_COPIED else elements[:0]
         except Exception as failure:
@@ -153,7 +162,7 @@ class _TellingOfLayer:
 
     def __call__(self, module: Any, sent: Any, came: Any) -> Any:
         gradient = next(_tensors(came), None)
-        before = self._begins(gradient)
+        before = self._begins(gradient, *_tensors(came), *_tensors(sent))
         answer = self._hook(module, sent, came)
         if before is not None:
             self._told(None, before, gradient, next(_tensors(answer), None), self._name)

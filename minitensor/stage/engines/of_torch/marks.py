@@ -25,19 +25,20 @@ class Mark:
         outputs: of a call with several results, the marks of the further ones, by the number of the result; and those
             of what its inner nodes stand for, by ``-1`` and below, where the history of a backward begins at these.
         size: how many nodes it stands for.
+        is_by_hand: whether its rule is the program's own function, which is given the gradients as tensors.
         unheard: whether no call told of it, as of what a backward makes that is recorded for another one.
     """
 
     __slots__ = (
-        "owner", "name", "role", "parents", "place", "entries", "released", "moves", "outputs", "size", "unheard",
-        "__weakref__",
+        "owner", "name", "role", "parents", "place", "entries", "released", "moves", "outputs", "size", "is_by_hand",
+        "unheard", "__weakref__",
     )  # fmt: skip
 
     def __init__(self, owner: Any, name: str, role: Role, place: tuple[CodeType, int]) -> None:
         self.owner, self.name, self.role, self.place = owner, name, role, place
         self.parents: Sequence[Mark | None] = ()
         self.entries: list[Entry] = []
-        self.released = self.moves = self.unheard = False
+        self.released = self.moves = self.unheard = self.is_by_hand = False
         self.outputs: dict[int, Mark] = {}
         self.size = 1
 

@@ -22,7 +22,7 @@ from minitensor.stage.engines.of_torch.kinds import VIEWS, is_leaf, short_name
 from minitensor.stage.engines.of_torch.marks import UNKNOWN_PLACE, Mark
 from minitensor.stage.engines.of_torch.memory import Kept, Memory, is_drawable, layout_of
 from minitensor.stage.engines.of_torch.registry import Registry
-from minitensor.stage.engines.of_torch.saved import Entry, attributes_of, saved_in, touches
+from minitensor.stage.engines.of_torch.saved import Entry, attributes_of, is_by_hand, saved_in, touches
 
 KEY = "minitensor.stage"
 INNER = "minitensor.stage.inner"  # of a call with several nodes, which one this is: not there for that of the result
@@ -166,6 +166,7 @@ class Nodes:
         mark = Mark(self._registry, op or short_name(nodes[0].name()), Role.OPERATION, place)
         mark.size, mark.unheard = len(nodes), not op
         mark.moves = all(node.name() in VIEWS for node in nodes)
+        mark.is_by_hand = is_by_hand(nodes[0])
         parents: list[Mark | None] = []
         for node in nodes:
             for parent, output in node.next_functions:

@@ -64,9 +64,14 @@ def saved_in(fn: Any) -> Iterator[tuple[str, Any]]:
                 yield (f"{what}[{number}]" if several else what), each
 
 
+def is_by_hand(fn: Any) -> bool:
+    """Whether a node is the ``ctx`` of a function of the program's own."""
+    return isinstance(fn, torch.autograd.function.BackwardCFunction)
+
+
 def attributes_of(fn: Any) -> Iterator[tuple[str, torch.Tensor]]:
     """The tensors that a function written by hand keeps as attributes of its ``ctx``, by name."""
-    if not isinstance(fn, torch.autograd.function.BackwardCFunction):
+    if not is_by_hand(fn):
         return
     for name, value in list(vars(fn).items()):
         several = list(value.values()) if isinstance(value, dict) else value
