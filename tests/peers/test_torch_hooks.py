@@ -11,6 +11,7 @@ torch = pytest.importorskip("torch", minversion="2.10", reason="no PyTorch from 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from minitensor import stage  # noqa: E402
+from tests.peers import undisturbed  # noqa: E402
 
 NAMES = {"torch": torch, "nn": torch.nn}
 
@@ -112,3 +113,25 @@ def test_what_a_hook_raises_and_what_torch_says_of_its_answer_is_as_it_is_alone(
             exec(source, dict(NAMES))
         _, error = said(source)
         assert type(error) is alone.type and str(error) == str(alone.value)
+
+
+@pytest.mark.parametrize(
+    "hook",
+    [
+        "w.register_post_accumulate_grad_hook(lambda w: kept.append(w.grad.clone()))",
+        "w.register_post_accumulate_grad_hook(lambda w: setattr(w, 'grad', None))",
+        "w.register_hook(kept.append)",
+        "h.register_hook(lambda g: kept.append(g * 2))",
+        "h = Mine.apply(h)",
+    ],
+)
+def test_hooks_and_functions_written_by_hand_find_the_memory_that_they_find_unwatched(hook):
+    program = (
+        "kept = []\nclass Mine(torch.autograd.Function):\n"
+        "    @staticmethod\n    def forward(ctx, x):\n        ctx.kept = [x, x.exp()]\n        return x * 2\n"
+        "    @staticmethod\n    def backward(ctx, g):\n        last = g + ctx.kept[1]\n        return g * 2\n"
+        f"w = torch.rand(3, 4, requires_grad=True)\nh = w * 3\n{hook}\ny = h.exp()\n"
+        "(y + h * y).sum().backward(retain_graph=True)\ny.sum().backward()\n"
+    )
+    undisturbed.outcome(undisturbed.unwatched, "x = torch.ones(2)", True)  # the profiler's own first allocations
+    assert undisturbed.differences(program) == []

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+from torch.utils.hooks import RemovableHandle
 
 from minitensor.stage.engines.of_torch.marks import Mark
 from minitensor.stage.engines.of_torch.memory import unheard
@@ -55,6 +56,20 @@ class Arrived(_Hook):
         super().__init__(of, mark)
         self._x = x
 
-    def __call__(self, given: Any, came: Any) -> None:
+    def __call__(self, given: Any, came: Any = None) -> None:
         """The leaf holds its gradient."""
         self._do(self._of.arrived, self._x())
+
+
+def when_arrived(fn: Any, hook: Arrived) -> Any:
+    """Have ``hook`` called when the leaf of a node holds its gradient; gives what takes it away again.
+
+    A hook at a node has torch hold what the node was given until it is done: too long for a hook that the program has
+    there. Where there is one, this one is called after it.
+    """
+    hooks = getattr(fn.variable, "_post_accumulate_grad_hooks", None)
+    if not hooks:
+        return fn.register_hook(hook)
+    handle = RemovableHandle(hooks)
+    hooks[handle.id] = hook
+    return handle

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from minitensor.stage.engines.of_torch.at_nodes import Arrived, Enters, Leaves
+from minitensor.stage.engines.of_torch.at_nodes import Arrived, Enters, Leaves, when_arrived
 from minitensor.stage.engines.of_torch.cuda import is_capturing
 from minitensor.stage.engines.of_torch.hooking import Hooks
 from minitensor.stage.engines.of_torch.kinds import is_leaf
@@ -172,7 +172,7 @@ class _Pass:
                     continue
                 mark = self._nodes.leaf(x)
                 self._registry.awaited[id(x)] = id(x.grad) if x.grad is not None else 0
-                self._handles.append(fn.register_hook(Arrived(self, mark, weakref.ref(x))))
+                self._handles.append(when_arrived(fn, Arrived(self, mark, weakref.ref(x))))
                 continue
             mark = self._nodes.known(fn) or self._nodes.at(fn)
             parents = tuple(self._parent(mark, parent, output) for parent, output in fn.next_functions)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from minitensor.stage.engines.of_torch.at_nodes import Arrived
 from minitensor.stage.engines.of_torch.marks import Mark
 from minitensor.stage.engines.of_torch.memory import elements_of, is_drawable, unheard
 from minitensor.stage.engines.of_torch.nodes import Nodes
@@ -72,7 +73,7 @@ class Hooks:
                 del self._noted[key]
                 continue
             for number, hook in list(hooks.items()):
-                if not isinstance(hook, _Telling):
+                if not isinstance(hook, (_Telling, Arrived)):
                     hooks[number] = _Telling(hook, self._begins, self._told, of)
                     placed.append((ref, number))
         return placed
