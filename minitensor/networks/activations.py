@@ -8,10 +8,10 @@ from typing import Any
 from minitensor.core.tensor import Tensor
 from minitensor.creation.drawing import bernoulli
 from minitensor.creation.making import full_like
-from minitensor.kernels.scans import axis_argument
 from minitensor.modes import modes
 from minitensor.networks.recording import floats_of
 from minitensor.operations import FUNCTIONS
+from minitensor.views.arguments import as_axis
 
 
 def silu(x: Tensor, inplace: bool = False, name: str | None = None) -> Tensor:
@@ -63,9 +63,7 @@ def log_softmax(x: Tensor, axis: int = -1, name: str | None = None) -> Tensor:
         IndexError: for an axis that ``x`` does not have.
     """
     (x,) = floats_of("log_softmax", x=x)  # type: ignore[assignment]  # as many as were given
-    axis = axis_argument("log_softmax", axis)
-    if not -x.ndim <= axis < x.ndim:
-        raise IndexError(f"log_softmax: axis {axis} is out of range for a tensor of {x.ndim} dimensions")
+    axis = as_axis("log_softmax", axis, x.ndim)
     shifted: Any = FUNCTIONS["subtract"](x, FUNCTIONS["max"](x.detach(), axis, True))
     return shifted - FUNCTIONS["log"](FUNCTIONS["sum"](FUNCTIONS["exp"](shifted), axis, True))
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from minitensor.core.tensor import Tensor
 from minitensor.networks import attention
+from minitensor.networks.recording import floats_of
 from minitensor.nn.initializer import Normal
 from minitensor.nn.layer import Layer
 from minitensor.nn.layers import Linear, count
@@ -31,14 +32,12 @@ def scaled_dot_product_attention(
         ValueError: when shapes do not fit.
         TypeError: for anything but tensors of floats.
     """
-    for what, x in (("query", query), ("key", key), ("value", value)):
-        if not isinstance(x, Tensor):
-            raise TypeError(f"scaled_dot_product_attention: {what} must be a Tensor, not {type(x).__name__}")
+    op, given = "scaled_dot_product_attention", {"query": query, "key": key, "value": value}
+    floats_of(op, **given)
+    for what, x in given.items():
         if x.ndim != 4:
-            raise ValueError(
-                f"scaled_dot_product_attention: {what} is [batch, time, heads, length]; its shape is {x.shape}"
-            )
-    query, key, value = (x.transpose([0, 2, 1, 3]) for x in (query, key, value))
+            raise ValueError(f"{op}: {what} is [batch, time, heads, length]; its shape is {x.shape}")
+    query, key, value = (x.transpose([0, 2, 1, 3]) for x in given.values())
     return attention.attend(query, key, value, attn_mask, dropout_p, is_causal, training).transpose([0, 2, 1, 3])
 
 

@@ -8,11 +8,14 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass
+from typing import TypeVar
 
 from minitensor.explaining.rows import Row
 from minitensor.explaining.verdicts import Verdict
 from minitensor.stage.out_of_place import out_of_place
 from minitensor.stage.respelled import respelled
+
+Definition = TypeVar("Definition", ast.FunctionDef, ast.ClassDef)
 
 
 @dataclass(frozen=True)
@@ -109,11 +112,7 @@ def _rewritten(row: Row, code: list[str], about: About) -> str:
 def _to_be_returned(code: list[str], line: int, statement: str) -> str:
     """Where ``statement`` gives another tensor to an argument that its function does not return: that it has to."""
     name = statement.partition(" = ")[0]
-    try:
-        functions = [each for each in ast.walk(ast.parse("\n".join(code))) if isinstance(each, ast.FunctionDef)]
-    except SyntaxError:  # lines of several places
-        return ""
-    around = [each for each in functions if each.lineno <= line <= (each.end_lineno or 0)]
+    around = [each for each in _all_in(code, ast.FunctionDef) if each.lineno <= line <= (each.end_lineno or 0)]
     if not around:
         return ""
     function = max(around, key=lambda each: each.lineno)
@@ -132,11 +131,7 @@ def _to_be_announced(code: list[str], line: int, op: str) -> str:
     """Where the ``forward`` of a function written by hand writes what it was given: that it has to say so."""
     written = re.compile(rf"\b(\w+)(?:\.{re.escape(op)}\(|\[[^]]*\]\s*[-+*/@%&|^]{{0,2}}=|\s*[-+*/@%&|^]{{1,2}}=)[^=]")
     names = {found[1] for found in written.finditer(code[line - 1])}
-    try:
-        classes = [each for each in ast.walk(ast.parse("\n".join(code))) if isinstance(each, ast.ClassDef)]
-    except SyntaxError:  # lines of several places
-        return ""
-    for each in classes:
+    for each in _all_in(code, ast.ClassDef):
         if not any(ast.unparse(base).rpartition(".")[2] == "Function" for base in each.bases):
             continue
         for function in each.body:
@@ -150,6 +145,14 @@ def _to_be_announced(code: list[str], line: int, op: str) -> str:
                     f"`{name}` itself is returned. Or write a copy: `{name} = {name}.clone()` before this line."
                 )
     return ""
+
+
+def _all_in(code: list[str], kind: type[Definition]) -> list[Definition]:
+    """The functions, or the classes, of a program; none where the lines are of several places."""
+    try:
+        return [each for each in ast.walk(ast.parse("\n".join(code))) if isinstance(each, kind)]
+    except SyntaxError:
+        return []
 
 
 def _is_item(text: str) -> bool:
