@@ -29,6 +29,7 @@ STEPS: dict[str, list[str]] = {
     "layers": ["lint-imports", "--no-cache", "--no-logo"],
     "types": ["mypy"],
     "spelling": ["codespell"],
+    "language": ["python", "tools/plain_language.py"],
 }
 TESTS = "tests"
 LATE = ("types",)  # takes half a minute of one core: the tests need not wait for it

@@ -53,7 +53,7 @@ def test_steps_can_be_chosen_and_one_that_is_none_is_refused():
 def test_make_pre_commit_and_continuous_integration_run_the_same_steps():
     makefile = (ROOT / "Makefile").read_text()
     assert "tools/check.py --all" in makefile.partition("\ntest:")[2].partition("\n\n")[0]
-    (hook,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"][0]["hooks"]
+    hook, _ = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"][0]["hooks"]
     assert hook["entry"].split()[1:] == ["tools/check.py", "--no-tests"]
     steps = yaml.safe_load((ROOT / ".github/workflows/test.yml").read_text())["jobs"]["test"]["steps"]
     assert ".ci/run" in [step.get("run") for step in steps]
