@@ -323,7 +323,7 @@ def answer_of(hook: Hook, g: Tensor) -> Tensor | None:
     """What ``hook`` says to the gradient ``g``: another of its shape, or None.
 
     Raises:
-        TypeError: when it says anything else.
+        TypeError: if it says anything else.
     """
     answer = hook.function(g)  # type: ignore[misc]  # not removed
     if answer is not None and (not isinstance(answer, Tensor) or answer._array.shape != g._array.shape):

@@ -245,7 +245,7 @@ class PyLayerContext:
         Raises:
             RuntimeError: outside forward.
             TypeError: for anything but tensors and None.
-            ValueError: under "2.5", when forward overwrites the tensor.
+            ValueError: under "2.5", if forward overwrites the tensor.
         """
         self._forward("save_for_backward").save(tensors)
 
@@ -257,7 +257,7 @@ class PyLayerContext:
 
         Raises:
             ValueError: for a leaf that wants a gradient, or a view of one; for what is no input.
-            RuntimeError: when the write has already happened.
+            RuntimeError: if the write has already happened.
         """
         call = self._forward("mark_dirty")
         for x in tensors:
@@ -288,7 +288,7 @@ class PyLayerContext:
         Under ``create_graph`` every tensor comes back with its history.
 
         Raises:
-            RuntimeError: when a write took what was saved; or, under ``create_graph``, when a saved floating tensor is
+            RuntimeError: if a write took what was saved; or, under ``create_graph``, if a saved floating tensor is
                 neither input nor output of forward: how it depends on the inputs was not recorded.
         """
         node = self._node

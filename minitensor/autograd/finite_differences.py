@@ -58,7 +58,7 @@ def slopes(function: Callable[[Arrays], Arrays], arrays: Arrays, eps: float) -> 
     """Central differences: per output of ``function`` and per array, in the shape of the one followed by the other.
 
     Raises:
-        ValueError: where adding ``eps`` to an element gives no other number.
+        ValueError: if adding ``eps`` to an element gives no other number.
     """
     shapes = [out.shape for out in function(arrays)]
     found = [[np.zeros(shape + array.shape) for array in arrays] for shape in shapes]

@@ -53,8 +53,8 @@ def gradcheck(
         raise_exception: return False instead of raising when a gradient is wrong.
 
     Raises:
-        RuntimeError: when a gradient is wrong; the text shows the element that is farthest off.
-        ValueError, TypeError: when the inputs cannot be checked; always raised.
+        RuntimeError: if a gradient is wrong; the text shows the element that is farthest off.
+        ValueError, TypeError: if the inputs cannot be checked; always raised.
     """
     if order not in (1, 2):
         raise ValueError(f"gradcheck: order is 1 or 2, not {order!r}")

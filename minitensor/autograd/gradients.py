@@ -66,7 +66,7 @@ def backward(x: Tensor, grad_tensor: Tensor | None = None, retain_graph: bool = 
         retain_graph: keep what was saved, so that backward can run again.
 
     Raises:
-        RuntimeError: when a saved tensor was overwritten or freed; no gradient has changed then.
+        RuntimeError: if a saved tensor was overwritten or freed; no gradient has changed then.
     """
     node, g = start_of(x, grad_tensor, "backward")
     with OnArrays() as way:
@@ -193,7 +193,7 @@ def grad(
 
     Raises:
         AssertionError: for ``only_inputs=False``, and when there is no output or no input, as in Paddle.
-        RuntimeError: when an output does not depend on an input, unless ``allow_unused`` (then its gradient is None).
+        RuntimeError: if an output does not depend on an input, unless ``allow_unused`` (then its gradient is None).
             An input among ``no_grad_vars`` is such a one.
     """
     if only_inputs is not True:

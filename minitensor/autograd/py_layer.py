@@ -78,11 +78,11 @@ class PyLayer:
             What forward returned, the tensors with their history.
 
         Raises:
-            ValueError: when forward announces a write into a leaf that wants a gradient; under the policy "2.5", one
+            ValueError: if forward announces a write into a leaf that wants a gradient; under the policy "2.5", one
                 into an input that it saved.
-            RuntimeError: when forward wrote an input without announcing it, or announced what it did not do. What it
+            RuntimeError: if forward wrote an input without announcing it, or announced what it did not do. What it
                 has written then stays written, as under ``no_grad``.
-            ValueError: when forward returns no tensor.
+            ValueError: if forward returns no tensor.
         """
         if cls.forward is PyLayer.forward or cls.backward is PyLayer.backward:
             missing = "forward(ctx, *args)" if cls.forward is PyLayer.forward else "backward(ctx, *grads)"

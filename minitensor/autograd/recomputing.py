@@ -111,7 +111,7 @@ class Repeatable:
         """Run it again on the same arguments, recorded.
 
         Raises:
-            RuntimeError: when what it reads has been written since.
+            RuntimeError: if what it reads has been written since.
         """
         for storage, version in self.read:
             now = storage()
@@ -214,8 +214,8 @@ def recompute(
             uses besides.
 
     Raises:
-        TypeError: when ``function`` cannot be called.
-        RuntimeError: in backward, when a tensor that the function reads has been written since.
+        TypeError: if ``function`` cannot be called.
+        RuntimeError: in backward, if a tensor that the function reads has been written since.
     """
     if not callable(function):
         raise TypeError(f"recompute: function is a layer or another function, not {type(function).__name__}")

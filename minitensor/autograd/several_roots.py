@@ -25,8 +25,8 @@ def backward(
         retain_graph: keep what was saved, so that backward can run again.
 
     Raises:
-        ValueError: when the numbers of tensors and gradients differ, or no tensor is given.
-        RuntimeError: when a saved tensor was overwritten or freed; no gradient has changed then.
+        ValueError: if the numbers of tensors and gradients differ, or no tensor is given.
+        RuntimeError: if a saved tensor was overwritten or freed; no gradient has changed then.
     """
     many: list[Any] = list(tensors) if isinstance(tensors, (list, tuple)) else [tensors]
     given: list[Any] = list(grad_tensors) if isinstance(grad_tensors, (list, tuple)) else [grad_tensors] * len(many)

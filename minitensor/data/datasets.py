@@ -15,7 +15,7 @@ class Dataset:
     """Samples by index. A subclass defines ``__getitem__`` and ``__len__``.
 
     Raises:
-        NotImplementedError: when a sample is asked for and there is no ``__getitem__``.
+        NotImplementedError: if a sample is asked for and there is no ``__getitem__``.
     """
 
     def __getitem__(self, index: Any) -> Any:
@@ -30,7 +30,7 @@ class IterableDataset:
     """Samples one after another, where there is no index: a subclass defines ``__iter__``.
 
     Raises:
-        NotImplementedError: when it is gone through and has no ``__iter__``.
+        NotImplementedError: if it is gone through and has no ``__iter__``.
     """
 
     def __iter__(self) -> Iterator[Any]:
@@ -47,7 +47,7 @@ class Rows(Dataset):
 
     Raises:
         TypeError: for anything but tensors.
-        AssertionError: when the lengths differ.
+        AssertionError: if the lengths differ.
     """
 
     def __init__(self, tensors: Sequence[Any], share: bool) -> None:
@@ -78,7 +78,7 @@ class Subset(Dataset):
     """The samples of ``dataset`` at ``indices``, in that order. They are those of the data set, not copies.
 
     Raises:
-        IndexError: when a sample is asked for that the data set does not have.
+        IndexError: if a sample is asked for that the data set does not have.
     """
 
     def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
@@ -95,7 +95,7 @@ class ConcatDataset(Dataset):
     """One data set behind the other.
 
     Raises:
-        AssertionError: when there is none.
+        AssertionError: if there is none.
     """
 
     def __init__(self, datasets: Iterable[Any]) -> None:
@@ -120,7 +120,7 @@ def lengths_of(total: int, lengths: Sequence[float]) -> list[int]:
     """How many samples each part of a split has; shares that sum to 1 are rounded down, and the rest goes round.
 
     Raises:
-        ValueError: when they do not sum to ``total``, or to 1.
+        ValueError: if they do not sum to ``total``, or to 1.
     """
     counts = list(lengths)
     if math.isclose(sum(counts), 1) and sum(counts) <= 1 and total != 1:

@@ -154,7 +154,7 @@ def collated(samples: list[Any], join: Callable[[list[Any]], Any], words: str) -
 
     Raises:
         TypeError: for what no batch can be made of.
-        RuntimeError: when samples have different numbers of parts.
+        RuntimeError: if samples have different numbers of parts.
     """
     first = samples[0]
     joined = join(samples)

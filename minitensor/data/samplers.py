@@ -10,7 +10,7 @@ class Sampler:
     """Indices of a data set, one after another. A subclass defines ``__iter__``.
 
     Raises:
-        NotImplementedError: when it is gone through and has no ``__iter__``.
+        NotImplementedError: if it is gone through and has no ``__iter__``.
     """
 
     def __init__(self, data_source: Any = None) -> None:
@@ -37,7 +37,7 @@ class Shuffled(Sampler):
         num_samples: how many are drawn; as many as there are, unless told.
 
     Raises:
-        ValueError: when that is no number above 0.
+        ValueError: if that is no number above 0.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Batches(Sampler):
     """Lists of ``batch_size`` indices; the last may be shorter, unless ``drop_last`` leaves it out.
 
     Raises:
-        ValueError: when the size is no whole number above 0.
+        ValueError: if the size is no whole number above 0.
     """
 
     def __init__(self, sampler: Iterable[Any], batch_size: int, drop_last: bool) -> None:

@@ -40,7 +40,7 @@ def check_equal(parameters: Mapping[str, Tensor] | Iterable[Tensor]) -> None:
 
     Raises:
         RanksDifferError: names the rank, the parameter, and how often it was written on each rank.
-        RuntimeError: before ``init_parallel_env``; when a rank does not come.
+        RuntimeError: before ``init_parallel_env``; if a rank does not come.
     """
     link = link_for("check_equal")
     given = parameters if isinstance(parameters, Mapping) else {f"parameter {i}": x for i, x in enumerate(parameters)}

@@ -41,9 +41,9 @@ def all_reduce(tensor: Tensor, op: str = ReduceOp.SUM) -> Tensor:
         ``tensor`` itself.
 
     Raises:
-        RuntimeError: before ``init_parallel_env``; when a rank does not come; for a tensor that wants a gradient, or
+        RuntimeError: before ``init_parallel_env``; if a rank does not come; for a tensor that wants a gradient, or
             whose memory cannot be written.
-        ValueError: when the ranks give tensors of different shapes or dtypes, or for another op. Nothing is written.
+        ValueError: if the ranks give tensors of different shapes or dtypes, or for another op. Nothing is written.
         TypeError: for anything but a tensor of numbers.
     """
     if op not in _OPERATIONS:
@@ -84,7 +84,7 @@ def gather(value: Any) -> list[Any]:
     """What every rank gives, a list by rank, on all ranks: numbers, text, lists, arrays; not tensors.
 
     Raises:
-        RuntimeError: before ``init_parallel_env``; when a rank does not come.
+        RuntimeError: before ``init_parallel_env``; if a rank does not come.
     """
     return link_for("gather").gather(value, "gather")
 
@@ -93,7 +93,7 @@ def barrier() -> None:
     """Wait until every rank is here.
 
     Raises:
-        RuntimeError: before ``init_parallel_env``; when a rank does not come.
+        RuntimeError: before ``init_parallel_env``; if a rank does not come.
     """
     link_for("barrier").barrier("barrier")
 

@@ -112,7 +112,7 @@ def read(source: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """The arrays by their names, and the structure, of a path or of an open file from where it stands on.
 
     Raises:
-        OSError: when there is no such file.
+        OSError: if there is no such file.
         Unreadable: for anything that ``write`` did not write, or that is no longer as it was.
     """
     if hasattr(source, "read"):

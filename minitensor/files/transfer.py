@@ -23,7 +23,7 @@ def load_from(source: Any, **how: Any) -> Any:
     """The value that was written into a path or an open file; ``how`` is what :class:`Read` takes.
 
     Raises:
-        OSError: when there is no such file.
+        OSError: if there is no such file.
         Unreadable: when it is no file of :func:`save_to`, or damaged.
     """
     arrays, structure = archive.read(source)

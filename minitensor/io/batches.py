@@ -77,7 +77,7 @@ def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) 
     """Parts of ``dataset``, of so many samples or of such shares, drawn at random.
 
     Raises:
-        ValueError: when the lengths do not sum to that of the data set, or to 1.
+        ValueError: if the lengths do not sum to that of the data set, or to 1.
     """
     counts = datasets.lengths_of(len(dataset), lengths)
     order = (source.generator if generator is None else generator).permutation(len(dataset))

@@ -335,6 +335,6 @@ def record(limit: int = 100_000) -> Recording:
         limit: how many events are kept, the last ones. One takes some 300 bytes.
 
     Raises:
-        TypeError, ValueError: ``limit`` is no integer, or less than 1.
+        TypeError, ValueError: ``limit`` is not an integer, or less than 1.
     """
     return Recording(limit)

@@ -60,7 +60,7 @@ def log_softmax(x: Tensor, axis: int = -1, name: str | None = None) -> Tensor:
 
     Raises:
         TypeError: for anything but a tensor of floats, and an axis that is no integer.
-        IndexError: for an axis that ``x`` does not have.
+        IndexError: if ``x`` does not have that axis.
     """
     (x,) = floats_of("log_softmax", x=x)  # type: ignore[assignment]  # as many as were given
     axis = as_axis("log_softmax", axis, x.ndim)
@@ -77,7 +77,7 @@ def dropout(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = Fa
         inplace: overwrite ``x`` and return it.
 
     Raises:
-        ValueError: when ``p`` is no probability.
+        ValueError: if ``p`` is not a probability.
         TypeError: for anything but a tensor of floats.
     """
     if not isinstance(p, (int, float)) or not 0.0 <= p <= 1.0:

@@ -22,7 +22,7 @@ def embedding(x: Tensor, weight: Tensor, padding_idx: int | None = None, name: s
         padding_idx: this row gets no gradient.
 
     Raises:
-        TypeError, IndexError: when ``x`` holds no integers, or one that is no row.
+        TypeError, IndexError: if ``x`` holds no integers, or one that is no row.
     """
     need_tensor("embedding", x)
     if x._array.dtype.kind != "i":
@@ -51,7 +51,7 @@ def attend(
         is_causal: query i sees the keys up to i only.
 
     Raises:
-        ValueError: when shapes do not fit, or both a mask and ``is_causal`` are given.
+        ValueError: if shapes do not fit, or both a mask and ``is_causal`` are given.
     """
     query, key, value = floats_of("attention", query=query, key=key, value=value)  # type: ignore[assignment]  # as many as were given
     if query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]:

@@ -247,7 +247,7 @@ def conv2d(
         groups: so many parts of the channels have kernels of their own.
 
     Raises:
-        ValueError: when shapes do not fit, or no window fits into an image.
+        ValueError: if shapes do not fit, or no window fits into an image.
         TypeError: for anything but tensors of floats on one device.
     """
     x, weight, bias = floats_of("conv2d", x=x, weight=weight, bias=bias)  # type: ignore[assignment]  # as many as were given

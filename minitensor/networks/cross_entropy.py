@@ -183,9 +183,9 @@ def cross_entropy(
             the shape of the labels (with length 1 along ``axis`` for soft ones).
 
     Raises:
-        ValueError: when the shapes do not fit.
-        IndexError: when a label is no class.
-        TypeError: when the input holds no floats, or the labels no integers.
+        ValueError: if the shapes do not fit.
+        IndexError: if a label is no class.
+        TypeError: if the input holds no floats, or the labels no integers.
     """
     need_tensor("cross_entropy: label", label)
     if soft_label:

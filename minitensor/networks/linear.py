@@ -58,7 +58,7 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None, name: str | No
         bias: shape [out].
 
     Raises:
-        ValueError: when the shapes do not fit.
+        ValueError: if the shapes do not fit.
         TypeError: for anything but tensors of floats on one device.
     """
     x, weight, bias = floats_of("linear", x=x, weight=weight, bias=bias)  # type: ignore[assignment]  # as many as were given

@@ -29,7 +29,7 @@ def mse_loss(input: Tensor, label: Tensor, reduction: str = "mean", name: str | 
     """The squares of ``input - label``, their mean or their sum.
 
     Raises:
-        ValueError: when the shapes differ: a loss that was broadcast is a mistake that is hard to find.
+        ValueError: if the shapes differ: a loss that was broadcast is a mistake that is hard to find.
     """
     return _reduced("mse_loss", "square", input, label, reduction)
 
@@ -38,7 +38,7 @@ def l1_loss(input: Tensor, label: Tensor, reduction: str = "mean", name: str | N
     """The absolute values of ``input - label``, their mean or their sum.
 
     Raises:
-        ValueError: when the shapes differ.
+        ValueError: if the shapes differ.
     """
     return _reduced("l1_loss", "abs", input, label, reduction)
 
@@ -60,7 +60,7 @@ def binary_cross_entropy_with_logits(
         pos_weight: how much more a positive label counts.
 
     Raises:
-        ValueError: when the shapes differ, or the reduction is none of the three.
+        ValueError: if the shapes differ, or the reduction is none of the three.
     """
     op = "binary_cross_entropy_with_logits"
     logit, label, weight, pos_weight = floats_of(op, logit=logit, label=label, weight=weight, pos_weight=pos_weight)  # type: ignore[assignment]  # as many as were given
@@ -107,7 +107,7 @@ def binary_cross_entropy(
         weight: each loss is multiplied by it.
 
     Raises:
-        ValueError: when the shapes differ, the reduction is none of the three, or an input is no probability.
+        ValueError: if the shapes differ, the reduction is none of the three, or an input is no probability.
     """
     op = "binary_cross_entropy"
     input, label, weight = floats_of(op, input=input, label=label, weight=weight)  # type: ignore[assignment]  # as many as were given
@@ -132,7 +132,7 @@ def smooth_l1_loss(
     It is Huber's loss (1964), as Paddle has it; PyTorch's of this name is that over ``delta``.
 
     Raises:
-        ValueError: when the shapes differ, or the reduction is none of the three.
+        ValueError: if the shapes differ, or the reduction is none of the three.
     """
     op = "smooth_l1_loss"
     input, label = floats_of(op, input=input, label=label)  # type: ignore[assignment]  # as many as were given
@@ -159,7 +159,7 @@ def nll_loss(
         ignore_index: rows of this class do not count.
 
     Raises:
-        ValueError, IndexError, TypeError: when shapes do not fit, or a label is no class.
+        ValueError, IndexError, TypeError: if shapes do not fit, or a label is no class.
     """
     input, weight = floats_of("nll_loss", input=input, weight=weight)  # type: ignore[assignment]  # as many as were given
     if input.ndim != 2 or label.shape != input.shape[:1]:
@@ -194,7 +194,7 @@ def kl_div(
         log_target: ``label``, too, holds logarithms.
 
     Raises:
-        ValueError: when the shapes differ, or the reduction is none of the four.
+        ValueError: if the shapes differ, or the reduction is none of the four.
     """
     input, label = floats_of("kl_div", input=input, label=label)  # type: ignore[assignment]  # as many as were given
     if input.shape != label.shape:

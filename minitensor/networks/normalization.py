@@ -81,7 +81,7 @@ def batch_norm(
         momentum: how much of the running values stays; PyTorch calls what goes by this name.
 
     Raises:
-        ValueError: when the shapes do not fit.
+        ValueError: if the shapes do not fit.
         TypeError: for anything but tensors of floats on one device.
     """
     given = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
@@ -165,7 +165,7 @@ def layer_norm(
         weight, bias: of that shape.
 
     Raises:
-        ValueError: when ``x`` does not end in these dimensions.
+        ValueError: if ``x`` does not end in these dimensions.
     """
     shape = [normalized_shape] if isinstance(normalized_shape, int) else list(normalized_shape)
     x, weight, bias = floats_of("layer_norm", x=x, weight=weight, bias=bias)  # type: ignore[assignment]  # as many as were given
@@ -189,7 +189,7 @@ def group_norm(
         weight, bias: one number for each channel.
 
     Raises:
-        ValueError: when the channels do not make so many groups.
+        ValueError: if the channels do not make so many groups.
     """
     x, weight, bias = floats_of("group_norm", x=x, weight=weight, bias=bias)  # type: ignore[assignment]  # as many as were given
     if x.ndim < 2 or num_groups < 1 or x.shape[1] % num_groups:
@@ -215,7 +215,7 @@ def instance_norm(
     Running statistics are not kept: ``running_mean`` and ``running_var`` have to be None.
 
     Raises:
-        ValueError: when ``x`` has no dimension beside images and channels, or running statistics are given.
+        ValueError: if ``x`` has no dimension beside images and channels, or running statistics are given.
     """
     if running_mean is not None or running_var is not None or not use_input_stats:
         raise ValueError("instance_norm: it normalizes by the image's own statistics; running ones are not kept")

@@ -19,7 +19,7 @@ def _windows(op: str, x: Tensor, kernel: tuple[int, int], stride: Any, padding: 
     """A view of all windows, of shape [images, channels, rows, columns, kernel height, kernel width].
 
     Raises:
-        ValueError: when no window fits into an image.
+        ValueError: if no window fits into an image.
     """
     down, right = kernel if stride is None else pair(op, "stride", stride, 1)
     top, left = pair(op, "padding", padding, 0)
@@ -65,7 +65,7 @@ def max_pool2d(x: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0
         A tensor of shape [images, channels, rows, columns].
 
     Raises:
-        ValueError: when no window fits, or the padding is more than half of the kernel.
+        ValueError: if no window fits, or the padding is more than half of the kernel.
         TypeError: for anything but a tensor of floats.
     """
     (x,) = floats_of("max_pool2d", x=x)  # type: ignore[assignment]  # as many as were given
@@ -93,7 +93,7 @@ def avg_pool2d(
         A tensor of shape [images, channels, rows, columns].
 
     Raises:
-        ValueError: when no window fits, or the padding is more than half of the kernel.
+        ValueError: if no window fits, or the padding is more than half of the kernel.
         TypeError: for anything but a tensor of floats.
     """
     (x,) = floats_of("avg_pool2d", x=x)  # type: ignore[assignment]  # as many as were given

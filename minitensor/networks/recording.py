@@ -123,7 +123,7 @@ def floats_of(op: str, **given: Tensor | None) -> tuple[Tensor | None, ...]:
     """The tensors that an operation computes with, brought to one floating dtype; None stays None.
 
     Raises:
-        TypeError: when one is no tensor of floats, or they lie on different devices.
+        TypeError: if one is no tensor of floats, or they lie on different devices.
     """
     first, alike = None, True
     for name, x in given.items():

@@ -48,7 +48,7 @@ class LRScheduler:
         """Go on from there.
 
         Raises:
-            RuntimeError: when it says not where.
+            RuntimeError: if it says not where.
         """
         for name in ("last_epoch", "last_lr"):
             if name not in state_dict:

@@ -214,7 +214,7 @@ class Optimizer:
         """Change the learning rate, from the next step on.
 
         Raises:
-            RuntimeError: where a scheduler says it.
+            RuntimeError: if a scheduler says it.
         """
         if self._schedule is not None:
             raise RuntimeError(f"{self._name}.set_lr: the rate is said by {type(self._schedule).__name__}")

@@ -154,7 +154,7 @@ def from_numpy(array: np.ndarray) -> Tensor:
     Raises:
         TypeError: for what is no array, means more than its numbers (as masked arrays do), or has a dtype or byte order
             that tensors do not have.
-        ValueError: where elements do not lie at multiples of their size, or memory is shared already and this goes
+        ValueError: if elements do not lie at multiples of their size, or memory is shared already and this goes
             beyond it, or sees it in another dtype.
     """
     return borrowed("from_numpy", plain("from_numpy", array))
@@ -219,7 +219,7 @@ def _storage_at(op: str, array: np.ndarray) -> Storage | None:
     """The storage that the memory of ``array`` belongs to already; None when it is new.
 
     Raises:
-        ValueError: when part of it does, or all in another dtype: then a version would not tell of every write.
+        ValueError: if part of it does, or all in another dtype: then a version would not tell of every write.
     """
     if array.size == 0:
         return None
@@ -286,8 +286,8 @@ def numpy(x: Tensor, share: bool = False) -> np.ndarray:
     tells: a backward that needs the old values would be wrong (see ``check_foreign_writes``).
 
     Raises:
-        RuntimeError: to share, when the tensor wants a gradient.
-        TypeError: to share, when it lies on a GPU.
+        RuntimeError: to share, if the tensor wants a gradient.
+        TypeError: to share, if it lies on a GPU.
     """
     if share is False:
         return host_array(x._array) if type(x._array) is not np.ndarray else x._array.copy()

@@ -68,7 +68,7 @@ def dlpack(
         copy: True for a copy, which shares nothing.
 
     Raises:
-        BufferError: when the tensor wants a gradient, lies on a simulated GPU, or is read-only where the capsule
+        BufferError: if the tensor wants a gradient, lies on a simulated GPU, or is read-only where the capsule
             cannot say so.
     """
     _refuse_gradient(x, "__dlpack__")
@@ -111,7 +111,7 @@ def from_dlpack(source: Any) -> Tensor:
 
     Raises:
         TypeError: for anything else, and for dtypes that tensors do not have.
-        BufferError: when the memory is not the host's, or the producer refuses.
+        BufferError: if the memory is not the host's, or the producer refuses.
         ValueError: as :func:`from_numpy`.
     """
     if isinstance(source, np.ndarray):
@@ -141,7 +141,7 @@ def cuda_array_interface(x: Tensor) -> dict[str, Any]:
 
     Raises:
         AttributeError: unless the tensor lies on a CUDA device.
-        RuntimeError: when it wants a gradient.
+        RuntimeError: if it wants a gradient.
     """
     found = getattr(x._array, "__cuda_array_interface__", None)
     if found is None:

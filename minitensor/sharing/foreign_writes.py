@@ -62,7 +62,7 @@ class Note:
         """Compare before backward uses ``now``.
 
         Raises:
-            RuntimeError: when an element is another.
+            RuntimeError: if an element is another.
         """
         changed = self.changed(now)
         if changed.any():

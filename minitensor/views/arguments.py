@@ -20,8 +20,8 @@ def whole(op: str, number: Any) -> int:
     """``number`` if it is an integer.
 
     Raises:
-        TypeError: when it is not; a fraction is never cut off.
-        ValueError: when it has more than 64 bits.
+        TypeError: if it is not; a fraction is never cut off.
+        ValueError: if it has more than 64 bits.
     """
     try:
         found = operator.index(number)
@@ -36,7 +36,7 @@ def as_axis(op: str, axis: Any, ndim: int) -> int:
     """``axis`` counted from the front.
 
     Raises:
-        TypeError, IndexError: when it is no integer, or there is no such dimension.
+        TypeError, IndexError: if it is no integer, or there is no such dimension.
     """
     number = whole(op, axis)
     if not -ndim <= number < ndim:

@@ -78,8 +78,8 @@ def concat(x: Sequence[Tensor], axis: int = 0, name: str | None = None) -> Tenso
     """The tensors one behind the other along ``axis``, on a new storage.
 
     Raises:
-        ValueError: when shapes differ in more than the length along ``axis``.
-        IndexError: for an axis that the tensors do not have.
+        ValueError: if shapes differ in more than the length along ``axis``.
+        IndexError: if the tensors do not have that axis.
     """
     tensors = _tensors("concat", x)
     arrays = [t._array for t in tensors]
@@ -97,8 +97,8 @@ def stack(x: Sequence[Tensor], axis: int = 0, name: str | None = None) -> Tensor
     """The tensors, all of one shape, side by side along a new ``axis``, on a new storage.
 
     Raises:
-        ValueError: when shapes differ.
-        IndexError: for an axis that the result does not have.
+        ValueError: if shapes differ.
+        IndexError: if the result does not have that axis.
     """
     tensors = _tensors("stack", x)
     arrays = [t._array for t in tensors]
@@ -119,8 +119,8 @@ def split(x: Tensor, num_or_sections: Any, axis: int = 0, name: str | None = Non
     """Copies of equal parts (a number) or of parts of given lengths (a list with at most one -1) along ``axis``.
 
     Raises:
-        ValueError: when the parts do not make up the dimension.
-        IndexError: for an axis that ``x`` does not have.
+        ValueError: if the parts do not make up the dimension.
+        IndexError: if ``x`` does not have that axis.
     """
     return _split("split", x, num_or_sections, axis)
 
@@ -157,8 +157,8 @@ def chunk(x: Tensor, chunks: int, axis: int = 0, name: str | None = None) -> lis
         A list of tensors of the shape of ``x``, shorter along ``axis``.
 
     Raises:
-        ValueError: when there are no such parts.
-        IndexError: for an axis that ``x`` does not have.
+        ValueError: if there are no such parts.
+        IndexError: if ``x`` does not have that axis.
     """
     return _split("chunk", x, chunks, axis)
 
@@ -227,7 +227,7 @@ def astype(x: Tensor, dtype: Any) -> Tensor:
         A tensor of the shape of ``x``.
 
     Raises:
-        TypeError: for a dtype that a tensor cannot have, or when ``x`` is no tensor.
+        TypeError: for a dtype that a tensor cannot have, or if ``x`` is not a tensor.
     """
     need_tensor("astype", x)
     return cast(x, dtype_of(dtype).numpy)

@@ -49,9 +49,9 @@ def slice_(x: Tensor, axes: Any, starts: Any, ends: Any) -> Tensor:
         A tensor of as many dimensions as ``x``, of other lengths along ``axes``.
 
     Raises:
-        IndexError: for an axis that ``x`` does not have.
+        IndexError: if ``x`` does not have that axis.
         ValueError: for lists that are not equally long.
-        TypeError: for what is no integer, or when ``x`` is no tensor.
+        TypeError: for what is no integer, or if ``x`` is not a tensor.
     """
     need_tensor("slice", x)
     for given in (axes, starts, ends):
@@ -89,7 +89,7 @@ def diagonal(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, name: s
 
     Raises:
         ValueError: for fewer than two dimensions.
-        IndexError: for an axis that ``x`` does not have.
+        IndexError: if ``x`` does not have that axis.
     """
     need_tensor("diagonal", x)
     if x._array.ndim < 2:
@@ -105,7 +105,7 @@ def unbind(x: Tensor, axis: int = 0) -> list[Tensor]:
     """One view per position along ``axis``, without that dimension.
 
     Raises:
-        IndexError: for an axis that ``x`` does not have.
+        IndexError: if ``x`` does not have that axis.
     """
     need_tensor("unbind", x)
     axis = as_axis("unbind", axis, x._array.ndim)
@@ -123,7 +123,7 @@ def as_strided(x: Tensor, shape: Any, stride: Any, offset: int = 0, name: str | 
     Elements may share memory; such a tensor can be read, not written.
 
     Raises:
-        ValueError: when it would reach outside the memory of the tensor's group.
+        ValueError: if it would reach outside the memory of the tensor's group.
     """
     need_tensor("as_strided", x)
     if not isinstance(stride, (list, tuple)):

@@ -70,7 +70,7 @@ def cast_(x: Tensor, dtype: Any) -> Tensor:
 
     Raises:
         ValueError: for a leaf that wants a gradient, in grad mode.
-        TypeError: when a gradient is wanted and the dtype is not floating.
+        TypeError: if a gradient is wanted and the dtype is not floating.
         TypeError: for a dtype that a tensor cannot have.
     """
     need_tensor("cast_", x)
@@ -128,7 +128,7 @@ def resize_(x: Tensor, shape: Any, fill_zero: bool = False, name: str | None = N
             differ from run to run.
 
     Raises:
-        RuntimeError: when ``x`` wants a gradient: the elements it loses or gains have none.
+        RuntimeError: if ``x`` wants a gradient: the elements it loses or gains have none.
     """
     need_tensor("resize_", x)
     if not isinstance(fill_zero, (bool, np.bool_)):
@@ -178,7 +178,7 @@ def set_(
             is given.
 
     Raises:
-        ValueError: when ``x`` is a leaf that wants a gradient: it would be another value under the same gradient.
+        ValueError: if ``x`` is a leaf that wants a gradient: it would be another value under the same gradient.
     """
     need_tensor("set_", x)
     _refuse_read_only(x, "set_")
@@ -227,8 +227,8 @@ def apply(x: Tensor, func: Callable[[Tensor], Any]) -> Tensor:
     """``func(x)``, a tensor in the shape of ``x``.
 
     Raises:
-        RuntimeError: when ``x`` wants a gradient, in grad mode: what ``func`` does need not be recorded.
-        TypeError, ValueError: when ``func`` returns something else.
+        RuntimeError: if ``x`` wants a gradient, in grad mode: what ``func`` does need not be recorded.
+        TypeError, ValueError: if ``func`` returns something else.
     """
     return _applied("apply", x, func)
 
@@ -237,8 +237,8 @@ def apply_(x: Tensor, func: Callable[[Tensor], Any]) -> Tensor:
     """Overwrite ``x`` with ``func(x)``, which is given the whole tensor, not its elements. One write.
 
     Raises:
-        RuntimeError: when ``x`` wants a gradient, in grad mode: what ``func`` does need not be recorded.
-        TypeError, ValueError: when ``func`` returns anything but a tensor in the shape of ``x``.
+        RuntimeError: if ``x`` wants a gradient, in grad mode: what ``func`` does need not be recorded.
+        TypeError, ValueError: if ``func`` returns anything but a tensor in the shape of ``x``.
     """
     store_at(x, (), _applied("apply_", x, func), "apply_")
     return x

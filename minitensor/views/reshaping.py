@@ -68,8 +68,8 @@ def reshape(x: Tensor, shape: Any, *more: Any, name: str | None = None) -> Tenso
         shape: integers; one may be -1, which is worked out.
 
     Raises:
-        ValueError: for a shape that the elements do not fill.
-        TypeError: for a shape that is no list of integers, or when ``x`` is no tensor.
+        ValueError: if the elements do not fill ``shape``.
+        TypeError: if ``shape`` is not a list of integers, or if ``x`` is not a tensor.
     """
     if more:
         shape = [shape, *more]
@@ -106,9 +106,9 @@ def view(x: Tensor, shape: Any, *more: Any, name: str | None = None) -> Tensor:
         shape: integers; one may be -1, which is worked out.
 
     Raises:
-        ValueError: where that would take a copy.
-        TypeError: for a shape that is no list of integers, or when ``x`` is no tensor.
-        ValueError: for a shape that the elements do not fill.
+        ValueError: if that would take a copy.
+        TypeError: if ``shape`` is not a list of integers, or if ``x`` is not a tensor.
+        ValueError: if the elements do not fill ``shape``.
     """
     need_tensor("view", x)
     if more:
@@ -127,8 +127,8 @@ def reshape_(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
     """Give ``x`` another shape. Nothing is written.
 
     Raises:
-        ValueError: where that would take a copy: the storage never changes in place.
-        ValueError: for a shape that the elements do not fill; for a leaf that wants a gradient, in grad mode.
+        ValueError: if that would take a copy: the storage never changes in place.
+        ValueError: if the elements do not fill ``shape``; for a leaf that wants a gradient, in grad mode.
     """
     need_tensor("reshape_", x)
     return _reshaped_to(x, _full_shape("reshape_", x, shape), RESHAPE_)
@@ -158,8 +158,8 @@ def squeeze(x: Tensor, axis: Any = None, name: str | None = None) -> Tensor:
     """A view without dimensions of length 1: all of them, or those in ``axis`` that have it.
 
     Raises:
-        IndexError: for an axis that ``x`` does not have.
-        TypeError: when ``x`` is no tensor.
+        IndexError: if ``x`` does not have that axis.
+        TypeError: if ``x`` is not a tensor.
     """
     shape = _squeezed("squeeze", x, axis)
     return view_of(x, x._array.reshape(shape), SQUEEZE, (shape,))
@@ -169,7 +169,7 @@ def squeeze_(x: Tensor, axis: Any = None, name: str | None = None) -> Tensor:
     """Drop dimensions of length 1 from ``x``. Nothing is written.
 
     Raises:
-        IndexError: for an axis that ``x`` does not have.
+        IndexError: if ``x`` does not have that axis.
         ValueError: for a leaf that wants a gradient, in grad mode.
     """
     return _reshaped_to(x, _squeezed("squeeze_", x, axis), SQUEEZE_)
@@ -187,8 +187,8 @@ def unsqueeze(x: Tensor, axis: Any, name: str | None = None) -> Tensor:
     """A view with a dimension of length 1 more, at ``axis``.
 
     Raises:
-        IndexError: for an axis that the result does not have.
-        TypeError: when ``x`` is no tensor.
+        IndexError: if the result does not have that axis.
+        TypeError: if ``x`` is not a tensor.
     """
     shape = _unsqueezed("unsqueeze", x, axis)
     return view_of(x, x._array.reshape(shape), UNSQUEEZE, (shape,))
@@ -198,7 +198,7 @@ def unsqueeze_(x: Tensor, axis: Any, name: str | None = None) -> Tensor:
     """Give ``x`` a dimension of length 1 more, at ``axis``. Nothing is written.
 
     Raises:
-        IndexError: for an axis that the result does not have.
+        IndexError: if the result does not have that axis.
         ValueError: for a leaf that wants a gradient, in grad mode.
     """
     return _reshaped_to(x, _unsqueezed("unsqueeze_", x, axis), UNSQUEEZE_)
@@ -219,9 +219,9 @@ def flatten(x: Tensor, start_axis: int = 0, stop_axis: int = -1, name: str | Non
     """The dimensions from ``start_axis`` to ``stop_axis`` as one: a view where the memory allows it, else a copy.
 
     Raises:
-        ValueError: when ``start_axis`` comes after ``stop_axis``.
-        IndexError: for an axis that ``x`` does not have.
-        TypeError: when ``x`` is no tensor.
+        ValueError: if ``start_axis`` comes after ``stop_axis``.
+        IndexError: if ``x`` does not have that axis.
+        TypeError: if ``x`` is not a tensor.
     """
     return reshape(x, _flattened("flatten", x, start_axis, stop_axis))
 
@@ -230,8 +230,8 @@ def flatten_(x: Tensor, start_axis: int = 0, stop_axis: int = -1, name: str | No
     """Make one dimension of those from ``start_axis`` to ``stop_axis``. Nothing is written.
 
     Raises:
-        ValueError: when ``start_axis`` comes after ``stop_axis``, or it would take a copy.
-        IndexError: for an axis that ``x`` does not have.
+        ValueError: if ``start_axis`` comes after ``stop_axis``, or it would take a copy.
+        IndexError: if ``x`` does not have that axis.
         ValueError: for a leaf that wants a gradient, in grad mode.
     """
     return _reshaped_to(x, _flattened("flatten_", x, start_axis, stop_axis), FLATTEN_)

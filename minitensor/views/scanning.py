@@ -35,7 +35,7 @@ def cumsum_(x: Tensor, axis: Any = None, dtype: Any = None, name: str | None = N
         ``x`` itself, of its shape, or [n] without ``axis``.
 
     Raises:
-        IndexError: for an axis that ``x`` does not have.
+        IndexError: if ``x`` does not have that axis.
         ValueError: for a leaf that wants a gradient, in grad mode.
     """
     return _scan("cumsum_", x, axis, dtype)
@@ -50,7 +50,7 @@ def cumprod_(x: Tensor, dim: Any = None, dtype: Any = None, name: str | None = N
         ``x`` itself, of its shape, or [n] without ``dim``.
 
     Raises:
-        IndexError: for a dimension that ``x`` does not have.
+        IndexError: if ``x`` does not have that dimension.
         ValueError: for a leaf that wants a gradient, in grad mode.
     """
     return _scan("cumprod_", x, dim, dtype)

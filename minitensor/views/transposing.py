@@ -51,9 +51,9 @@ def transpose(x: Tensor, perm: Any, name: str | None = None) -> Tensor:
         perm: every dimension once, as [1, 0].
 
     Raises:
-        ValueError: when ``perm`` does not list each dimension once.
-        IndexError: for a dimension that ``x`` does not have.
-        TypeError: when ``perm`` is no list of integers, or ``x`` no tensor.
+        ValueError: if ``perm`` does not list each dimension once.
+        IndexError: if ``x`` does not have that dimension.
+        TypeError: if ``perm`` is not a list of integers, or ``x`` no tensor.
     """
     if type(x) is Tensor and type(perm) in (list, tuple):
         try:
@@ -68,8 +68,8 @@ def transpose_(x: Tensor, perm: Any, name: str | None = None) -> Tensor:
     """Reorder the dimensions of ``x`` itself. No number moves; nothing is written.
 
     Raises:
-        ValueError: when ``perm`` does not list each dimension once; for a leaf that wants a gradient, in grad mode.
-        IndexError: for a dimension that ``x`` does not have.
+        ValueError: if ``perm`` does not list each dimension once; for a leaf that wants a gradient, in grad mode.
+        IndexError: if ``x`` does not have that dimension.
     """
     axes = _permutation("transpose_", x, perm)
     return reshaped(x, x._array.transpose(axes), TRANSPOSE_, (axes,))
@@ -88,7 +88,7 @@ def t(input: Tensor, name: str | None = None) -> Tensor:
 
     Raises:
         ValueError: for more than two dimensions.
-        TypeError: when ``input`` is no tensor.
+        TypeError: if ``input`` is not a tensor.
     """
     axes = _turned("t", input)
     return view_of(input, input._array.transpose(axes), T_, (axes,))

@@ -83,7 +83,7 @@ def crop(img: Any, top: int, left: int, height: int, width: int) -> Any:
         img: a picture of floats, of shape [..., channels, height, width].
 
     Raises:
-        ValueError: where the part is not inside the picture.
+        ValueError: if the part is not inside the picture.
         TypeError: for what is no tensor.
     """
     rows, columns = _picture("crop", img).shape[-2:]
@@ -194,7 +194,7 @@ def normalize(img: Any, mean: Sequence[float], std: Sequence[float], inplace: bo
         mean, std: one number for each channel, or one for all.
 
     Raises:
-        ValueError: where there is not one number for each channel, or a deviation is 0.
+        ValueError: if there is not one number for each channel, or a deviation is 0.
         TypeError: for what is no tensor.
     """
     channels = _picture("normalize", img).shape[-3]

@@ -26,7 +26,7 @@ def numel(x: Tensor) -> Tensor:
     """How many elements ``x`` has, as a tensor without dimensions; ``x.size`` is the plain number.
 
     Raises:
-        TypeError: when ``x`` is no tensor.
+        TypeError: if ``x`` is not a tensor.
     """
     need_tensor("numel", x)
     return _answer("numel", x, np.full((), x.size, np.int64, like=x._array))
@@ -58,8 +58,8 @@ def all_(x: Tensor, axis: Any = None, keepdim: bool = False) -> Tensor:
         ``axis``, [] ([1, 1, ...] with ``keepdim``).
 
     Raises:
-        IndexError: for an axis that ``x`` does not have.
-        TypeError: when ``x`` is no tensor.
+        IndexError: if ``x`` does not have that axis.
+        TypeError: if ``x`` is not a tensor.
     """
     need_tensor("all", x)
     over, keepdim = _over("all", x, axis, keepdim)
@@ -74,8 +74,8 @@ def any_(x: Tensor, axis: Any = None, keepdim: bool = False) -> Tensor:
         ``axis``, [] ([1, 1, ...] with ``keepdim``).
 
     Raises:
-        IndexError: for an axis that ``x`` does not have.
-        TypeError: when ``x`` is no tensor.
+        IndexError: if ``x`` does not have that axis.
+        TypeError: if ``x`` is not a tensor.
     """
     need_tensor("any", x)
     over, keepdim = _over("any", x, axis, keepdim)
@@ -90,9 +90,9 @@ def argmax(x: Tensor, axis: int | None = None, keepdim: bool = False) -> Tensor:
         ``axis``, [] ([1, 1, ...] with ``keepdim``).
 
     Raises:
-        IndexError: for an axis that ``x`` does not have.
-        ValueError: when there is no element.
-        TypeError: when ``x`` is no tensor.
+        IndexError: if ``x`` does not have that axis.
+        ValueError: if there is no element.
+        TypeError: if ``x`` is not a tensor.
     """
     return _extreme("argmax", x, axis, keepdim)
 
@@ -105,9 +105,9 @@ def argmin(x: Tensor, axis: int | None = None, keepdim: bool = False) -> Tensor:
         ``axis``, [] ([1, 1, ...] with ``keepdim``).
 
     Raises:
-        IndexError: for an axis that ``x`` does not have.
-        ValueError: when there is no element.
-        TypeError: when ``x`` is no tensor.
+        IndexError: if ``x`` does not have that axis.
+        ValueError: if there is no element.
+        TypeError: if ``x`` is not a tensor.
     """
     return _extreme("argmin", x, axis, keepdim)
 
@@ -198,7 +198,7 @@ def register_backward_hook(x: Tensor, hook: Callable[[], Any]) -> None:
     """Call ``hook()`` each time that backward has added to the gradient of the leaf ``x``.
 
     Raises:
-        ValueError: when ``x`` is no leaf, or wants no gradient.
+        ValueError: if ``x`` is not a leaf, or wants no gradient.
     """
     need_tensor("_register_backward_hook", x)
     if not x.is_leaf:

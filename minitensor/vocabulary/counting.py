@@ -31,8 +31,8 @@ def unique(
         each is first [n], which of them each element is, one for each, and how often each is [n].
 
     Raises:
-        IndexError: for an axis that ``x`` does not have.
-        TypeError: when ``x`` is no tensor, or ``dtype`` is not of integers.
+        IndexError: if ``x`` does not have that axis.
+        TypeError: if ``x`` is not a tensor, or ``dtype`` is not of integers.
     """
     need_tensor("unique", x)
     whole = dtype_of(dtype)
@@ -58,8 +58,8 @@ def one_hot(x: Tensor, num_classes: int, name: str | None = None) -> Tensor:
         A tensor of the shape of ``x`` with one dimension more, of length ``num_classes``.
 
     Raises:
-        TypeError: when the classes are no integers.
-        ValueError: when an element is no class.
+        TypeError: if the classes are no integers.
+        ValueError: if an element is no class.
     """
     need_tensor("one_hot", x)
     array = host_array(x._array)

@@ -57,7 +57,7 @@ def load(path: Any, return_numpy: bool = False) -> Any:
         return_numpy: arrays of NumPy in place of tensors. Else arrays that were saved become tensors.
 
     Raises:
-        ValueError: when there is no such file, or it was damaged or cut short, or is a pickle. Nothing is loaded then.
+        ValueError: if there is no such file, or it was damaged or cut short, or is a pickle. Nothing is loaded then.
     """
     if not hasattr(path, "read"):
         _need_path(path)

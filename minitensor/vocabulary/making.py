@@ -27,8 +27,8 @@ def assign(x: Any, output: Tensor | None = None) -> Tensor:
         output: a tensor of the same shape and dtype. Paddle gives it those of ``x``; here neither changes in place.
 
     Raises:
-        ValueError: when the shapes differ, or ``output`` is a leaf that wants a gradient.
-        TypeError: when the dtypes differ.
+        ValueError: if the shapes differ, or ``output`` is a leaf that wants a gradient.
+        TypeError: if the dtypes differ.
     """
     if output is None:
         return x.clone() if isinstance(x, Tensor) else _taken(x, None)
@@ -55,7 +55,7 @@ def empty(shape: Any, dtype: Any = None) -> Tensor:
 
     Raises:
         ValueError: for a negative length.
-        TypeError: for a shape that is no list of integers, or a dtype that a tensor cannot have.
+        TypeError: if ``shape`` is not a list of integers, or a dtype that a tensor cannot have.
     """
     return zeros(as_shape("empty", shape), dtype)
 
@@ -64,7 +64,7 @@ def empty_like(x: Tensor, dtype: Any = None) -> Tensor:
     """A tensor to be filled, in the shape and dtype of ``x``. It holds zeros.
 
     Raises:
-        TypeError: when ``x`` is no tensor, or for a dtype that a tensor cannot have.
+        TypeError: if ``x`` is not a tensor, or for a dtype that a tensor cannot have.
     """
     return like("empty_like", zeros, x, dtype)
 
@@ -110,7 +110,7 @@ def randint(low: int = 0, high: int | None = None, shape: Any = (1,), dtype: Any
         A tensor of ``shape``, int64 unless ``dtype`` says otherwise.
 
     Raises:
-        ValueError: when ``low`` is not below ``high``.
+        ValueError: if ``low`` is not below ``high``.
         ValueError: for a negative length.
         TypeError: for a bound that is no integer.
     """

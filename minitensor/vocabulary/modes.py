@@ -39,7 +39,7 @@ class set_grad_enabled:
     """Record operations, or do not. Works at once when called, and as a context manager puts back what was before.
 
     Raises:
-        TypeError: when ``mode`` is neither True nor False.
+        TypeError: if ``mode`` is neither True nor False.
     """
 
     __slots__ = ("_before", "_mode")

@@ -25,8 +25,8 @@ def var(x: Tensor, axis: Any = None, unbiased: bool = True, keepdim: bool = Fals
         ``axis``, [] ([1, 1, ...] with ``keepdim``).
 
     Raises:
-        IndexError: for an axis that ``x`` does not have; ValueError: where there is no element.
-        TypeError: when ``x`` is no tensor.
+        IndexError: if ``x`` does not have that axis; ValueError: if there is no element.
+        TypeError: if ``x`` is not a tensor.
     """
     return _spread("var", x, axis, unbiased, keepdim)
 
@@ -66,8 +66,8 @@ def norm(x: Tensor, p: Any = "fro", axis: Any = None, keepdim: bool = False) -> 
         ``axis``, [] ([1, 1, ...] with ``keepdim``).
 
     Raises:
-        IndexError: for an axis that ``x`` does not have.
-        TypeError: when ``x`` is no tensor.
+        IndexError: if ``x`` does not have that axis.
+        TypeError: if ``x`` is not a tensor.
         ValueError: for a ``p`` that is neither a number nor "fro".
     """
     need_tensor("norm", x)
@@ -95,7 +95,7 @@ def argsort(x: Tensor, axis: int = -1, descending: bool = False, stable: bool = 
         An int64 tensor of the shape of ``x``.
 
     Raises:
-        IndexError: for an axis that ``x`` does not have.
+        IndexError: if ``x`` does not have that axis.
     """
     return _order("argsort", x, axis, descending)
 
@@ -120,8 +120,8 @@ def sort(x: Tensor, axis: int = -1, descending: bool = False, stable: bool = Fal
         A tensor of the shape and dtype of ``x``.
 
     Raises:
-        IndexError: for an axis that ``x`` does not have.
-        TypeError: when ``x`` is no tensor.
+        IndexError: if ``x`` does not have that axis.
+        TypeError: if ``x`` is not a tensor.
     """
     order = _order("sort", x, axis, descending)
     return TABLE["clone"](x) if x.ndim == 0 else TABLE["take_along_axis"](x, order, axis)
@@ -136,10 +136,10 @@ def topk(
         Two tensors of the shape of ``x`` with length k along ``axis``: the elements, and their positions (int64).
 
     Raises:
-        ValueError: when there are not so many.
+        ValueError: if there are not so many.
         ValueError: for a ``k`` below 1.
-        IndexError: for an axis that ``x`` does not have.
-        TypeError: when ``x`` is no tensor.
+        IndexError: if ``x`` does not have that axis.
+        TypeError: if ``x`` is not a tensor.
     """
     need_tensor("topk", x)
     axis, count = as_axis("topk", -1 if axis is None else axis, max(x.ndim, 1)), whole("topk: k", k)
@@ -162,9 +162,9 @@ def median(x: Tensor, axis: int | None = None, keepdim: bool = False) -> Tensor:
         ``axis``, [] ([1, 1, ...] with ``keepdim``); of integers, a float32 one.
 
     Raises:
-        ValueError: when there is no element.
-        IndexError: for an axis that ``x`` does not have.
-        TypeError: when ``x`` is no tensor.
+        ValueError: if there is no element.
+        IndexError: if ``x`` does not have that axis.
+        TypeError: if ``x`` is not a tensor.
     """
     need_tensor("median", x)
     if x.size == 0:
@@ -188,8 +188,8 @@ def flip(x: Tensor, axis: Any) -> Tensor:
         A tensor of the shape and dtype of ``x``.
 
     Raises:
-        IndexError: for an axis that ``x`` does not have.
-        TypeError: when ``x`` is no tensor.
+        IndexError: if ``x`` does not have that axis.
+        TypeError: if ``x`` is not a tensor.
     """
     need_tensor("flip", x)
     out = TABLE["clone"](x)
@@ -208,9 +208,9 @@ def roll(x: Tensor, shifts: Any, axis: Any = None) -> Tensor:
         A tensor of the shape and dtype of ``x``.
 
     Raises:
-        ValueError: when there are not as many shifts as axes.
-        IndexError: for an axis that ``x`` does not have.
-        TypeError: when ``x`` is no tensor.
+        ValueError: if there are not as many shifts as axes.
+        IndexError: if ``x`` does not have that axis.
+        TypeError: if ``x`` is not a tensor.
     """
     need_tensor("roll", x)
     if axis is None:

@@ -77,7 +77,7 @@ def bmm(x: Tensor, y: Tensor) -> Tensor:
         A tensor of shape [b, n, m].
 
     Raises:
-        ValueError: when one of the two has other than 3 dimensions, or they are not equally many, or do not fit.
+        ValueError: if one of the two has other than 3 dimensions, or they are not equally many, or do not fit.
         TypeError: for what is no tensor.
     """
     _need_two("bmm", x, y)
@@ -96,7 +96,7 @@ def add_n(inputs: Tensor | Sequence[Tensor]) -> Tensor:
 
     Raises:
         TypeError: for anything but a tensor, or a list or tuple of tensors.
-        ValueError: when there is none, or their shapes differ.
+        ValueError: if there is none, or their shapes differ.
     """
     given = [inputs] if isinstance(inputs, Tensor) else inputs
     if not isinstance(given, (list, tuple)) or not all(isinstance(x, Tensor) for x in given):
