@@ -1,4 +1,4 @@
-"""Tensors on old storages: parts, shapes, indices; and in place what changes a tensor and not its numbers.
+"""Views: tensors that share a storage by part, shape or index, and in-place changes that write no elements.
 
 May import: all that stands below ``views``.
 """

@@ -1,4 +1,4 @@
-"""What functions are given beside numbers: a tensor, an integer, an axis; each is checked in the function's name."""
+"""Check arguments that are not data (tensors, integers, axes), with the calling function's name in each error."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from minitensor.core.tensor import Tensor
 
-LARGEST = 2**63  # of an integer that numpy takes
+LARGEST = 2**63  # exclusive bound of integers that numpy accepts
 
 
 def need_tensor(op: str, x: Any) -> None:
@@ -17,11 +17,11 @@ def need_tensor(op: str, x: Any) -> None:
 
 
 def whole(op: str, number: Any) -> int:
-    """``number`` if it is an integer.
+    """Return ``number`` as an int.
 
     Raises:
-        TypeError: if it is not; a fraction is never cut off.
-        ValueError: if it has more than 64 bits.
+        TypeError: if it is not an integer; a fraction is never truncated.
+        ValueError: if it does not fit into 64 bits.
     """
     try:
         found = operator.index(number)
@@ -33,10 +33,11 @@ def whole(op: str, number: Any) -> int:
 
 
 def as_axis(op: str, axis: Any, ndim: int) -> int:
-    """``axis`` counted from the front.
+    """Return ``axis`` as an index counted from the first dimension.
 
     Raises:
-        TypeError, IndexError: if it is no integer, or there is no such dimension.
+        TypeError: if it is not an integer.
+        IndexError: if there is no such dimension.
     """
     number = whole(op, axis)
     if not -ndim <= number < ndim:

@@ -1,7 +1,7 @@
-"""``x[index]`` and ``x[index] = value``.
+"""Read and assign by index: ``x[index]`` and ``x[index] = value``.
 
-A basic index (integers, slices, None, ...) gives a view. An advanced one (lists, arrays, bool masks) gives a copy.
-Assigning writes in place either way, and is recorded.
+A basic index (integers, slices, None, ...) returns a view. An advanced one (lists, arrays, bool masks) returns a copy.
+Assignment writes in place with either kind, and is recorded.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ from minitensor.views.parts import INDEX
 
 
 def _plain(index: Any, array: np.ndarray) -> tuple[Any, bool]:
-    """The index for numpy, and whether it is advanced. Tensors and lists become arrays that nobody else holds.
+    """Return the index for numpy, and True if it is advanced. Tensors and lists become arrays with no other reference.
 
-    On a GPU they are arrays of the device of ``array``, which is indexed.
+    If ``array``, which is indexed, is on a GPU, so are the arrays of the index.
     """
     if type(index) is int and -sys.maxsize <= index <= sys.maxsize:
         return (index,), False
@@ -86,7 +86,7 @@ def _plain_entries(index: Any, array: np.ndarray) -> tuple[Any, bool]:
 
 
 def _check_on_host(index: tuple[Any, ...], shape: tuple[int, ...]) -> None:
-    """Raise IndexError where ``index`` reaches outside of ``shape``: a device would not say so."""
+    """Raise IndexError if ``index`` is out of bounds for ``shape``, because a GPU would not report that."""
     try:
         np.broadcast_to(np.False_, shape)[index]
     except IndexError as error:
@@ -98,7 +98,7 @@ def _index_array(entry: Any) -> np.ndarray:
         found = np.array(entry)
     except ValueError:
         raise IndexError(f"the lists of an index must be equally long; {entry!r} is ragged") from None
-    # What numpy makes of Python's integers has 32 bits in a browser; an index is kept by nodes, and counted.
+    # numpy converts Python's integers to 32 bits in a browser, but nodes save the index and its bytes are counted.
     return found.astype(np.int64, copy=False) if found.dtype == np.intp and isinstance(entry, list) else found
 
 
@@ -109,7 +109,7 @@ def _whole(entry: Any) -> int:
         raise TypeError(
             f"an index is an integer, a slice, None, ..., or an array or list of integers or bools, not {entry!r}"
         ) from None
-    # numpy takes no larger ones; no dimension is that long, so the answer is the same.
+    # Clip to numpy's limit: no dimension is that long, so the index is out of range either way.
     return max(-sys.maxsize, min(int(number), sys.maxsize))
 
 
@@ -124,7 +124,7 @@ def _picked(x: Tensor, pick: Any) -> np.ndarray:
 
 
 def getitem(x: Tensor, index: Any) -> Tensor:
-    """``x[index]``: a view for a basic index, a copy for an advanced one."""
+    """Return ``x[index]``: a view for a basic index, a copy for an advanced one."""
     plain, advanced = _plain(index, x._array)
     if not advanced:
         pick = Pick(plain)
@@ -138,7 +138,7 @@ def getitem(x: Tensor, index: Any) -> Tensor:
 
 
 def _held(plain: tuple[Any, ...]) -> tuple[Any, ...]:
-    """An index that a node keeps, with the storages that count its arrays."""
+    """Return the state that a node saves for an index: the index, and storages that account for its arrays."""
     return plain, [new_storage(entry) for entry in plain if hasattr(entry, "dtype")]
 
 
@@ -146,7 +146,7 @@ def _gather_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
     if node.saved is FREED:
         raise freed(node)
     whole = np.zeros(node.inputs[0].shape, g.dtype, like=g)  # type: ignore[union-attr]  # recorded for this input
-    add_at(whole, node.saved[0], g)  # an element taken twice gets both gradients
+    add_at(whole, node.saved[0], g)  # an element taken twice receives both gradients
     return (whole,)
 
 
@@ -170,7 +170,7 @@ def _set_at_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray | None, np.n
     old, value = node.inputs
     taken = rest = None
     if value is not None:
-        # Where an index names a cell twice, the last write is the one that stayed.
+        # If an index names a cell twice, only the last write counts.
         turns, stays = turns_that_stay(g, plain)
         taken = np.where(stays == turns, g[plain], 0)
     if old is not None:
@@ -191,24 +191,26 @@ def _set_at_jvp(node: Node, i: int, u: np.ndarray) -> np.ndarray:
     return made
 
 
-#: Told in memory, as every write through a part is.
+#: A write through a view, with the gradient of every such write.
 SET_PART = Operation("setitem", WRITE.backward, jvp=WRITE.jvp, owned=WRITE.owned)
 SET_AT = Operation("setitem", _set_at_backward, ("index",), _set_at_jvp)
 
 
 def setitem(x: Tensor, index: Any, value: Any) -> None:
-    """``x[index] = value``: write into the storage of ``x``. Floats are truncated where it holds integers."""
+    """Write ``value`` into the storage of ``x``, as ``x[index] = value``. Floats are truncated if it holds integers."""
     store_at(x, index, value, "setitem")
 
 
 def copy_(x: Tensor, other: Any, blocking: bool = True) -> Tensor:
-    """Overwrite ``x`` with the numbers of ``other``, broadcast to its shape. A gradient flows to ``other``.
+    """Overwrite ``x`` with the elements of ``other``, broadcast to its shape. ``other`` receives a gradient.
 
-    What lies on another device is copied from there; the copy is there when the call returns, ``blocking`` or not.
+    A tensor on another device is copied from there, and the copy is complete when the call returns, whether or not
+    ``blocking`` is set.
 
     Raises:
-        ValueError: for a shape that is not broadcast to that of ``x``; for a leaf that wants a gradient, in grad mode.
-        TypeError: for what is no tensor, array or number.
+        ValueError: if ``other`` cannot be broadcast to the shape of ``x``; if ``x`` is a leaf that wants a gradient, in
+            grad mode.
+        TypeError: if ``other`` is not a tensor, array or number.
     """
     if isinstance(other, Tensor) and isinstance(x, Tensor):
         other = moved(other, gpu_of(x._array))
@@ -217,7 +219,7 @@ def copy_(x: Tensor, other: Any, blocking: bool = True) -> Tensor:
 
 
 def store_at(x: Tensor, index: Any, value: Any, op: str) -> None:
-    """Write ``value`` into ``x`` at ``index``, which ``op`` was given."""
+    """Write ``value`` into ``x`` at ``index``; ``op`` is the name that errors and events show."""
     plain, advanced, target, pick = _chosen(op, x, index)
     _, y = as_operands_in_place(op, 0, x, storable_number(op, value, x._array.dtype))
     both = x._array, y._array
@@ -234,7 +236,7 @@ def store_at(x: Tensor, index: Any, value: Any, op: str) -> None:
                 y = cast(y, x._array.dtype)
                 yn = y._node
     numbers = stored_array(op, y._array, x._array.dtype)
-    while numbers.ndim > target.ndim:  # leading dimensions of length 1, as numpy drops them
+    while numbers.ndim > target.ndim:  # drop leading dimensions of length 1, as numpy does
         numbers = numbers[0]
     if advanced and may_share(numbers, x._array):
         numbers = numbers.copy()
@@ -252,7 +254,7 @@ def store_at(x: Tensor, index: Any, value: Any, op: str) -> None:
 
 
 def _chosen(op: str, x: Tensor, index: Any) -> tuple[Any, bool, np.ndarray, Any]:
-    """``index`` as numpy takes it, whether it is an advanced one, what it picks of ``x``, and what picks that."""
+    """Return ``index`` for numpy, whether it is advanced, the elements of ``x`` that it selects, and its function."""
     try:
         plain, advanced = _plain(index, x._array)
         pick = Pick(plain) if not advanced else (lambda array: array[plain])
@@ -262,9 +264,9 @@ def _chosen(op: str, x: Tensor, index: Any) -> tuple[Any, bool, np.ndarray, Any]
 
 
 def set_part(x: Tensor, target: np.ndarray, yn: Node | None, pick: Any = None) -> None:
-    """The group of ``x`` moves on: the cells of ``target`` now hold the value of ``yn``, or a constant.
+    """Record a write into the group of ``x``: the cells of ``target`` now hold the value of ``yn``, or a constant.
 
-    ``pick`` is what picked them of ``x``, where anything did.
+    ``pick`` is the selection that made ``target`` from ``x``, if there is one.
     """
     history = group_of(x)
     region = pick if isinstance(pick, Pick) and x._array is history.base else history.region_of(target)
@@ -294,13 +296,13 @@ def _check_fits(op: str, x: Tensor, target: np.ndarray, y: Tensor) -> None:
 
 
 def set_value(x: Tensor, value: Any) -> None:
-    """Load ``value`` (same shape) into ``x``: Paddle's way to load weights. Allowed on a leaf; it counts as a write.
+    """Load ``value`` into ``x``, as Paddle loads weights. Allowed on a leaf; it counts as a write.
 
-    A leaf stays one. For any other tensor the value is a constant: what it held before gets gradient 0.
+    A leaf stays a leaf. For any other tensor the value is a constant, so the previous value receives a gradient of 0.
 
     Raises:
-        ValueError: for another shape.
-        TypeError: for what is no number.
+        ValueError: if the shapes differ.
+        TypeError: if ``value`` is not made of numbers.
     """
     if isinstance(value, (Tensor, np.ndarray)):
         given = value if isinstance(value, Tensor) else to_tensor(value)

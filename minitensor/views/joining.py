@@ -1,6 +1,6 @@
-"""Operations on several tensors, and those that copy here although they are views elsewhere.
+"""Join, split and repeat tensors. Paddle's versions copy even where PyTorch's return views.
 
-``split``, ``chunk``, ``expand`` and ``broadcast_to`` copy, as Paddle's do; under PyTorch's names they are views.
+``split``, ``chunk``, ``expand`` and ``broadcast_to`` copy, as in Paddle; under PyTorch's names they return views.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _tensors(op: str, x: Any) -> tuple[Tensor, ...]:
     return promote(*x)
 
 
-# ---------- together ----------
+# ---------- join ----------
 
 
 def _concat_backward(node: Node, g: np.ndarray) -> list[np.ndarray]:
@@ -75,10 +75,10 @@ STACK = Operation("stack", _stack_backward, jvp=_stack_jvp)
 
 
 def concat(x: Sequence[Tensor], axis: int = 0, name: str | None = None) -> Tensor:
-    """The tensors one behind the other along ``axis``, on a new storage.
+    """Concatenate tensors along ``axis`` into a new storage.
 
     Raises:
-        ValueError: if shapes differ in more than the length along ``axis``.
+            ValueError: if the shapes differ in another dimension than ``axis``.
         IndexError: if the tensors do not have that axis.
     """
     tensors = _tensors("concat", x)
@@ -94,7 +94,7 @@ def concat(x: Sequence[Tensor], axis: int = 0, name: str | None = None) -> Tenso
 
 
 def stack(x: Sequence[Tensor], axis: int = 0, name: str | None = None) -> Tensor:
-    """The tensors, all of one shape, side by side along a new ``axis``, on a new storage.
+    """Stack tensors of one shape along a new ``axis``, into a new storage.
 
     Raises:
         ValueError: if shapes differ.
@@ -108,15 +108,18 @@ def stack(x: Sequence[Tensor], axis: int = 0, name: str | None = None) -> Tensor
     return _recorded(Tensor._made(np.stack(arrays, axis), "stack", tensors), STACK, tensors, (axis,))
 
 
-# ---------- apart ----------
+# ---------- split ----------
 
 
-#: A copy of a part has the gradient that a view of it has.
+#: The gradient is the same for a copy of a part as for a view of it.
 SPLIT = Operation("split", part_backward, jvp=part_jvp)
 
 
 def split(x: Tensor, num_or_sections: Any, axis: int = 0, name: str | None = None) -> list[Tensor]:
-    """Copies of equal parts (a number) or of parts of given lengths (a list with at most one -1) along ``axis``.
+    """Return copies of parts of ``x`` along ``axis``.
+
+    Args:
+        num_or_sections: the number of equal parts, or a list of lengths, of which one may be -1 (the rest).
 
     Raises:
         ValueError: if the parts do not make up the dimension.
@@ -126,7 +129,7 @@ def split(x: Tensor, num_or_sections: Any, axis: int = 0, name: str | None = Non
 
 
 def _split(op: str, x: Tensor, num_or_sections: Any, axis: int) -> list[Tensor]:
-    """For ``op``, as errors call it."""
+    """Split ``x``; errors show the name ``op``."""
     need_tensor(op, x)
     axis = as_axis(op, axis, x._array.ndim)
     length = x._array.shape[axis]
@@ -151,23 +154,23 @@ def _split(op: str, x: Tensor, num_or_sections: Any, axis: int) -> list[Tensor]:
 
 
 def chunk(x: Tensor, chunks: int, axis: int = 0, name: str | None = None) -> list[Tensor]:
-    """Copies of ``chunks`` equal parts along ``axis``.
+    """Return copies of ``chunks`` equal parts along ``axis``.
 
     Returns:
         A list of tensors of the shape of ``x``, shorter along ``axis``.
 
     Raises:
-        ValueError: if there are no such parts.
+            ValueError: if the dimension cannot be divided into that many equal parts.
         IndexError: if ``x`` does not have that axis.
     """
     return _split("chunk", x, chunks, axis)
 
 
-# ---------- wider ----------
+# ---------- repeat ----------
 
 
 def _pass_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
-    return (g,)  # summed to the input's shape by the engine
+    return (g,)  # the engine sums it to the input's shape
 
 
 def _expand_jvp(node: Node, _: int, u: np.ndarray) -> np.ndarray:
@@ -178,16 +181,16 @@ EXPAND = Operation("expand", _pass_backward, jvp=_expand_jvp)
 
 
 def expand(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
-    """A copy of ``x`` repeated to ``shape``; -1 keeps a dimension.
+    """Return a copy of ``x`` repeated to ``shape``; -1 keeps a dimension.
 
     Raises:
-        ValueError: for a length that is neither its own nor takes the place of 1.
+        ValueError: if a dimension is neither 1 nor already as long as ``shape`` asks.
     """
     return _expand("expand", x, shape)
 
 
 def _expand(op: str, x: Tensor, shape: Any) -> Tensor:
-    """For ``op``, as errors call it."""
+    """Expand ``x``; errors show the name ``op``."""
     need_tensor(op, x)
     have = x._array.shape
     if isinstance(shape, Tensor):
@@ -209,25 +212,25 @@ def _expand(op: str, x: Tensor, shape: Any) -> Tensor:
 
 
 def broadcast_to(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
-    """A copy of ``x`` repeated to ``shape``.
+    """Return a copy of ``x`` repeated to ``shape``.
 
     Raises:
-        ValueError: for a length that is neither its own nor takes the place of 1.
+        ValueError: if a dimension is neither 1 nor already as long as ``shape`` asks.
     """
     return _expand("broadcast_to", x, shape)
 
 
-# ---------- otherwise ----------
+# ---------- cast ----------
 
 
 def astype(x: Tensor, dtype: Any) -> Tensor:
-    """A copy of ``x`` in another dtype.
+    """Return a copy of ``x`` in another dtype.
 
     Returns:
         A tensor of the shape of ``x``.
 
     Raises:
-        TypeError: for a dtype that a tensor cannot have, or if ``x`` is not a tensor.
+            TypeError: if a tensor cannot have that dtype, or if ``x`` is not a tensor.
     """
     need_tensor("astype", x)
     return cast(x, dtype_of(dtype).numpy)

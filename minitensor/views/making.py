@@ -1,7 +1,7 @@
-"""How views are made: new tensors on old storages, and in place tensors that change shape and strides, not numbers.
+"""Create views, and change the shape and strides of a tensor in place without writing its elements.
 
-A view joins the group of the tensor it is taken of. Taken under ``no_grad`` of a tensor that wants a gradient, it is
-detached. In this vocabulary (Paddle's) ``split``, ``chunk``, ``expand`` and ``broadcast_to`` copy: see
+A view joins the history group of its source. A view taken under ``no_grad`` of a tensor that wants a gradient is
+detached. Under Paddle's names ``split``, ``chunk``, ``expand`` and ``broadcast_to`` copy: see
 :mod:`minitensor.views.joining`.
 """
 
@@ -35,9 +35,9 @@ _blank = blanks(Tensor)
 
 
 def view_of(x: Tensor, array: np.ndarray, op: Operation, saved: tuple[Any, ...] | None = ()) -> Tensor:
-    """A tensor that looks at the storage of ``x`` as ``array`` does, recorded as ``op``.
+    """Return a tensor on the storage of ``x`` with the layout of ``array``, recorded as ``op``.
 
-    ``saved`` is what the backward and the jvp of the operation need; None stands for the shape of ``array``.
+    ``saved`` is the state that the operation's backward and jvp need; None means the shape of ``array``.
     """
     out = _blank()
     out._array = array
@@ -53,7 +53,7 @@ def view_of(x: Tensor, array: np.ndarray, op: Operation, saved: tuple[Any, ...] 
         if node is None:
             out._node = None
         else:
-            # As in `new_node`, from where the line that asked is one call further.
+            # Inlined from `new_node`, because the caller's line is one frame further up here.
             out._node = made = Node()
             made.op = op
             made.inputs = (node,)
@@ -71,7 +71,7 @@ def view_of(x: Tensor, array: np.ndarray, op: Operation, saved: tuple[Any, ...] 
 
 
 class Reshaping(Operation):
-    """An operation on shape and strides only: ``forward(array, *saved)`` shows the same elements another way."""
+    """An operation on shape and strides only: ``forward(array, *saved)`` returns a view of the same elements."""
 
     __slots__ = ("forward",)
 
@@ -81,13 +81,13 @@ class Reshaping(Operation):
 
 
 def refuse_leaf(x: Tensor, op: Reshaping) -> None:
-    """Raise ValueError where ``op`` would reshape a leaf that wants a gradient, or a view of one, in grad mode."""
+    """Raise ValueError if ``op`` would reshape a leaf that wants a gradient, or a view of one, in grad mode."""
     if is_protected(x) and (not paused.threads or modes.grad):
         raise leaf_reshaped(op.name, x)
 
 
 def reshaped(x: Tensor, array: np.ndarray, op: Reshaping, saved: tuple[Any, ...] = ()) -> Tensor:
-    """``x`` itself, now looking at its storage as ``array`` does. Nothing is written; the version stays."""
+    """Give ``x`` the layout of ``array`` on its own storage. Nothing is written, so the version does not change."""
     node = x._current()
     refuse_leaf(x, op)
     if type(node) is Leaf:

@@ -1,4 +1,4 @@
-"""Views that show some of the elements: slice, diagonal, unbind, as_strided; and what ``x[index]`` needs of them."""
+"""Views of some of the elements (slice, diagonal, unbind, as_strided), and the gradients that ``x[index]`` shares."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from minitensor.views.making import view_of
 
 
 def part_backward(node: Node, g: np.ndarray) -> tuple[PartGradient]:
-    """The gradient of a part for the whole: zero where the part does not look."""
+    """Return the gradient of a part for the whole: zero outside the part."""
     (pick,) = node.saved
     return (PartGradient(g, pick, node.inputs[0].shape),)  # type: ignore[union-attr]  # recorded for this input
 
 
 def part_jvp(node: Node, _: int, u: np.ndarray) -> np.ndarray:
-    """The part of ``u``."""
+    """Return the part of ``u`` that the node selected."""
     pick: Pick
     (pick,) = node.saved
     return pick(u)
@@ -35,23 +35,23 @@ INDEX, SLICE, DIAGONAL, UNBIND = (
 
 
 def part(x: Tensor, pick: Pick, op: Operation) -> Tensor:
-    """A view of the elements of ``x`` that ``pick`` picks from an array."""
+    """Return a view of the elements that ``pick`` selects from ``x``."""
     return view_of(x, pick(x._array), op, (pick,))
 
 
 def slice_(x: Tensor, axes: Any, starts: Any, ends: Any) -> Tensor:
-    """A view of ``x`` from ``starts`` to ``ends`` along ``axes``; bounds past an end stop there.
+    """Return a view of ``x`` from ``starts`` to ``ends`` along ``axes``; bounds past an end are clipped.
 
     Args:
         axes, starts, ends: lists of integers, equally long.
 
     Returns:
-        A tensor of as many dimensions as ``x``, of other lengths along ``axes``.
+            A tensor with as many dimensions as ``x``, shorter along ``axes``.
 
     Raises:
         IndexError: if ``x`` does not have that axis.
-        ValueError: for lists that are not equally long.
-        TypeError: for what is no integer, or if ``x`` is not a tensor.
+            ValueError: if the lists are not equally long.
+            TypeError: if a bound is not an integer, or if ``x`` is not a tensor.
     """
     need_tensor("slice", x)
     for given in (axes, starts, ends):
@@ -75,20 +75,20 @@ class _Diagonal(Pick):
 
     def __call__(self, array: np.ndarray) -> np.ndarray:
         picked = array.diagonal(*self.arguments)
-        # numpy marks it read-only as a courtesy; it is a view like any other.
+        # numpy marks it read-only as a precaution, but it is a view like any other.
         if type(array) is np.ndarray and array.flags.writeable:
             picked.flags.writeable = True
         return picked
 
 
 def diagonal(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, name: str | None = None) -> Tensor:
-    """A view of the diagonal of ``x`` in the plane of ``axis1`` and ``axis2``.
+    """Return a view of the diagonal of ``x`` in the plane of ``axis1`` and ``axis2``.
 
     Returns:
-        A view without the two dimensions; the diagonal is its last.
+            A view without these two dimensions; the diagonal is its last dimension.
 
     Raises:
-        ValueError: for fewer than two dimensions.
+            ValueError: if ``x`` has fewer than two dimensions.
         IndexError: if ``x`` does not have that axis.
     """
     need_tensor("diagonal", x)
@@ -97,12 +97,14 @@ def diagonal(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, name: s
     first, second = as_axis("diagonal", axis1, x._array.ndim), as_axis("diagonal", axis2, x._array.ndim)
     if first == second:
         raise ValueError(f"diagonal: axis1 and axis2 must differ; both are {first}")
-    offset = max(-x._array.shape[first], min(whole("diagonal", offset), x._array.shape[second]))  # empty beyond
+    offset = max(
+        -x._array.shape[first], min(whole("diagonal", offset), x._array.shape[second])
+    )  # past the edge it is empty
     return part(x, _Diagonal(offset, first, second), DIAGONAL)
 
 
 def unbind(x: Tensor, axis: int = 0) -> list[Tensor]:
-    """One view per position along ``axis``, without that dimension.
+    """Return one view per position along ``axis``, without that dimension.
 
     Raises:
         IndexError: if ``x`` does not have that axis.
@@ -113,14 +115,14 @@ def unbind(x: Tensor, axis: int = 0) -> list[Tensor]:
     return [part(x, Pick((*before, i)), UNBIND) for i in range(x._array.shape[axis])]
 
 
-#: Told in memory, as a stale view's reading of its group is.
+#: Read from memory, like a stale view's read of its group.
 AS_STRIDED = Operation("as_strided", READ.backward, jvp=READ.jvp)
 
 
 def as_strided(x: Tensor, shape: Any, stride: Any, offset: int = 0, name: str | None = None) -> Tensor:
-    """A view of the storage of ``x``, ``offset`` elements from its start, with any shape and strides (in elements).
+    """Return a view of the storage of ``x`` with any shape, strides and offset, all in elements.
 
-    Elements may share memory; such a tensor can be read, not written.
+    Elements may share memory; such a tensor is read-only.
 
     Raises:
         ValueError: if it would reach outside the memory of the tensor's group.

@@ -1,19 +1,19 @@
-"""In-place names that change what a tensor is, instead of writing its numbers.
+"""In-place functions that change a tensor's storage, dtype or size instead of writing its elements.
 
 ``cast_`` gives a tensor another dtype, ``resize_`` another number of elements, ``set_`` another storage. The tensor
-object stays, so every name of it sees the change; every other tensor keeps what it had: views and detached aliases go
-on looking at the old storage, and what was saved for backward there is still right.
+object stays the same, so every name of it sees the change. Every other tensor keeps its data: views and detached
+aliases still use the old storage, and tensors that were saved for backward there remain valid.
 
 =================  ==============================  ==========================  =====================================
 name               storage                         version                     history
 =================  ==============================  ==========================  =====================================
-``cast_``          a new one; the old stays with   one more than that of the   recorded, also under ``no_grad``; the
-                   its other holders               old                         tensor leaves its group
-``resize_``        shrinking, the same; growing,   stays; or one more          refused where a gradient is wanted
-                   a new one
+``cast_``          a new one; other tensors keep   that of the old, plus one   recorded, also under ``no_grad``; the
+                   the old one                                                 tensor leaves its group
+``resize_``        the same if it shrinks, a new   unchanged, or plus one      refused if a gradient is wanted
+                   one if it grows
 ``set_``           that of another tensor          that of its new storage     that of a view of the other tensor
-``apply_``         the same: it is written         one more                    refused where a gradient is wanted
-``requires_grad_`` the same                        stays                       begins, or ends
+``apply_``         the same: it is written         plus one                    refused if a gradient is wanted
+``requires_grad_`` the same                        unchanged                   begins, or ends
 =================  ==============================  ==========================  =====================================
 """
 
@@ -42,7 +42,7 @@ from minitensor.views.parts import as_strided
 
 
 def _moved_to(x: Tensor, array: np.ndarray, op: str) -> None:
-    """Let ``x`` look at ``array``, on a storage of its own, one version on. The old storage stays with the others."""
+    """Point ``x`` to ``array`` on a new storage, one version later. Other tensors keep the old storage."""
     storage = new_storage(array)
     storage.version = x._storage.version
     x._array, x._storage = array, storage
@@ -50,7 +50,7 @@ def _moved_to(x: Tensor, array: np.ndarray, op: str) -> None:
 
 
 def _refuse_read_only(x: Tensor, op: str) -> None:
-    """Raise RuntimeError where ``x`` lies in read-only memory: in place it would quietly share it no more."""
+    """Raise RuntimeError if ``x`` is in read-only memory, because a new storage would silently end the sharing."""
     if not writeable(x._array) and read_only(x._array):
         raise read_only_target(op, x)
 
@@ -59,19 +59,17 @@ def _refuse_read_only(x: Tensor, op: str) -> None:
 
 
 def cast_(x: Tensor, dtype: Any) -> Tensor:
-    """Give ``x`` the numbers that it has in another dtype, on a new storage.
+    """Convert ``x`` in place to another dtype, on a new storage.
 
-    With the dtype that it has already, nothing happens.
-    No bytes are overwritten: views and aliases keep the old storage, and share nothing with ``x`` any more. Between
-    floating dtypes a gradient passes. A leaf that wants a gradient is refused in grad mode; under ``no_grad`` it stays
-    a leaf, and its gradient goes over to the new dtype.
-
-    The shape stays.
+    If it already has that dtype, nothing happens. No bytes are overwritten: views and aliases keep the old storage and
+    no longer share anything with ``x``. Between floating dtypes a gradient passes. A leaf that wants a gradient is
+    refused in grad mode; under ``no_grad`` it stays a leaf, and its gradient is converted, too. The shape stays the
+    same.
 
     Raises:
         ValueError: for a leaf that wants a gradient, in grad mode.
         TypeError: if a gradient is wanted and the dtype is not floating.
-        TypeError: for a dtype that a tensor cannot have.
+        TypeError: if a tensor cannot have that dtype.
     """
     need_tensor("cast_", x)
     wanted = dtype_of(dtype)
@@ -104,12 +102,12 @@ def cast_(x: Tensor, dtype: Any) -> Tensor:
 
 
 def _cast_leaf(x: Tensor, leaf: Leaf, old: DType, wanted: DType) -> None:
-    """``x`` stays a leaf. What was computed from the old one sends its gradients on, in the new dtype."""
+    """Keep ``x`` a leaf: results computed from the old leaf pass their gradients on to it, in the new dtype."""
     new = new_leaf(x._array.shape)
     if leaf.saved is not None:
         new.saved = cast(leaf.saved.detach(), wanted.numpy)
     new.hooks, leaf.hooks = leaf.hooks, None
-    leaf.__class__ = Node  # type: ignore[assignment]  # what is known as this leaf is one no more
+    leaf.__class__ = Node  # type: ignore[assignment]  # the old leaf object becomes an inner node
     leaf.op, leaf.inputs, leaf.saved = CAST, (new,), (wanted.numpy,)
     x._node = new
 
@@ -118,17 +116,17 @@ def _cast_leaf(x: Tensor, leaf: Leaf, old: DType, wanted: DType) -> None:
 
 
 def resize_(x: Tensor, shape: Any, fill_zero: bool = False, name: str | None = None) -> Tensor:
-    """Give ``x`` another shape, with more or fewer elements: the first ones stay, in the order in which they are read.
+    """Change the shape of ``x`` to hold more or fewer elements; the first ones, in reading order, are kept.
 
-    A contiguous tensor that does not grow looks at the front of its own storage; nothing is written, its views stay its
-    views, the version stays. Otherwise ``x`` gets a new storage, one version on, and its former views keep the old one.
+    A contiguous tensor that does not grow keeps its storage and uses the front of it: nothing is written, its views
+    still share it, and the version stays the same. Otherwise ``x`` gets a new storage, one version later, and its
+    former views keep the old one.
 
     Args:
-        fill_zero: elements that come to it are 0, whether this is True or False: what memory happens to hold would
-            differ from run to run.
+        fill_zero: ignored, because added elements are always 0: uninitialized memory would differ from run to run.
 
     Raises:
-        RuntimeError: if ``x`` wants a gradient: the elements it loses or gains have none.
+        RuntimeError: if ``x`` wants a gradient, because removed or added elements would have none.
     """
     need_tensor("resize_", x)
     if not isinstance(fill_zero, (bool, np.bool_)):
@@ -165,20 +163,20 @@ def set_(
     offset: int = 0,
     name: str | None = None,
 ) -> Tensor:
-    """Let ``x`` be what ``source.as_strided(shape, stride, offset)`` would be: another look at its storage.
+    """Make ``x`` equal to ``source.as_strided(shape, stride, offset)``, which shares the storage of ``source``.
 
-    Nothing is written. ``x`` leaves its group and joins that of ``source``, dtype and history included; under
+    Nothing is written. ``x`` leaves its group and joins that of ``source``, including dtype and history; under
     ``no_grad`` it becomes a detached alias. Its former views keep the old storage. The version is the new storage's.
 
     Args:
         source: the tensor to share with; without one, ``x`` becomes empty (shape [0], on a storage of 0 bytes).
         shape: that of ``source`` by default.
-        stride: in elements; by default that of ``source``, or, with a shape, dense.
-        offset: in elements from the start of the storage; by default where ``source`` begins, unless a shape or stride
-            is given.
+        stride: in elements; by default that of ``source``, or dense if a shape is given.
+        offset: in elements from the start of the storage; by default that of ``source``, unless a shape or stride is
+            given.
 
     Raises:
-        ValueError: if ``x`` is a leaf that wants a gradient: it would be another value under the same gradient.
+        ValueError: if ``x`` is a leaf that wants a gradient, because its gradient belongs to its present value.
     """
     need_tensor("set_", x)
     _refuse_read_only(x, "set_")
@@ -211,7 +209,7 @@ def set_(
 
 
 def _looking_at(source: Tensor, shape: Any, stride: Any, offset: int) -> Tensor:
-    """A view of ``source``."""
+    """Return a view of ``source`` with the given layout."""
     lengths = source.shape if shape is None else as_shape("set_", shape)
     if stride is None:
         stride = source.strides if shape is None else [math.prod(lengths[i + 1 :]) for i in range(len(lengths))]
@@ -224,21 +222,21 @@ def _looking_at(source: Tensor, shape: Any, stride: Any, offset: int) -> Tensor:
 
 
 def apply(x: Tensor, func: Callable[[Tensor], Any]) -> Tensor:
-    """``func(x)``, a tensor in the shape of ``x``.
+    """Return ``func(x)``, a tensor of the shape of ``x``.
 
     Raises:
-        RuntimeError: if ``x`` wants a gradient, in grad mode: what ``func`` does need not be recorded.
+        RuntimeError: if ``x`` wants a gradient, in grad mode, because the work of ``func`` may not be recorded.
         TypeError, ValueError: if ``func`` returns something else.
     """
     return _applied("apply", x, func)
 
 
 def apply_(x: Tensor, func: Callable[[Tensor], Any]) -> Tensor:
-    """Overwrite ``x`` with ``func(x)``, which is given the whole tensor, not its elements. One write.
+    """Overwrite ``x`` with ``func(x)`` in one write. ``func`` gets the whole tensor, not its elements.
 
     Raises:
-        RuntimeError: if ``x`` wants a gradient, in grad mode: what ``func`` does need not be recorded.
-        TypeError, ValueError: if ``func`` returns anything but a tensor in the shape of ``x``.
+        RuntimeError: if ``x`` wants a gradient, in grad mode, because the work of ``func`` may not be recorded.
+        TypeError, ValueError: if ``func`` returns anything but a tensor of the shape of ``x``.
     """
     store_at(x, (), _applied("apply_", x, func), "apply_")
     return x
@@ -265,7 +263,7 @@ def requires_grad_(x: Tensor, requires_grad: bool = True) -> Tensor:
     """Set ``stop_gradient`` to the opposite of ``requires_grad``, and return ``x``. Nothing is written.
 
     Raises:
-        TypeError: for anything but True and False; for a tensor that is not floating.
+            TypeError: if ``requires_grad`` is not a bool, or if the tensor is not floating.
     """
     need_tensor("requires_grad_", x)
     if not isinstance(requires_grad, (bool, np.bool_)):
@@ -274,7 +272,7 @@ def requires_grad_(x: Tensor, requires_grad: bool = True) -> Tensor:
     return x
 
 
-#: Found in ``minitensor`` as well as on tensors.
+#: Available in ``minitensor`` and on tensors.
 FUNCTIONS: dict[str, Callable[..., Any]] = {"cast_": cast_}
 
 for _function in (cast_, resize_, set_, apply, apply_, requires_grad_):

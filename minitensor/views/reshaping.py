@@ -1,5 +1,5 @@
-"""Views that show the same elements in the same order, in another shape, and their in-place twins, which write nothing:
-reshape, view, squeeze, unsqueeze, flatten. Those in another order are in :mod:`minitensor.views.transposing`.
+"""Change the shape of a tensor, keeping its elements in order: reshape, view, squeeze, unsqueeze, flatten, and their
+in-place variants, which write nothing. Functions that change the order are in :mod:`minitensor.views.transposing`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def _reshape_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
     return (g.reshape(node.inputs[0].shape),)  # type: ignore[union-attr]  # recorded for this input
 
 
-#: ``flatten`` is recorded as the reshape that it is.
+#: ``flatten`` is recorded as a reshape.
 VIEW, RESHAPE, SQUEEZE, UNSQUEEZE, RESHAPE_, SQUEEZE_, UNSQUEEZE_, FLATTEN_ = (
     Reshaping(name, _reshape_forward, _reshape_backward)
     for name in ("view", "reshape", "squeeze", "unsqueeze", "reshape_", "squeeze_", "unsqueeze_", "flatten_")
@@ -34,7 +34,7 @@ VIEW, RESHAPE, SQUEEZE, UNSQUEEZE, RESHAPE_, SQUEEZE_, UNSQUEEZE_, FLATTEN_ = (
 
 
 def _full_shape(op: str, x: Tensor, shape: Any) -> tuple[int, ...]:
-    """``shape`` with -1 worked out and 0 (Paddle: keep this dimension) filled in."""
+    """Return ``shape`` with -1 computed and 0 (in Paddle: keep this dimension) filled in."""
     have = x._array.shape
     given = as_lengths(op, shape)
     wanted = list(given)
@@ -51,7 +51,7 @@ def _full_shape(op: str, x: Tensor, shape: Any) -> tuple[int, ...]:
 
 
 def _same_memory(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | None:
-    """``array`` with another shape, on the same memory; None when that takes a copy."""
+    """Return ``array`` in another shape on the same memory, or None if that takes a copy."""
     if array.flags.c_contiguous:
         return array.reshape(shape)
     reshaped = array.reshape(shape)
@@ -59,13 +59,12 @@ def _same_memory(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | None
 
 
 def reshape(x: Tensor, shape: Any, *more: Any, name: str | None = None) -> Tensor:
-    """The elements in another shape: a view where the memory allows it, else a copy.
+    """Return the elements in another shape: a view if the memory layout allows it, else a copy.
 
-    ``shape`` may hold one -1 (worked out) and, as in Paddle, 0 (keep this dimension); ``reshape(3, 1)`` is
-    ``reshape([3, 1])``.
+    ``reshape(3, 1)`` is ``reshape([3, 1])``.
 
     Args:
-        shape: integers; one may be -1, which is worked out.
+        shape: integers; one may be -1, which is computed, and 0 keeps this dimension, as in Paddle.
 
     Raises:
         ValueError: if the elements do not fill ``shape``.
@@ -78,13 +77,13 @@ def reshape(x: Tensor, shape: Any, *more: Any, name: str | None = None) -> Tenso
         try:
             array = whole.reshape(shape)
         except (ValueError, TypeError):
-            pass  # a length of 0; or _full_shape says what is wrong
+            pass  # a length of 0; otherwise _full_shape raises the error
         else:
             for n in shape:
                 if n < -1:
-                    break  # numpy takes any negative length for -1
+                    break  # numpy accepts any negative length as -1
             else:
-                # Where numpy had to copy, the base is that copy.
+                # If numpy had to copy, the base is that copy.
                 if array.base is whole or array.base is whole.base is not None:
                     return view_of(x, array, RESHAPE, None)
     need_tensor("reshape", x)
@@ -100,15 +99,14 @@ def reshape(x: Tensor, shape: Any, *more: Any, name: str | None = None) -> Tenso
 
 
 def view(x: Tensor, shape: Any, *more: Any, name: str | None = None) -> Tensor:
-    """The elements in another shape, always on the same storage.
+    """Return a view of the elements in another shape, always on the same storage.
 
     Args:
-        shape: integers; one may be -1, which is worked out.
+        shape: integers; one may be -1, which is computed.
 
     Raises:
-        ValueError: if that would take a copy.
+        ValueError: if that would take a copy, or if the elements do not fill ``shape``.
         TypeError: if ``shape`` is not a list of integers, or if ``x`` is not a tensor.
-        ValueError: if the elements do not fill ``shape``.
     """
     need_tensor("view", x)
     if more:
@@ -124,10 +122,10 @@ def view(x: Tensor, shape: Any, *more: Any, name: str | None = None) -> Tensor:
 
 
 def reshape_(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
-    """Give ``x`` another shape. Nothing is written.
+    """Change the shape of ``x`` in place. Nothing is written.
 
     Raises:
-        ValueError: if that would take a copy: the storage never changes in place.
+            ValueError: if that would take a copy, because reshaping in place never changes the storage.
         ValueError: if the elements do not fill ``shape``; for a leaf that wants a gradient, in grad mode.
     """
     need_tensor("reshape_", x)
@@ -155,7 +153,7 @@ def _squeezed(op: str, x: Tensor, axis: Any) -> tuple[int, ...]:
 
 
 def squeeze(x: Tensor, axis: Any = None, name: str | None = None) -> Tensor:
-    """A view without dimensions of length 1: all of them, or those in ``axis`` that have it.
+    """Return a view without the dimensions of length 1: all of them, or those listed in ``axis``.
 
     Raises:
         IndexError: if ``x`` does not have that axis.
@@ -166,7 +164,7 @@ def squeeze(x: Tensor, axis: Any = None, name: str | None = None) -> Tensor:
 
 
 def squeeze_(x: Tensor, axis: Any = None, name: str | None = None) -> Tensor:
-    """Drop dimensions of length 1 from ``x``. Nothing is written.
+    """Remove dimensions of length 1 from ``x`` in place. Nothing is written.
 
     Raises:
         IndexError: if ``x`` does not have that axis.
@@ -184,7 +182,7 @@ def _unsqueezed(op: str, x: Tensor, axis: Any) -> tuple[int, ...]:
 
 
 def unsqueeze(x: Tensor, axis: Any, name: str | None = None) -> Tensor:
-    """A view with a dimension of length 1 more, at ``axis``.
+    """Return a view with a dimension of length 1 inserted at ``axis``.
 
     Raises:
         IndexError: if the result does not have that axis.
@@ -195,7 +193,7 @@ def unsqueeze(x: Tensor, axis: Any, name: str | None = None) -> Tensor:
 
 
 def unsqueeze_(x: Tensor, axis: Any, name: str | None = None) -> Tensor:
-    """Give ``x`` a dimension of length 1 more, at ``axis``. Nothing is written.
+    """Insert a dimension of length 1 into ``x`` at ``axis``, in place. Nothing is written.
 
     Raises:
         IndexError: if the result does not have that axis.
@@ -216,7 +214,7 @@ def _flattened(op: str, x: Tensor, start_axis: Any, stop_axis: Any) -> tuple[int
 
 
 def flatten(x: Tensor, start_axis: int = 0, stop_axis: int = -1, name: str | None = None) -> Tensor:
-    """The dimensions from ``start_axis`` to ``stop_axis`` as one: a view where the memory allows it, else a copy.
+    """Return ``x`` with the dimensions from ``start_axis`` to ``stop_axis`` merged: a view if possible, else a copy.
 
     Raises:
         ValueError: if ``start_axis`` comes after ``stop_axis``.
@@ -227,17 +225,17 @@ def flatten(x: Tensor, start_axis: int = 0, stop_axis: int = -1, name: str | Non
 
 
 def flatten_(x: Tensor, start_axis: int = 0, stop_axis: int = -1, name: str | None = None) -> Tensor:
-    """Make one dimension of those from ``start_axis`` to ``stop_axis``. Nothing is written.
+    """Merge the dimensions from ``start_axis`` to ``stop_axis`` in place. Nothing is written.
 
     Raises:
-        ValueError: if ``start_axis`` comes after ``stop_axis``, or it would take a copy.
+            ValueError: if ``start_axis`` comes after ``stop_axis``, or if it would take a copy.
         IndexError: if ``x`` does not have that axis.
         ValueError: for a leaf that wants a gradient, in grad mode.
     """
     return _reshaped_to(x, _flattened("flatten_", x, start_axis, stop_axis), FLATTEN_)
 
 
-#: As functions, and as methods of tensors.
+#: Available as functions and as methods of tensors.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     function.__name__: function
     for function in (

@@ -1,6 +1,6 @@
-"""``cumsum_`` and ``cumprod_`` as Paddle has them: without an axis the tensor becomes flat; a dtype becomes its own.
+"""Paddle's ``cumsum_`` and ``cumprod_``, which flatten the tensor if no axis is given and convert it to ``dtype``.
 
-A tensor that takes another dtype leaves its storage, as by ``cast_``: views keep the old one.
+Converting moves the tensor to a new storage, as in ``cast_``; views keep the old one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from minitensor.views.reshaping import FUNCTIONS as RESHAPING
 
 
 def _scan(op: str, x: Tensor, axis: Any, dtype: Any) -> Tensor:
-    """Prepare ``x``, then write it along ``axis``. What is refused is refused before anything is changed."""
+    """Convert and flatten ``x`` as asked, then write it along ``axis``. Errors are raised before anything changes."""
     need_tensor(op, x)
     if dtype is not None and (axis is None or (hasattr(axis, "__index__") and -x.ndim <= axis.__index__() < x.ndim)):
         cast_(x, dtype)
@@ -27,9 +27,9 @@ def _scan(op: str, x: Tensor, axis: Any, dtype: Any) -> Tensor:
 
 
 def cumsum_(x: Tensor, axis: Any = None, dtype: Any = None, name: str | None = None) -> Tensor:
-    """Add to each element all before it along ``axis``, in place; without ``axis`` the tensor becomes flat first.
+    """Compute cumulative sums along ``axis`` in place; without ``axis`` the tensor is flattened first.
 
-    With ``dtype`` it has that afterwards, on a new storage. A leaf that wants a gradient is refused.
+    ``dtype`` converts the tensor, on a new storage. A leaf that wants a gradient is refused.
 
     Returns:
         ``x`` itself, of its shape, or [n] without ``axis``.
@@ -42,9 +42,9 @@ def cumsum_(x: Tensor, axis: Any = None, dtype: Any = None, name: str | None = N
 
 
 def cumprod_(x: Tensor, dim: Any = None, dtype: Any = None, name: str | None = None) -> Tensor:
-    """Multiply each element by all before it along ``dim``, in place; without ``dim`` the tensor becomes flat first.
+    """Compute cumulative products along ``dim`` in place; without ``dim`` the tensor is flattened first.
 
-    With ``dtype`` it has that afterwards, on a new storage. A leaf that wants a gradient is refused.
+    ``dtype`` converts the tensor, on a new storage. A leaf that wants a gradient is refused.
 
     Returns:
         ``x`` itself, of its shape, or [n] without ``dim``.

@@ -1,4 +1,4 @@
-"""Views with the same elements in another order, and their in-place twins, which write nothing: transpose, t, T."""
+"""Views with the dimensions in another order, and their in-place variants, which write nothing: transpose, t, T."""
 
 from __future__ import annotations
 
@@ -45,27 +45,27 @@ def _permutation(op: str, x: Tensor, perm: Any) -> tuple[int, ...]:
 
 
 def transpose(x: Tensor, perm: Any, name: str | None = None) -> Tensor:
-    """A view whose dimension i is dimension ``perm[i]`` of ``x``. No number moves.
+    """Return a view whose dimension i is dimension ``perm[i]`` of ``x``. No data is moved.
 
     Args:
-        perm: every dimension once, as [1, 0].
+        perm: every dimension once, as in [1, 0].
 
     Raises:
         ValueError: if ``perm`` does not list each dimension once.
         IndexError: if ``x`` does not have that dimension.
-        TypeError: if ``perm`` is not a list of integers, or ``x`` no tensor.
+            TypeError: if ``perm`` is not a list of integers, or ``x`` is not a tensor.
     """
     if type(x) is Tensor and type(perm) in (list, tuple):
         try:
             return view_of(x, x._array.transpose(perm), TRANSPOSE, (tuple(perm),))
         except (ValueError, TypeError):
-            pass  # _permutation says what is wrong
+            pass  # _permutation raises the error
     axes = _permutation("transpose", x, perm)
     return view_of(x, x._array.transpose(axes), TRANSPOSE, (axes,))
 
 
 def transpose_(x: Tensor, perm: Any, name: str | None = None) -> Tensor:
-    """Reorder the dimensions of ``x`` itself. No number moves; nothing is written.
+    """Reorder the dimensions of ``x`` in place. Nothing is moved or written.
 
     Raises:
         ValueError: if ``perm`` does not list each dimension once; for a leaf that wants a gradient, in grad mode.
@@ -84,10 +84,10 @@ def _turned(op: str, x: Tensor) -> tuple[int, ...]:
 
 
 def t(input: Tensor, name: str | None = None) -> Tensor:
-    """A view of a matrix [n, m] with rows and columns exchanged, [m, n]; of less than two dimensions, the same.
+    """Return a view [m, n] of a matrix [n, m]. A tensor with less than two dimensions keeps its shape.
 
     Raises:
-        ValueError: for more than two dimensions.
+            ValueError: if there are more than two dimensions.
         TypeError: if ``input`` is not a tensor.
     """
     axes = _turned("t", input)
@@ -95,21 +95,21 @@ def t(input: Tensor, name: str | None = None) -> Tensor:
 
 
 def t_(input: Tensor, name: str | None = None) -> Tensor:
-    """Exchange rows and columns of the tensor itself. Nothing is written.
+    """Exchange rows and columns of a matrix in place. Nothing is written.
 
     Raises:
-        ValueError: for more than two dimensions; for a leaf that wants a gradient, in grad mode.
+            ValueError: if there are more than two dimensions; for a leaf that wants a gradient, in grad mode.
     """
     axes = _turned("t_", input)
     return reshaped(input, input._array.transpose(axes), T_IN_PLACE, (axes,))
 
 
 def _reversed_dimensions(x: Tensor) -> Tensor:
-    """A view with the dimensions in reverse order: the shape [2, 3, 4] becomes [4, 3, 2]. Nothing is refused."""
+    """Return a view with the dimensions in reverse order: shape [2, 3, 4] becomes [4, 3, 2]. Any tensor is accepted."""
     return transpose(x, tuple(range(x._array.ndim))[::-1])
 
 
-#: As functions; all but T are methods, too.
+#: All but T are methods, too.
 FUNCTIONS: dict[str, Callable[..., Any]] = {function.__name__: function for function in (transpose, t, transpose_, t_)}
 
 for _name, _function in FUNCTIONS.items():
