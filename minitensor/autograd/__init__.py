@@ -1,10 +1,10 @@
-"""Gradients on request, operations of one's own, and a check of both against differences.
+"""Gradients as results, user-defined operations, and a check of both against finite differences.
 
 * :func:`grad` and :func:`backward`: gradients as results, and from several tensors at once.
 * :class:`PyLayer`: an operation whose forward and backward are written by hand, also in place.
-* :func:`gradcheck`: compares backward with differences, in the first and the second order.
+* :func:`gradcheck`: compares backward with finite differences, in the first and the second order.
 
-How rules run on tensors is registered with the operations here: second derivatives are made of operations.
+This package also registers the gradient rules on tensors, so that second derivatives are made of operations.
 May import: all that stands below ``autograd``.
 """
 

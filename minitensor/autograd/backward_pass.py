@@ -1,16 +1,17 @@
-"""The backward pass: each node is given the gradient of its value and sends on those of its inputs.
+"""The backward pass: each node receives the gradient of its value and sends gradients to its inputs.
 
-:func:`propagate` is the order: a node's turn comes when all gradients of its value have come. What a gradient is, how
-two of them are added and who has to be told is the business of a :class:`Way`. There are two: :class:`OnArrays` here,
-and in :mod:`minitensor.autograd.higher_order` that of gradients which are recorded in their turn.
+:func:`propagate` fixes the order: a node is processed once all gradients of its value have arrived. A
+:class:`GradientPropagation` defines the type of a gradient, how two of them are added, and which events are emitted.
+There are two: :class:`OnArrays` in this module, and :class:`minitensor.autograd.higher_order.OnTensors` for gradients
+that are recorded themselves.
 
-``x.backward()`` and ``grad`` (:mod:`minitensor.autograd.gradients`) begin it with ones; what arrived at a leaf is put
-into ``Leaf.saved``, which ``.grad`` shows. The rules of a node are ``node.op.backward``, made of its row when it is
-first called: ``print(minitensor.source("sin_backward"))``. Where they ask for something saved that a write has taken
-since, they go to :func:`minitensor.saving.saved.recovered`, and that may raise.
+``x.backward()`` and ``grad`` (:mod:`minitensor.autograd.gradients`) start it with ones; the gradient of a leaf is
+stored in ``Leaf.saved``, which ``.grad`` shows. The rules of a node are ``node.op.backward``, compiled from its row of
+the derivative table at the first call: ``print(minitensor.source("sin_backward"))``. If a rule reads a saved tensor
+that has been overwritten since, it calls :func:`minitensor.saving.saved.recovered`, which may raise.
 
-There is no recursion, so the depth of a graph has no limit. Nothing is committed here: what arrived is handed over when
-all of it has been computed. Gradients on their way are counted by the device's meter.
+There is no recursion, so the depth of a graph is not limited. Nothing is committed in this module: the gradients are
+returned once all of them have been computed. The device's meter counts gradients in flight.
 """
 
 from __future__ import annotations
@@ -34,147 +35,145 @@ from minitensor.saving.saved import FREED
 
 # ---------- order ----------
 
-#: What a backward pass knows of a node: how many gradients it waits for, the sum of those that have come, the node.
-#: None: no gradient is sent there (:mod:`minitensor.autograd.pruning`).
-Awaiting = list[Any] | None
+#: State of a node in a backward pass: how many gradients are still to come, the sum of those that arrived, the node.
+#: None: no gradient is sent to it (:mod:`minitensor.autograd.pruning`).
+Pending = list[Any] | None
 
 
-def waiting(roots: Iterable[Node], ends: frozenset[Node] = frozenset()) -> dict[Node, Awaiting]:
-    """Every node that can be reached, and how many gradients it waits for; none has come yet. No way leads on from
-    ``ends``.
-    """
-    waits: dict[Node, Any] = {root: [0, None, root] for root in roots}
-    stack = [root for root in waits if root not in ends]
+def pending_counts(roots: Iterable[Node], ends: frozenset[Node] = frozenset()) -> dict[Node, Pending]:
+    """Return every reachable node with the number of gradients that it waits for. The search stops at ``ends``."""
+    pending: dict[Node, Any] = {root: [0, None, root] for root in roots}
+    stack = [root for root in pending if root not in ends]
     while stack:
         for parent in stack.pop().inputs:
             if parent is None:
                 continue
-            if parent in waits:
-                waits[parent][0] += 1
+            if parent in pending:
+                pending[parent][0] += 1
             else:
-                waits[parent] = [1, None, parent]
+                pending[parent] = [1, None, parent]
                 if parent not in ends:
                     stack.append(parent)
-    return waits
+    return pending
 
 
-class Way(Protocol):
-    """How gradients are passed on and added up."""
+class GradientPropagation(Protocol):
+    """How gradients are computed, added and released."""
 
     def start(self, node: Node, g: Any) -> Any:
-        """The gradient ``g`` that a backward pass begins with at ``node``."""
+        """Return the gradient with which the pass begins at ``node``."""
 
     def hooked(self, node: Node, g: Any) -> Any:
-        """The gradient of the value of ``node`` after its hooks have seen it."""
+        """Return the gradient of the value of ``node`` after its hooks have run."""
 
     def passed(self, node: Node, g: Any) -> Sequence[Any]:
-        """What the rules of ``node`` make of ``g``: a gradient for each of its inputs, None where none is wanted."""
+        """Apply the rules of ``node`` to ``g``: return a gradient per input, None for an input that needs none."""
 
     def added(self, so_far: Any, more: Any, parent: Node, g: Any) -> Any:
-        """``more``, in the shape of ``parent``, added to what has come there before, if anything has.
+        """Return ``more``, in the shape of ``parent``, added to ``so_far`` (None: nothing has arrived yet).
 
-        ``g`` is what the rules were given: they may have passed it on as it is, to several inputs.
+        ``g`` is the gradient that the rules received, because they may pass it on unchanged, to several inputs.
         """
 
     def keep(self, g: Any) -> None:
-        """``g`` has arrived where it was wanted, and goes on from there, too."""
+        """Keep ``g``, which is a result and is also passed on."""
 
-    def let_go(self, g: Any) -> None:
-        """``g`` has been passed on."""
+    def release(self, g: Any) -> None:
+        """Release ``g``, which has been passed on."""
 
-    def seen(self, node: Node, g: Any) -> Seen | None:
-        """Who tells the listener of the turn of ``node``; None where nobody does."""
+    def observe(self, node: Node, g: Any) -> NodeEvents | None:
+        """Return the object that emits the events of ``node``; None if no events are emitted."""
 
 
 def propagate(
     roots: Mapping[Node, Any],
-    waits: dict[Node, Awaiting],
+    pending: dict[Node, Pending],
     retain_graph: bool,
-    way: Way,
+    propagation: GradientPropagation,
     wanted: frozenset[Node] = frozenset(),
     ends: frozenset[Node] = frozenset(),
 ) -> dict[Node, Any]:
     """Send the gradients ``roots`` back through the graph; return those that arrive at leaves and ``wanted`` nodes.
 
-    They go on from a wanted node, unless it is one of ``ends``, as ``waits`` was told, too.
+    The pass continues beyond a wanted node, unless the node is one of ``ends``, as in ``pending``.
     """
     with np.errstate(all="ignore"):  # inf and nan are values here
-        return _propagated(roots, waits, retain_graph, way, wanted, ends)
+        return _propagated(roots, pending, retain_graph, propagation, wanted, ends)
 
 
 def _propagated(
     roots: Mapping[Node, Any],
-    waits: dict[Node, Awaiting],
+    pending: dict[Node, Pending],
     retain_graph: bool,
-    way: Way,
+    propagation: GradientPropagation,
     wanted: frozenset[Node],
     ends: frozenset[Node],
 ) -> dict[Node, Any]:
     arrived: dict[Node, Any] = {}
-    passed_by, added, let_go = way.passed, way.added, way.let_go
-    begun = [(awaiting, node) for node in roots if (awaiting := waits[node]) is not None]
-    for awaiting, node in begun:
-        awaiting[1] = way.start(node, roots[node])
-    ready = [awaiting for awaiting, _ in begun if awaiting[0] == 0]
+    passed_by, added, release = propagation.passed, propagation.added, propagation.release
+    begun = [(state, node) for node in roots if (state := pending[node]) is not None]
+    for state, node in begun:
+        state[1] = propagation.start(node, roots[node])
+    ready = [state for state, _ in begun if state[0] == 0]
     while ready:
         _, g, node = ready.pop()
-        del waits[node]
+        del pending[node]
         if node.hooks is not None:
-            g = way.hooked(node, g)
-        seen = None if watch.listener is None else way.seen(node, g)
+            g = propagation.hooked(node, g)
+        events = None if watch.listener is None else propagation.observe(node, g)
         if type(node) is Leaf:
             arrived[node] = g
-            if seen is not None:
-                seen.went()
-                seen.left()
+            if events is not None:
+                events.finished()
+                events.released()
             continue
         if wanted and node in wanted:
             arrived[node] = g
-            way.keep(g)
+            propagation.keep(g)
             if node in ends:
                 continue
         passed = passed_by(node, g)
-        if seen is not None:
-            seen.sends(passed)
-        kept = False  # whether an input has g itself: then g stays on its way, counted once
-        position = -1  # counted by hand: enumerate and zip cost more than the rest of a small step
+        if events is not None:
+            events.sends(passed)
+        kept = False  # True if an input receives g itself; then g stays in flight, counted once
+        position = -1  # counted by hand, because enumerate and zip cost more than the rest of a small step
         for parent in node.inputs:
             position += 1
             if parent is None:
                 continue
             try:
-                awaiting = waits[parent]
+                state = pending[parent]
             except KeyError:
                 raise leaf_reshaped_by_hook() from None
-            if awaiting is None:
+            if state is None:
                 continue
             more = passed[position]
-            if more is g and not kept and awaiting[1] is None and g.shape == parent.shape:
-                awaiting[1] = g
+            if more is g and not kept and state[1] is None and g.shape == parent.shape:
+                state[1] = g
                 kept = True
             else:
-                awaiting[1] = added(awaiting[1], more, parent, g)
-            awaiting[0] = left = awaiting[0] - 1
+                state[1] = added(state[1], more, parent, g)
+            state[0] = left = state[0] - 1
             if left == 0:
-                ready.append(awaiting)
-        if seen is not None:
-            seen.went()
+                ready.append(state)
+        if events is not None:
+            events.finished()
         if not kept:
-            let_go(g)
+            release(g)
         if not retain_graph and node.op.saved_names:
             for saved in node.saved:
-                if saved is not None:  # what nobody needed was left out, and is not missed in a second backward
-                    saved, node.saved = None, FREED  # freed here, not with the next node
+                if saved is not None:  # a tensor that no rule needs is None, and a second backward does not miss it
+                    saved, node.saved = None, FREED  # freed now, not together with the next node
                     break
-        if seen is not None:
-            seen.left()
-        # What is not counted any more is not held any longer, either.
-        passed = more = g = awaiting = None  # type: ignore[assignment]  # only let go
+        if events is not None:
+            events.released()
+        # Drop the references together with the count.
+        passed = more = g = state = None  # type: ignore[assignment]  # only dropped
     return arrived
 
 
 def ready_for(parent: Node, g: Any) -> np.ndarray:
-    """What a rule answered, as an array in the shape of the node it goes to."""
+    """Return the result of a rule as an array in the shape of the node that receives it."""
     found: np.ndarray = summed_to(g.whole() if type(g) is PartGradient else as_array(g), parent.shape)
     return found
 
@@ -183,11 +182,10 @@ def ready_for(parent: Node, g: Any) -> np.ndarray:
 
 
 class OnArrays:
-    """Gradients as arrays, each counted once per buffer while it is on its way. What is nobody else's is added to in
-    place.
+    """Gradients as arrays, each counted once per buffer while in flight. An exclusive buffer is added to in place.
 
     Attributes:
-        retained: what met tensors that retain their gradient.
+        retained: the gradients of tensors that retain theirs.
     """
 
     __slots__ = ("retained", "_more", "_sizes")
@@ -195,7 +193,7 @@ class OnArrays:
     def __init__(self) -> None:
         self.retained: dict[GradientBox, np.ndarray] = {}
         self._sizes: dict[int, int] = {}
-        self._more: dict[int, int] = {}  # holders beside the first, of the buffers that have any
+        self._more: dict[int, int] = {}  # references beyond the first, for buffers that have any
 
     def __enter__(self) -> OnArrays:
         return self
@@ -209,18 +207,18 @@ class OnArrays:
         self._more.clear()
 
     def start(self, node: Node, g: np.ndarray) -> np.ndarray:
-        """The gradient to begin with."""
+        """Count and return the first gradient."""
         self.keep(g)
         if watch.listener is not None:
             watch.listener("start", node, g)
         return g
 
-    def seen(self, node: Node, g: np.ndarray) -> Seen:
-        """Tells the listener of the turn of ``node``."""
-        return Seen(node, g)
+    def observe(self, node: Node, g: np.ndarray) -> NodeEvents:
+        """Return the observer of ``node``, which emits its events."""
+        return NodeEvents(node, g)
 
     def hooked(self, node: Node, g: np.ndarray) -> np.ndarray:
-        """Call the hooks on a copy of the gradient, and note who retains it."""
+        """Call the hooks on a copy of the gradient, and store it for tensors that retain it."""
         for hook in list(node.hooks or ()):
             if type(hook) is GradientBox:
                 self.retained[hook] = g
@@ -233,31 +231,31 @@ class OnArrays:
                 watch.listener("hooked", node, g, answer)
             if answer is None:
                 continue
-            self.let_go(g)
+            self.release(g)
             g = answer._array.astype(g.dtype)
             self.keep(g)
         return g
 
     def passed(self, node: Node, g: np.ndarray) -> Sequence[Any]:
-        """What the rules of ``node`` make of ``g``."""
+        """Apply the rules of ``node`` to ``g``, in place if ``g`` is exclusive."""
         op = node.op
-        rules = op.backward if op.owned is None or not self.alone(g) else op.owned
+        rules = op.backward if op.owned is None or not self.is_exclusive(g) else op.owned
         gradients: Sequence[Any] = rules(node, g)
         return gradients
 
     def added(self, so_far: np.ndarray | None, more: Any, parent: Node, g: np.ndarray) -> np.ndarray:
-        """The sum of what has come at ``parent``."""
-        if so_far is None and type(more) is ndarray and more.shape == parent.shape:  # as most do
+        """Return the sum of the gradients of ``parent`` so far."""
+        if so_far is None and type(more) is ndarray and more.shape == parent.shape:  # the usual case
             key = id(more)
             if more.base is not None or key in self._sizes or watch.listener is not None:
                 self.keep(more)
-            else:  # as `keep` would: a call more for each step took 3 % of a backward pass
+            else:  # `keep`, inlined: the call took 3 % of a backward pass
                 self._sizes[key] = size = more.nbytes
                 cpu_meter.allocated = now = cpu_meter.allocated + size
                 if now > cpu_meter.peak:
                     cpu_meter.peak = now
             return more
-        free = so_far is not None and so_far is not g and self.alone(so_far)
+        free = so_far is not None and so_far is not g and self.is_exclusive(so_far)
         if type(more) is not ndarray or more.shape != parent.shape:
             if so_far is not None and free and type(more) is PartGradient and more.add_to(so_far):
                 return so_far
@@ -271,11 +269,11 @@ class OnArrays:
             return so_far
         total: np.ndarray = as_array(so_far + more)
         self.keep(total)
-        self.let_go(so_far)
+        self.release(so_far)
         return total
 
     def keep(self, array: np.ndarray) -> None:
-        """One holder more of the buffer behind ``array``."""
+        """Increment the reference count of ``array``'s buffer."""
         owner = array.base
         if owner is None:
             owner = array
@@ -285,7 +283,7 @@ class OnArrays:
             return
         if type(owner) is ndarray:
             size = owner.nbytes
-        else:  # what lies on a GPU is counted there
+        else:  # GPU memory is counted by its own device
             size = 0 if gpu_of(array) is not None else getattr(owner, "nbytes", array.nbytes)
         self._sizes[key] = size
         cpu_meter.allocated = now = cpu_meter.allocated + size
@@ -294,8 +292,8 @@ class OnArrays:
         if watch.listener is not None:
             watch.listener("flight", size)
 
-    def let_go(self, array: np.ndarray) -> None:
-        """One holder fewer."""
+    def release(self, array: np.ndarray) -> None:
+        """Decrement the reference count of ``array``'s buffer."""
         owner = array.base
         key = id(array if owner is None else owner)
         if self._more and key in self._more:
@@ -308,8 +306,8 @@ class OnArrays:
         if watch.listener is not None:
             watch.listener("flight", -size)
 
-    def alone(self, array: np.ndarray) -> bool:
-        """Whether ``array`` is a whole buffer that one holder has: then it may be added to in place."""
+    def is_exclusive(self, array: np.ndarray) -> bool:
+        """True if ``array`` is a whole buffer with one reference, so that it may be added to in place."""
         owner = array.base
         if owner is not None and not is_whole(array):
             return False
@@ -320,10 +318,10 @@ class OnArrays:
 
 
 def answer_of(hook: Hook, g: Tensor) -> Tensor | None:
-    """What ``hook`` says to the gradient ``g``: another of its shape, or None.
+    """Return the result of ``hook`` for the gradient ``g``: a tensor of the same shape, or None.
 
     Raises:
-        TypeError: if it says anything else.
+        TypeError: if it returns anything else.
     """
     answer = hook.function(g)  # type: ignore[misc]  # not removed
     if answer is not None and (not isinstance(answer, Tensor) or answer._array.shape != g._array.shape):
@@ -337,37 +335,37 @@ def answer_of(hook: Hook, g: Tensor) -> Tensor | None:
 
 
 def copied(g: np.ndarray) -> Tensor:
-    """A tensor with memory of its own."""
+    """Return a tensor with a copy of ``g``."""
     return Tensor._made(g.copy())
 
 
 # ---------- observe ----------
 
 
-class Seen:
-    """The turn of one node, told to the listener. It is shown copies, made on the host, where no GPU counts them."""
+class NodeEvents:
+    """Emits the events of one node. The listener gets copies on the host, so that no GPU counts them."""
 
     __slots__ = ("_node", "_given", "_sent")
 
     def __init__(self, node: Node, g: np.ndarray) -> None:
-        watch.listener("enter", node, g)  # type: ignore[misc]  # who makes this has seen that it is there
+        watch.listener("enter", node, g)  # type: ignore[misc]  # only made while there is a listener
         self._node = node
-        self._given = g if node.op.owned is None else host_array(g).copy()  # it may be written
+        self._given = g if node.op.owned is None else host_array(g).copy()  # the rule may overwrite it
         self._sent: list[tuple[Node, np.ndarray]] = []
 
     def sends(self, passed: Sequence[Any]) -> None:
-        """The rules have answered, and nothing has been added up."""
+        """Record the gradients that the rules returned, before they are added."""
         for parent, g in zip(self._node.inputs, passed, strict=True):
             if parent is not None:
                 g = g.on_the_host() if type(g) is PartGradient else host_array(as_array(g)).copy()
                 self._sent.append((parent, summed_to(g, parent.shape)))
 
-    def went(self) -> None:
-        """All has been added up."""
+    def finished(self) -> None:
+        """Emit ``visit``: all gradients of the node have been added."""
         if watch.listener is not None:
             watch.listener("visit", self._node, self._given, self._sent)
 
-    def left(self) -> None:
-        """What the node saved has been let go."""
+    def released(self) -> None:
+        """Emit ``left``: the tensors that the node saved have been freed."""
         if watch.listener is not None:
             watch.listener("left", self._node)

@@ -1,8 +1,8 @@
-"""What forward and backward of a user-defined operation are given: a place to keep things, and to announce writes.
+"""The context of a user-defined operation: it saves tensors for backward and announces writes.
 
-While forward runs, a :class:`Call` knows the inputs, and a guard stands at their memory: it is told when a write takes
-bytes of an input, as any node that has saved from it is. Afterwards the context lies in the node that the call made,
-and only there: it refers to no tensor and to no node, so it makes no cycle.
+While forward runs, a :class:`LayerCall` keeps the inputs, and a guard node watches their memory: like any node that
+saved from it, the guard is notified when a write overwrites bytes of an input. Afterwards only the node of the call
+holds the context. The context refers to no tensor and to no node, so there is no reference cycle.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ from minitensor.saving.saved import remember
 CONSTANT, INTERMEDIATE = ("constant", 0), ("intermediate", 0)
 
 
-def _nobody(node: Node, g: np.ndarray) -> tuple[()]:
+def _no_gradients(node: Node, g: np.ndarray) -> tuple[()]:
     return ()
 
 
-GUARD = Operation("guard", _nobody)
+GUARD = Operation("guard", _no_gradients)
 
 
-class Call:
+class LayerCall:
     """One call of a layer while its forward runs.
 
     Attributes:
         name: the layer's.
         inputs: the tensors among the arguments, in order.
-        node: what the call becomes in the history; it saves from the moment ``save_for_backward`` is called.
-        recording: whether some input wants a gradient, in grad mode.
+        node: the call's node in the history; it saves tensors as soon as ``save_for_backward`` is called.
+        recording: True if some input wants a gradient, in grad mode.
         versions: of the inputs' storages when the call began.
-        dirty: the inputs announced as written, with the version at which they were.
-        saved: what ``save_for_backward`` was given, with the versions at that time; None before.
+        dirty: the inputs announced as written, with the version at that time.
+        saved: the arguments of ``save_for_backward`` with their versions at that time; None before.
         constants: the outputs that want no gradient.
-        late_announcements: whether a write may be announced after it.
+        late_announcements: True if a write may be announced after it happened.
     """
 
     late_announcements = False
@@ -68,15 +68,15 @@ class Call:
                     remember(x._storage, self.guard)
 
     def is_dirty(self, x: Tensor) -> bool:
-        """Whether ``x`` was announced."""
+        """True if ``x`` was announced."""
         return any(x is announced for announced, _ in self.dirty)
 
     def position(self, x: Tensor) -> int | None:
-        """The position of ``x`` among the inputs."""
+        """Return the position of ``x`` among the inputs, None if it is not an input."""
         return next((k for k, each in enumerate(self.inputs) if each is x), None)
 
     def was_written(self, k: int) -> bool:
-        """Whether input ``k`` has been written since the call began; exact to the byte where it wants a gradient."""
+        """True if input ``k`` was written since the call began; exact to the byte if it wants a gradient."""
         x = self.inputs[k]
         if self.recording and self.guard.saved[k] is not None:
             _, storage, version = self.guard.saved[k]
@@ -84,7 +84,7 @@ class Call:
         return x._storage.version != self.versions[k]
 
     def mark_dirty(self, x: Tensor) -> None:
-        """Announce a write into ``x``; refuse it while nothing has been written."""
+        """Announce a write into ``x``, or refuse it before anything is written."""
         k = self.position(x) if isinstance(x, Tensor) else None
         if k is None:
             raise ValueError(
@@ -109,13 +109,13 @@ class Call:
             self.guard.saved = tuple(None if self.inputs[i] is x else entry for i, entry in enumerate(self.guard.saved))
 
     def _is_touched(self, x: Tensor) -> bool:
-        """Whether an announced input lies in the memory of ``x``."""
+        """True if an announced input shares memory with ``x``."""
         return any(
             x._storage is other._storage and np.may_share_memory(x._array, other._array) for other, _ in self.dirty
         )
 
     def save(self, tensors: tuple[Tensor | None, ...]) -> None:
-        """Save by reference, as every operation does; an input about to be overwritten as the policy says."""
+        """Save by reference, like every operation; the policy decides about an input that will be overwritten."""
         for x in tensors:
             if x is not None and not isinstance(x, Tensor):
                 raise TypeError(
@@ -133,14 +133,14 @@ class Call:
                     self._keep_own(i, x)
 
     def _keep_own(self, i: int, x: Tensor) -> None:
-        """Saved tensor ``i`` is ``x``, which forward is about to write."""
-        if self.recording and modes.policy != "copy_on_write":  # there the write itself preserves what it takes
+        """Give saved tensor ``i`` memory that the coming write into ``x`` does not change."""
+        if self.recording and modes.policy != "copy_on_write":  # with that policy the write itself preserves the bytes
             entries = list(self.node.saved)
             entries[i] = own_input(self.name, x)
             self.node.saved = tuple(entries)
 
     def check(self, outputs: list[Tensor]) -> None:
-        """Raise unless what forward announced is what it did.
+        """Compare the writes that forward announced with those that happened.
 
         Raises:
             RuntimeError: for an input that was written and not announced, or announced and not written or returned.
@@ -167,7 +167,7 @@ class Call:
                 raise ValueError(f"{self.name}: mark_non_differentiable takes outputs of forward; {_shown(x)} is none")
 
     def source(self, i: int, outputs: list[Tensor]) -> tuple[str, int]:
-        """Where saved tensor ``i`` came from, for a gradient of the gradient."""
+        """Return the origin of saved tensor ``i``, for gradients of gradients."""
         x, version = self.saved[i]  # type: ignore[index]  # something was saved
         if x is None or x._array.dtype not in FLOATS:
             return CONSTANT
@@ -190,7 +190,7 @@ def _shown(x: Any) -> str:
 
 
 def written_by(x: Tensor) -> str:
-    """The last write of the memory of ``x``, in words."""
+    """Describe the last write into the memory of ``x``."""
     write = write_that_made(x._storage, x._storage.version)
     if write is None:
         return "an in-place operation"
@@ -199,7 +199,7 @@ def written_by(x: Tensor) -> str:
 
 
 class PyLayerContext:
-    """``ctx``: what forward hands over to backward. Anything but its inputs and outputs may be set as an attribute.
+    """``ctx``: passes state from forward to backward. Anything but inputs and outputs may be set as an attribute.
 
     In forward: :meth:`save_for_backward`, :meth:`mark_dirty`, :meth:`mark_non_differentiable`,
     :meth:`set_materialize_grads`. In backward: :meth:`saved_tensor`.
@@ -222,7 +222,7 @@ class PyLayerContext:
     _inputs: Any
     _outputs: Any
 
-    def __init__(self, layer: Any, call: Call) -> None:
+    def __init__(self, layer: Any, call: LayerCall) -> None:
         self._layer, self._call = layer, call
         self._node: Node | None = None
         self._recorded = False
@@ -230,17 +230,17 @@ class PyLayerContext:
         self._lent_arrays: list[np.ndarray] = []
         self._sources: tuple[tuple[str, int], ...] = ()
 
-    def _forward(self, what: str) -> Call:
+    def _forward(self, what: str) -> LayerCall:
         if self._call is None:
             raise RuntimeError(f"{self._layer.__name__}: ctx.{what} is called in forward")
-        found: Call = self._call
+        found: LayerCall = self._call
         return found
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Keep tensors for backward, by reference: a write that takes them later is noticed, and preserved or refused.
+        """Save tensors for backward, by reference: a later write into them is detected, and preserved or refused.
 
-        Called in forward; what is given last counts. An input that forward overwrites is saved before the write, as the
-        in-place policy says: refused under "2.5", copied under "2.6", preserved by the write under "copy_on_write".
+        Called in forward; the last call counts. An input that forward overwrites is saved before the write, under the
+        in-place policy: refused under "2.5", copied under "2.6", preserved by the write under "copy_on_write".
 
         Raises:
             RuntimeError: outside forward.
@@ -252,11 +252,11 @@ class PyLayerContext:
     def mark_dirty(self, *tensors: Tensor) -> None:
         """Announce that forward is about to write these inputs in place; forward must return them.
 
-        Called before the write. An input that nobody uses afterwards under another name needs nothing else: the tensor
-        that was given is returned, with the layer as its new history.
+        Call it before the write. Nothing else is needed unless the input is used later under another name: the given
+        tensor is returned, with the layer as its new history.
 
         Raises:
-            ValueError: for a leaf that wants a gradient, or a view of one; for what is no input.
+            ValueError: for a leaf that wants a gradient, or a view of one; if a tensor is not an input.
             RuntimeError: if the write has already happened.
         """
         call = self._forward("mark_dirty")
@@ -264,11 +264,11 @@ class PyLayerContext:
             call.mark_dirty(x)
 
     def mark_not_inplace(self, *tensors: Tensor) -> None:
-        """Say, as in Paddle, that an input that is returned was not written. Nothing follows: the output is a copy."""
+        """Declare, as in Paddle, that a returned input was not written. No effect: the output is a copy anyway."""
         self._forward("mark_not_inplace")
 
     def mark_non_differentiable(self, *tensors: Tensor) -> None:
-        """Say which outputs want no gradient. Outputs that hold integers or bools want none anyway."""
+        """Mark outputs that want no gradient. Outputs that hold integers or bools never want one."""
         call = self._forward("mark_non_differentiable")
         for x in tensors:
             if not isinstance(x, Tensor):
@@ -276,20 +276,20 @@ class PyLayerContext:
             call.constants.append(x)
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether backward is given zeros (True, the default) or None for an output that no gradient reached."""
+        """Choose the gradient of an output that received none: zeros if ``value`` is True (the default), else None."""
         self._forward("set_materialize_grads")
         if not isinstance(value, bool):
             raise TypeError(f"{self._layer.__name__}: set_materialize_grads takes True or False, not {value!r}")
         self._materializes = value
 
     def saved_tensor(self) -> tuple[Tensor | None, ...]:
-        """What forward saved, as it was then. It may be read, not written.
+        """Return the tensors that forward saved, with their values at that time. They are read-only.
 
-        Under ``create_graph`` every tensor comes back with its history.
+        Under ``create_graph`` every tensor has its history.
 
         Raises:
-            RuntimeError: if a write took what was saved; or, under ``create_graph``, if a saved floating tensor is
-                neither input nor output of forward: how it depends on the inputs was not recorded.
+            RuntimeError: if a saved tensor was overwritten; or, under ``create_graph``, if a saved floating tensor is
+                neither input nor output of forward, because its dependence on the inputs was not recorded.
         """
         node = self._node
         if node is None:
@@ -316,7 +316,7 @@ class PyLayerContext:
         return x
 
     def _take_back(self) -> None:
-        """The layer's backward is over: what it was lent on a GPU may be written again."""
+        """Make saved tensors on a GPU writable again, after the layer's backward."""
         while self._lent_arrays:
             take_back(self._lent_arrays.pop())
 

@@ -1,4 +1,4 @@
-"""Slopes by central differences, and how they are compared with gradients."""
+"""Slopes by central differences, and their comparison with gradients."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import numpy as np
 Arrays = list[np.ndarray]
 
 
-class Wrong(Exception):
-    """What was checked is wrong; the text says how."""
+class GradientMismatch(Exception):
+    """A check failed; the message says how."""
 
 
 @dataclass
 class Comparison:
-    """Slopes of one output for one input: what backward says, and what differences say.
+    """Slopes of one output for one input, from backward and from differences.
 
     Attributes:
-        of, by: what is differentiated, and for what.
+        of, by: names of the output that is differentiated, and of the input.
         analytic, numeric: arrays of the shape of the output followed by that of the input.
-        split: how many dimensions belong to the output.
-        speakers: whose numbers these are, in words.
+        split: the number of dimensions of the output.
+        labels: labels of the two numbers in the message.
     """
 
     of: str
@@ -30,10 +30,10 @@ class Comparison:
     analytic: np.ndarray
     numeric: np.ndarray
     split: int = 0
-    speakers: tuple[str, str] = ("backward says  ", "differences say")
+    labels: tuple[str, str] = ("backward says  ", "differences say")
 
     def expect_equal(self, atol: float, rtol: float) -> None:
-        """Raise Wrong, and show the element that is farthest off."""
+        """Raise GradientMismatch if they differ, with the element that is farthest off."""
         off = ~np.isclose(self.analytic, self.numeric, rtol=rtol, atol=atol)
         if not off.any():
             return
@@ -41,11 +41,11 @@ class Comparison:
         distance[np.isnan(distance)] = np.inf
         at = tuple(int(i) for i in np.unravel_index(np.argmax(distance), distance.shape))
         said, slope = float(self.analytic[at]), float(self.numeric[at])
-        raise Wrong(
+        raise GradientMismatch(
             f"gradcheck: the gradient of {self.of} for {self.by} is wrong in {int(off.sum())} of {off.size} elements.\n"
             f"  farthest off: d {self.of}{_index(at[: self.split])} / d {self.by}{_index(at[self.split :])}\n"
-            f"  {self.speakers[0]} {said!r}\n"
-            f"  {self.speakers[1]} {slope!r}\n"
+            f"  {self.labels[0]} {said!r}\n"
+            f"  {self.labels[1]} {slope!r}\n"
             f"  they differ by {abs(said - slope):.3g}; allowed are {atol:g} + {rtol:g} * {abs(slope):.3g}"
         )
 
@@ -55,10 +55,10 @@ def _index(at: tuple[int, ...]) -> str:
 
 
 def slopes(function: Callable[[Arrays], Arrays], arrays: Arrays, eps: float) -> list[Arrays]:
-    """Central differences: per output of ``function`` and per array, in the shape of the one followed by the other.
+    """Compute central differences for each output of ``function`` and each array, in the shape output + array.
 
     Raises:
-        ValueError: if adding ``eps`` to an element gives no other number.
+        ValueError: if adding ``eps`` to an element does not change it.
     """
     shapes = [out.shape for out in function(arrays)]
     found = [[np.zeros(shape + array.shape) for array in arrays] for shape in shapes]
@@ -75,13 +75,13 @@ def slopes(function: Callable[[Arrays], Arrays], arrays: Arrays, eps: float) -> 
                 moved[i][at] = step
                 ends.append([np.array(out, np.float64) for out in function(moved)])
             for k, (above, below) in enumerate(zip(*ends, strict=True)):
-                # What the step really was, after rounding.
-                with np.errstate(all="ignore"):  # inf less inf is nan, which is no slope and will be told
+                # Divide by the actual step, after rounding.
+                with np.errstate(all="ignore"):  # inf - inf is nan, which the comparison reports
                     found[k][i][(..., *at)] = (above - below) / (steps[0] - steps[1])
     return found
 
 
 def weights(seed: int, shape: tuple[int, ...]) -> np.ndarray:
-    """Fixed numbers between 0.5 and 1.5, their signs alternating, so that no two mistakes cancel."""
+    """Return fixed numbers between 0.5 and 1.5 with alternating signs, so that no two errors cancel."""
     sizes = np.random.default_rng(seed).uniform(0.5, 1.5, shape)
     return sizes * np.where(np.arange(sizes.size) % 2, 1.0, -1.0).reshape(shape)

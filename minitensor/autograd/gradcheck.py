@@ -1,8 +1,8 @@
-"""Is a gradient right? Backward is compared with differences of the function itself.
+"""Check gradients: compare backward with finite differences of the function itself.
 
-For every element of every input the function is run twice more, with that element a little larger and a little smaller:
-half the difference of the outputs over the step is the slope, up to an error of the order of the step squared. The
-second order does the same to the gradients that backward gives.
+For every element of every input the function runs twice more, with that element a little larger and a little smaller.
+The difference of the outputs over twice the step is the slope, with an error of the order of the step squared. The
+second order does the same to the gradients that backward returns.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.autograd.finite_differences import Arrays, Comparison, Wrong, slopes, weights
+from minitensor.autograd.finite_differences import Arrays, Comparison, GradientMismatch, slopes, weights
 from minitensor.autograd.gradients import grad
 from minitensor.core.history import new_leaf
 from minitensor.core.tensor import Tensor
@@ -33,15 +33,15 @@ def gradcheck(
 ) -> bool:
     """Compare the gradients of ``function(*inputs)`` with central differences.
 
-    ``function`` is given fresh leaves with the numbers of the inputs that have ``stop_gradient=False`` (the same leaf
-    where an input is given twice), and everything else as it is. A leaf is not written in place: to check an in-place
+    ``function`` gets fresh leaves with the data of the inputs that have ``stop_gradient=False`` (the same leaf if an
+    input is given twice), and everything else unchanged. A leaf cannot be written in place: to check an in-place
     operation, let the function write into ``x * 1``, as in ``gradcheck(lambda x: (x * 1).sin_(), x)``. Inputs that
-    share memory are taken as independent. The in-place policy in force is the one that is checked.
+    share memory are treated as independent. The check runs under the current in-place policy.
 
-    Every element of the Jacobian is compared. Checked besides: the function gives the same values when it is called
-    again and leaves its inputs alone; backward gives the same when it runs again; and what it gives for a weighted
-    output is the weighted sum of what it gives for the elements. Outputs that want no gradient are left out; where no
-    output wants one, their differences must be 0.
+    Every element of the Jacobian is compared. The check also requires that the function returns the same values when
+    it is called again and leaves its inputs unchanged, that backward gives the same result when it runs again, and
+    that the gradient of a weighted output is the weighted sum of the gradients of its elements. Outputs that want no
+    gradient are ignored; if no output wants one, the differences must be 0.
 
     Args:
         function: takes the inputs, returns a tensor or a tuple or list of tensors.
@@ -50,7 +50,7 @@ def gradcheck(
         atol, rtol: a gradient may differ from the difference ``d`` by ``atol + rtol * abs(d)``.
         order: 1, or 2 for the gradients of the gradients as well: of a weighted sum of all gradients, for the inputs
             and for the weights of the outputs, through ``create_graph``.
-        raise_exception: return False instead of raising when a gradient is wrong.
+        raise_exception: if False, return False instead of raising when a gradient is wrong.
 
     Raises:
         RuntimeError: if a gradient is wrong; the text shows the element that is farthest off.
@@ -66,7 +66,7 @@ def gradcheck(
         with enable_grad():
             for found in (*_first_order(checked, eps), *(_second_order(checked, eps) if order == 2 else ())):
                 found.expect_equal(atol, rtol)
-    except Wrong as wrong:
+    except GradientMismatch as wrong:
         if raise_exception:
             raise RuntimeError(str(wrong)) from None
         return False
@@ -74,14 +74,14 @@ def gradcheck(
 
 
 class _Function:
-    """A function of arrays: of the inputs that want a gradient, each once."""
+    """A function of arrays, one for each different input that wants a gradient."""
 
     def __init__(self, function: Callable[..., Any], inputs: Any) -> None:
         if not callable(function):
             raise TypeError(f"gradcheck: the first argument is a function, not {type(function).__name__}")
         self.function = function
         self.given = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
-        #: For each argument the position of its array, or None where it is passed on as it is.
+        #: For each argument the position of its array, or None if it is passed on unchanged.
         self.places: list[int | None] = []
         seen: list[Tensor] = []
         for k, x in enumerate(self.given):
@@ -104,7 +104,7 @@ class _Function:
         self.names = [f"input {self.places.index(i)}" for i in range(len(seen))]
 
     def run(self, arrays: Sequence[np.ndarray]) -> tuple[list[Tensor], list[Tensor]]:
-        """Fresh leaves with the numbers of ``arrays``, and the outputs."""
+        """Call the function on fresh leaves with the data of ``arrays``; return leaves and outputs."""
         leaves = [_leaf(array, gpu) for array, gpu in zip(arrays, self.gpus, strict=True)]
         arguments = [x if i is None else leaves[i] for x, i in zip(self.given, self.places, strict=True)]
         result = self.function(*arguments)
@@ -115,24 +115,26 @@ class _Function:
         return leaves, outputs
 
     def values(self, arrays: Sequence[np.ndarray]) -> Arrays:
-        """The outputs' numbers."""
+        """Return the outputs as arrays on the host."""
         return [host_array(out._array) for out in self.run(arrays)[1]]
 
     def repeatable(self) -> list[Tensor]:
-        """The outputs, once it is certain that a second call gives the same.
+        """Return the outputs, after checking that a second call gives the same.
 
         Raises:
-            Wrong: when it does not, or an input has changed.
+            GradientMismatch: if it does not, or an input has changed.
         """
         leaves, outputs = self.run(self.arrays)
         first = [out.numpy() for out in outputs]
         for leaf, array, name in zip(leaves, self.arrays, self.names, strict=True):
             if leaf._array.shape != array.shape or not np.array_equal(host_array(leaf._array), array, equal_nan=True):
-                raise Wrong(f"gradcheck: the function has changed {name} itself. Write into a clone() of it.")
+                raise GradientMismatch(
+                    f"gradcheck: the function has changed {name} itself. Write into a clone() of it."
+                )
         second = self.values(self.arrays)
         for k, (one, other) in enumerate(zip(first, second, strict=False)):
             if len(first) != len(second) or one.shape != other.shape or not _same(one, other):
-                raise Wrong(
+                raise GradientMismatch(
                     f"gradcheck: the function gives other values for output {k} when it is called again with the same "
                     f"inputs. If it draws random numbers, call seed() inside it; if it keeps a state, begin it anew."
                 )
@@ -140,13 +142,13 @@ class _Function:
 
 
 def _in_its_layout(array: np.ndarray) -> np.ndarray:
-    """A copy on the host whose dimensions lie in memory in the order of those of ``array``."""
+    """Return a copy on the host with the memory order of ``array``."""
     order = sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis]))
     return host_array(array).transpose(order).copy().transpose(np.argsort(order))
 
 
 def _leaf(array: np.ndarray, gpu: Any) -> Tensor:
-    """A leaf with the numbers of ``array``, on ``gpu`` (None: the host)."""
+    """Return a leaf with the data of ``array``, on ``gpu`` (None: the host)."""
     leaf = made_on(gpu, "", np.copy(array, order="K"))
     leaf._node = new_leaf(array.shape)
     return leaf
@@ -157,14 +159,14 @@ def _same(a: np.ndarray, b: np.ndarray) -> bool:
 
 
 def _gradients(outputs: list[Tensor], leaves: list[Tensor], starts: Arrays, **options: Any) -> list[Tensor]:
-    """The gradients for the leaves; zeros where the outputs do not depend on one."""
+    """Return the gradients of the leaves, zeros for a leaf on which no output depends."""
     begun = [_constant(start, out) for start, out in zip(starts, outputs, strict=True)]
     found = grad(outputs, leaves, begun, allow_unused=True, **options)
     return [_constant(np.zeros(x._array.shape), x) if g is None else g for x, g in zip(leaves, found, strict=True)]
 
 
 def _constant(array: np.ndarray, beside: Tensor) -> Tensor:
-    """A tensor of ``array`` on the device of ``beside``."""
+    """Return a tensor of ``array`` on the device of ``beside``."""
     return Tensor._made(like(np.array(array, np.float64, order="C"), beside._array))
 
 
@@ -196,10 +198,10 @@ def _constants(checked: _Function, outputs: list[Tensor], numeric: list[Arrays])
 
 
 def _jacobian(checked: _Function, leaves: list[Tensor], out: Tensor, k: int) -> Arrays:
-    """What backward says of output ``k``, element by element.
+    """Return the gradients of output ``k``, element by element.
 
     Raises:
-        Wrong: when it says something else in a second run, or is not linear in the gradient that it is given.
+        GradientMismatch: if a second run differs, or backward is not linear in its incoming gradient.
     """
     shape = out._array.shape
     rows = [np.zeros(shape + leaf._array.shape) for leaf in leaves]
@@ -213,10 +215,12 @@ def _jacobian(checked: _Function, leaves: list[Tensor], out: Tensor, k: int) -> 
     again = [host_array(g._array) for g in _gradients([out], leaves, [weight], retain_graph=True)]
     for name, row, one, other in zip(checked.names, rows, once, again, strict=True):
         if not _same(one, other):
-            raise Wrong(f"gradcheck: backward of output {k} gives {name} another gradient when it runs a second time")
+            raise GradientMismatch(
+                f"gradcheck: backward of output {k} gives {name} another gradient when it runs a second time"
+            )
         summed = np.tensordot(weight, row, out._array.ndim)
         if np.isfinite(summed).all() and not np.allclose(summed, one, rtol=1e-6, atol=1e-8):
-            raise Wrong(
+            raise GradientMismatch(
                 f"gradcheck: backward of output {k} is not linear in the gradient that it is given: for {name}, the "
                 f"weighted sum of the gradients of its elements is not the gradient of their weighted sum"
             )
@@ -227,7 +231,7 @@ def _jacobian(checked: _Function, leaves: list[Tensor], out: Tensor, k: int) -> 
 
 
 def _second_order(checked: _Function, eps: float) -> Iterator[Comparison]:
-    """The gradients of a weighted sum of all first gradients, for the inputs and the weights of the outputs."""
+    """Compare the gradients of a weighted sum of all first gradients, for the inputs and the outputs' weights."""
     count = len(checked.arrays)
 
     def first(arrays: Arrays, **options: Any) -> tuple[list[Tensor], list[Tensor]]:
@@ -253,8 +257,8 @@ def _second_order(checked: _Function, eps: float) -> Iterator[Comparison]:
     _, plain = first(arrays)
     sources, gradients = first(arrays, create_graph=True)
     for name, g, h in zip(checked.names, plain, gradients, strict=True):
-        speakers = "with create_graph ", "without it        "
-        yield Comparison("the weighted outputs", name, host_array(h._array), host_array(g._array), speakers=speakers)
+        labels = "with create_graph ", "without it        "
+        yield Comparison("the weighted outputs", name, host_array(h._array), host_array(g._array), labels=labels)
     recorded = [(g, w) for g, w in zip(gradients, inner, strict=True) if not g.stop_gradient]
     second = [np.zeros(array.shape) for array in arrays]
     if recorded:

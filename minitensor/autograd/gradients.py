@@ -1,6 +1,6 @@
-"""Backward: from a result to the gradients of the leaves.
+"""Backward: compute the gradients of the leaves from a result.
 
-Nothing is committed before everything has been computed: an error leaves every ``grad`` as it was.
+Nothing is committed before everything has been computed, so an error leaves every ``grad`` unchanged.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from minitensor.autograd import higher_order
-from minitensor.autograd.backward_pass import Awaiting, OnArrays, copied, propagate, waiting
+from minitensor.autograd.backward_pass import OnArrays, Pending, copied, pending_counts, propagate
 from minitensor.autograd.pruning import only_towards
-from minitensor.autograd.refusals import refuse_other_shape, refuse_what_cannot_be_added_to
+from minitensor.autograd.refusals import refuse_other_shape, refuse_unaddable
 from minitensor.core.errors import leaf_reshaped_by_hook
 from minitensor.core.history import Leaf, Node
 from minitensor.core.storage import Storage, calling_frame
@@ -25,12 +25,12 @@ from minitensor.operations import FUNCTIONS
 from minitensor.operations.operands import cast
 from minitensor.saving.writing import Plan, after_write, before_write
 
-#: A node, and the gradient of its value to begin with.
+#: A node, and the gradient of its value with which a pass begins.
 Start = tuple[Node, np.ndarray]
 
 
 def start_of(x: Tensor, given: Any, what: str) -> Start:
-    """The node of ``x`` and the gradient to begin with: ones, unless another is given."""
+    """Return the node of ``x`` and its initial gradient: ones, unless another is given."""
     if not isinstance(x, Tensor):
         raise TypeError(f"{what} takes a Tensor, not {type(x).__name__}")
     node = x._current()
@@ -58,53 +58,53 @@ def start_of(x: Tensor, given: Any, what: str) -> Start:
 def backward(x: Tensor, grad_tensor: Tensor | None = None, retain_graph: bool = False) -> None:
     """Add the gradient of ``x`` to the ``grad`` of every leaf that it was computed from.
 
-    Threads may do this at once: nothing that one adds to a shared leaf is lost. Backward twice through one graph, or a
-    write into what it reads, is not ordered among threads.
+    Several threads may do this at once: gradients that they add to a shared leaf are not lost. Running backward twice
+    through one graph, or writing into tensors that it reads, is not synchronized between threads.
 
     Args:
-        grad_tensor: the gradient of ``x`` to begin with; ones by default, also when ``x`` has many elements.
-        retain_graph: keep what was saved, so that backward can run again.
+        grad_tensor: the initial gradient of ``x``; ones by default, also if ``x`` has many elements.
+        retain_graph: keep the saved tensors, so that backward can run again.
 
     Raises:
-        RuntimeError: if a saved tensor was overwritten or freed; no gradient has changed then.
+        RuntimeError: if a saved tensor was overwritten or freed; no gradient has changed in that case.
     """
     node, g = start_of(x, grad_tensor, "backward")
-    with OnArrays() as way:
-        commit(propagate({node: g}, waiting([node]), retain_graph, way), way)
+    with OnArrays() as propagation:
+        commit(propagate({node: g}, pending_counts([node]), retain_graph, propagation), propagation)
 
 
-#: Threads give their gradients one after the other: what one adds to a shared leaf, another one does not lose.
+#: Threads commit their gradients one after the other, so that none overwrites another's sum in a shared leaf.
 _committing = RLock()
 
 
-def commit(arrived: dict[Node, np.ndarray], way: OnArrays) -> None:
-    """Put the gradients where readers find them.
+def commit(arrived: dict[Node, np.ndarray], propagation: OnArrays) -> None:
+    """Store the gradients in the leaves and boxes.
 
-    The first gradient of a leaf is a tensor with memory of its own. What comes later is added to it in place: one
-    write, counted, which everybody sees who holds that tensor. What needs new memory is made first, and what cannot be
-    written is found: should that fail, every ``grad`` is as it was.
+    The first gradient of a leaf becomes a tensor with its own memory. Later gradients are added to it in place, as one
+    counted write that every holder of that tensor sees. Memory is allocated and targets are checked first, so that a
+    failure leaves every ``grad`` unchanged.
 
     Raises:
-        RuntimeError: a gradient that is there already cannot be added to: its elements share memory, it may only be
-            read, or it was given another shape in place.
+        RuntimeError: if an existing gradient cannot be added to, because its elements share memory, it is read-only, or
+            it was reshaped in place.
     """
     made: list[tuple[Any, Tensor]] = []
     adding: list[tuple[Leaf, np.ndarray]] = []
     plans: dict[Storage, Plan | None] = {}
     called = _to_be_called(arrived)
     with _committing:
-        for box, g in way.retained.items():
+        for box, g in propagation.retained.items():
             adds = box.adds and box.gradient is not None
-            made.append((box, _sum(box.gradient, g, way) if adds else _taken_over(g, way)))
+            made.append((box, _sum(box.gradient, g, propagation) if adds else _taken_over(g, propagation)))
         while arrived:
             node, g = arrived.popitem()
             if type(node) is not Leaf:
                 raise leaf_reshaped_by_hook()
             if node.saved is None or _is_empty(node.saved):
-                made.append((node, _taken_over(g, way)))
+                made.append((node, _taken_over(g, propagation)))
                 continue
             array, storage = node.saved._array, node.saved._storage
-            refuse_what_cannot_be_added_to(node.saved, g)
+            refuse_unaddable(node.saved, g)
             adding.append((node, g))
             if storage not in plans:
                 plans[storage] = None if storage.savers is None else before_write(storage, array)
@@ -117,46 +117,46 @@ def commit(arrived: dict[Node, np.ndarray], way: OnArrays) -> None:
                 holder.gradient = gradient
         for leaf, g in adding:
             _add(leaf, g, plans)
-            way.let_go(g)
+            propagation.release(g)
     for after in called:
         after()
 
 
 def _to_be_called(arrived: dict[Node, np.ndarray]) -> list[Any]:
-    """What is to be called once the gradients of these leaves are there."""
+    """Return the callbacks to run after the gradients of these leaves have been stored."""
     hooks = [hook for node in arrived if node.hooks is not None for hook in node.hooks if type(hook) is AfterHook]
     return [hook.after for hook in hooks if hook.after is not None]
 
 
 def _is_empty(gradient: Tensor) -> bool:
-    """Whether ``clear_gradient`` was the last to write it."""
+    """True if ``clear_gradient`` was the last write into it."""
     extra = getattr(gradient, "_extra", None)
     return extra is not None and extra.emptied == gradient._storage.version
 
 
-def _taken_over(g: np.ndarray, way: OnArrays) -> Tensor:
-    """A tensor of the gradient ``g``: on its memory, when nobody else holds it."""
-    if way.alone(g) and g.flags.c_contiguous:
-        way.let_go(g)
+def _taken_over(g: np.ndarray, propagation: OnArrays) -> Tensor:
+    """Return a tensor of the gradient ``g``, on its memory if ``g`` is exclusive."""
+    if propagation.is_exclusive(g) and g.flags.c_contiguous:
+        propagation.release(g)
         return Tensor._made(g)
     kept = Tensor._made(g.copy())
-    way.let_go(g)
+    propagation.release(g)
     return kept
 
 
-def _sum(before: Tensor, g: np.ndarray, way: OnArrays) -> Tensor:
-    """A tensor of the sum, with memory of its own: what is retained is replaced, not written."""
+def _sum(before: Tensor, g: np.ndarray, propagation: OnArrays) -> Tensor:
+    """Return the sum in new memory, because a retained gradient is replaced and not written."""
     refuse_other_shape(before, g)
     total = Tensor._made(as_array(before._array + g))
-    way.let_go(g)
+    propagation.release(g)
     return total
 
 
 def _add(leaf: Leaf, g: np.ndarray, plans: dict[Storage, Plan | None]) -> None:
-    """Add ``g`` to the gradient of ``leaf`` in place, as a write under ``no_grad``: history stays as it is."""
+    """Add ``g`` to the gradient of ``leaf`` in place, as a write under ``no_grad`` that does not change the history."""
     gradient = leaf.saved
     array, storage = gradient._array, gradient._storage
-    # Two leaves may have one gradient: what the first addition made of it is what the second one is about to take.
+    # Two leaves may share one gradient; then the second addition needs a new plan, because the first used this one.
     if storage in plans:
         plan = plans.pop(storage)
     else:
@@ -181,20 +181,20 @@ def grad(
     allow_unused: bool = False,
     no_grad_vars: Any = None,
 ) -> list[Tensor | None]:
-    """The gradients of ``outputs`` for ``inputs`` (leaves or not), of their shapes, without touching any ``grad``.
+    """Return the gradients of ``outputs`` for ``inputs`` (leaves or not), in their shapes, without changing a ``grad``.
 
     Args:
-        grad_outputs: the gradients to begin with, one per output and of its shape, else ValueError; None for ones.
-        retain_graph: keep what was saved, so that backward can run again; by default as ``create_graph``.
+        grad_outputs: the initial gradients, one per output and of its shape, else ValueError; None for ones.
+        retain_graph: keep the saved tensors, so that backward can run again; by default as ``create_graph``.
         create_graph: record the computation of the gradients, so that they have gradients themselves.
         only_inputs: must be True, as in Paddle.
-        allow_unused: give None for an input that the outputs do not depend on.
-        no_grad_vars: tensors that count as constants: no gradient passes through them.
+        allow_unused: return None for an input on which the outputs do not depend.
+        no_grad_vars: tensors to treat as constants: no gradient passes through them.
 
     Raises:
-        AssertionError: for ``only_inputs=False``, and when there is no output or no input, as in Paddle.
-        RuntimeError: if an output does not depend on an input, unless ``allow_unused`` (then its gradient is None).
-            An input among ``no_grad_vars`` is such a one.
+        AssertionError: for ``only_inputs=False``, and if there is no output or no input, as in Paddle.
+        RuntimeError: if the outputs do not depend on an input, unless ``allow_unused`` (then its gradient is None).
+            An input among ``no_grad_vars`` counts as unused.
     """
     if only_inputs is not True:
         raise AssertionError("only_inputs=False is not supported yet")
@@ -217,7 +217,7 @@ def gradients_of(
     ends: frozenset[Node],
     without: frozenset[Node] = frozenset(),
 ) -> list[Tensor | None]:
-    """What :func:`grad` gives; no gradient passes through ``ends``, and those ``without`` one are unused."""
+    """Compute :func:`grad`; no gradient passes through ``ends``, and nodes ``without`` a gradient count as unused."""
     retain_graph = create_graph if retain_graph is None else bool(retain_graph)
     many_outputs: list[Any] = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
     many_inputs: list[Any] = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
@@ -226,27 +226,27 @@ def gradients_of(
         raise ValueError(f"grad: {len(many_outputs)} outputs but {len(given)} gradients to begin with")
     wanted = [start_of(x, None, "grad")[0] for x in many_inputs]
     starts = [start_of(x, g, "grad") for x, g in zip(many_outputs, given, strict=True)]
-    waits = waiting((node for node, _ in starts), ends)
+    pending = pending_counts((node for node, _ in starts), ends)
     for i, node in enumerate(wanted):
-        if (node not in waits or node in without) and not allow_unused:
+        if (node not in pending or node in without) and not allow_unused:
             raise RuntimeError(
                 f"grad: the outputs do not depend on input {i} (shape {many_inputs[i].shape}). "
                 f"Pass allow_unused=True to get None for it."
             )
-    ends = only_towards(frozenset(wanted) - without, waits, ends)
+    ends = only_towards(frozenset(wanted) - without, pending, ends)
 
     if create_graph:
-        found = _recorded(starts, given, waits, retain_graph, wanted, ends)
+        found = _recorded(starts, given, pending, retain_graph, wanted, ends)
         return [None if node in without else g for node, g in zip(wanted, found, strict=True)]
 
-    with OnArrays() as way:
-        arrived = propagate(added_up(starts), waits, retain_graph, way, ends.union(wanted), ends)
+    with OnArrays() as propagation:
+        arrived = propagate(added_up(starts), pending, retain_graph, propagation, ends.union(wanted), ends)
         there = arrived.keys() - without
         return [copied(arrived[node]) if node in there else None for node in wanted]
 
 
 def nodes_of(no_grad_vars: Any) -> frozenset[Node]:
-    """The nodes that no gradient passes through."""
+    """Return the nodes through which no gradient passes."""
     if no_grad_vars is None:
         return frozenset()
     many = [no_grad_vars] if isinstance(no_grad_vars, Tensor) else no_grad_vars
@@ -258,7 +258,7 @@ def nodes_of(no_grad_vars: Any) -> frozenset[Node]:
 
 
 def added_up(starts: Iterable[Start]) -> dict[Node, np.ndarray]:
-    """The gradients to begin with; where two belong to one node, their sum."""
+    """Return the initial gradients; two that belong to one node are summed."""
     roots: dict[Node, np.ndarray] = {}
     for node, g in starts:
         roots[node] = g if node not in roots else as_array(roots[node] + g)
@@ -268,12 +268,12 @@ def added_up(starts: Iterable[Start]) -> dict[Node, np.ndarray]:
 def _recorded(
     starts: list[Start],
     given: list[Any],
-    waits: dict[Node, Awaiting],
+    pending: dict[Node, Pending],
     retain_graph: bool,
     wanted: list[Node],
     ends: frozenset[Node],
 ) -> list[Tensor | None]:
-    """The gradients as tensors that have gradients themselves; each has memory of its own."""
+    """Return the gradients as tensors that have gradients themselves, each in its own memory."""
     roots: dict[Node, Tensor] = {}
     taken = set()
     for (node, start), g in zip(starts, given, strict=True):
@@ -285,7 +285,7 @@ def _recorded(
             tensor = g
             taken.add(g._storage)
         roots[node] = tensor if node not in roots else FUNCTIONS["add"](roots[node], tensor)
-    arrived = higher_order.differentiated(roots, waits, retain_graph, ends.union(wanted), ends)
+    arrived = higher_order.differentiated(roots, pending, retain_graph, ends.union(wanted), ends)
     results: list[Tensor | None] = []
     for node in wanted:
         g = arrived.get(node)

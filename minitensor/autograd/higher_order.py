@@ -1,9 +1,9 @@
-"""Gradients that are recorded in their turn: what ``grad(..., create_graph=True)`` runs.
+"""Gradients of gradients, for ``grad(..., create_graph=True)``.
 
-The rules of the derivative table are run on tensors instead of arrays. A saved tensor comes back with the node that it
-had, so that the gradient of the gradient reaches it. The operations that are not rows of the table are linear: reading
-and writing parts, shapes, joining. Their backward is a linear map of ``g``, and the gradient of that map is the
-operation itself.
+The rules of the derivative table run on tensors instead of arrays. A saved tensor is restored with the node that it
+had, so that the gradient of the gradient reaches it. Operations outside the table are linear (reading and writing
+parts, reshaping, joining): their backward is a linear map of ``g``, and the gradient of that map is the operation
+itself.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from minitensor.autograd.backward_pass import Awaiting, answer_of, propagate, ready_for
+from minitensor.autograd.backward_pass import Pending, answer_of, propagate, ready_for
 from minitensor.autograd.rules.on_tensors import summed_to
 from minitensor.core.history import Node, Operation, Saved, new_node
 from minitensor.core.storage import new_storage
@@ -25,7 +25,7 @@ Map = Callable[[np.ndarray], np.ndarray]
 
 
 def revived(node: Node, what: str, saved: Saved, source: Node | None) -> Tensor:
-    """The saved tensor as it was, as the value of the node ``source`` (None: a constant)."""
+    """Return the saved tensor with its original value, as the value of the node ``source`` (None: a constant)."""
     array, storage, version = saved
     if storage.version != version:
         array = recovered(node, what, saved)
@@ -45,7 +45,7 @@ def _mapped(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
 
 
 def linear(name: str, g: Tensor, there: Map, back: Map) -> Tensor:
-    """``there(g)``, recorded; its gradient is ``back``, whose gradient is ``there``."""
+    """Return ``there(g)``, recorded; its gradient is ``back``, whose gradient is ``there``."""
     array = there(g._array)
     out = Tensor._made(array.astype(g._array.dtype))
     node = g._current()
@@ -55,32 +55,32 @@ def linear(name: str, g: Tensor, there: Map, back: Map) -> Tensor:
 
 
 def gradients(node: Node, g: Tensor) -> list[Tensor | None]:
-    """The gradient of each input of ``node``, as recorded tensors, for the gradient ``g`` of its value."""
+    """Return the gradient of each input of ``node`` as a recorded tensor, for the gradient ``g`` of its value."""
     op = node.op
     if op.backward is _mapped:
         there, back = node.saved
         return [linear(op.name, g, back, there)]
     if op.jvp is None:
         return list(op.on_tensors(node, g))
-    # What was saved is needed as long as these gradients live, also after a backward pass has freed the node's own.
+    # These gradients need the saved tensors as long as they live, also after a backward pass has freed the node's own.
     pinned = _pinned(node)
     return [None if parent is None else _pulled(pinned, i, parent, g) for i, parent in enumerate(node.inputs)]
 
 
 def _pulled(node: Node, i: int, parent: Node, g: Tensor) -> Tensor:
-    """The gradient of input ``i`` of a linear operation."""
+    """Return the gradient of input ``i`` of a linear operation."""
 
     def pull(array: np.ndarray) -> np.ndarray:
         return ready_for(parent, node.op.backward(node, array)[i])
 
     def push(array: np.ndarray) -> np.ndarray:
-        return node.op.jvp(node, i, array)  # type: ignore[misc]  # the caller asked for it
+        return node.op.jvp(node, i, array)  # type: ignore[misc]  # the caller checked that there is one
 
     return linear(f"{node.op.name}_backward", g, pull, push)
 
 
 def _pinned(node: Node) -> Node:
-    """A stand-in for ``node`` that keeps what was saved."""
+    """Return a copy of ``node`` that keeps the saved tensors."""
     pinned = Node()
     pinned.op, pinned.inputs, pinned.saved, pinned.shape = node.op, node.inputs, node.saved, node.shape
     pinned.hooks, pinned.code, pinned.instruction = None, node.code, node.instruction
@@ -91,7 +91,7 @@ def _pinned(node: Node) -> Node:
 
 
 def of_engine(x: Tensor) -> Tensor:
-    """``x`` as a tensor of the engine's own: rules speak no other vocabulary."""
+    """Return ``x`` as a plain tensor of the engine, because the rules do not handle subclasses."""
     if type(x) is Tensor:
         return x
     same = Tensor._alias(x._array, x._storage)
@@ -100,48 +100,48 @@ def of_engine(x: Tensor) -> Tensor:
 
 
 class OnTensors:
-    """Gradients as tensors, whose sums and rules are recorded. Tensors count themselves, and nobody listens."""
+    """Gradients as tensors, with recorded sums and rules. Tensors count their own memory and emit their own events."""
 
     __slots__ = ()
 
     def start(self, node: Node, g: Tensor) -> Tensor:
-        """The gradient to begin with."""
+        """Return the first gradient."""
         return of_engine(g)
 
     def hooked(self, node: Node, g: Tensor) -> Tensor:
-        """The gradient after the hooks of the value have seen it."""
+        """Return the gradient of the value after its hooks have run."""
         for hook in list(node.hooks or ()):
-            # The box of a retained gradient is filled by backward() only, and a removed hook has no function.
+            # Only backward() fills the box of a retained gradient, and a removed hook has no function.
             answer = answer_of(hook, g) if getattr(hook, "function", None) is not None else None
             g = of_engine(g if answer is None else answer)
         return g
 
     def passed(self, node: Node, g: Tensor) -> Sequence[Tensor | None]:
-        """What the rules of ``node`` make of ``g``."""
+        """Apply the rules of ``node`` to ``g``."""
         return gradients(node, g)
 
     def added(self, so_far: Tensor | None, more: Tensor, parent: Node, g: Tensor) -> Tensor:
-        """The sum of what has come at ``parent``."""
+        """Return the sum of the gradients of ``parent`` so far."""
         more = summed_to(of_engine(more), parent.shape)
         return more if so_far is None else FUNCTIONS["add"](so_far, more)
 
     def keep(self, g: Tensor) -> None:
-        """Nothing: tensors count themselves."""
+        """Do nothing: tensors count their own memory."""
 
-    def let_go(self, g: Tensor) -> None:
-        """Nothing: tensors count themselves."""
+    def release(self, g: Tensor) -> None:
+        """Do nothing: tensors count their own memory."""
 
-    def seen(self, node: Node, g: Tensor) -> None:
-        """Nobody: what is recorded is told as the operations that it is."""
+    def observe(self, node: Node, g: Tensor) -> None:
+        """Return None: recorded operations emit their own events."""
 
 
 def differentiated(
     roots: dict[Node, Tensor],
-    waits: dict[Node, Awaiting],
+    pending: dict[Node, Pending],
     retain_graph: bool,
     wanted: frozenset[Node],
     ends: frozenset[Node] = frozenset(),
 ) -> dict[Node, Tensor]:
     """Send the gradients ``roots`` back through the graph, recording; return those that arrive at ``wanted``."""
     with enable_grad():
-        return propagate(roots, waits, retain_graph, OnTensors(), wanted, ends)
+        return propagate(roots, pending, retain_graph, OnTensors(), wanted, ends)

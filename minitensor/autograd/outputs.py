@@ -1,7 +1,7 @@
 """The outputs of a user-defined operation in the history.
 
-A node is one value. Where forward has several outputs that want gradients, the node of the call stands for all of them,
-laid end to end, and each output reads its part of it.
+A node has one value. If forward has several outputs that want gradients, the node of the call represents all of them,
+concatenated, and each output reads its part.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from minitensor.core.history import Node, Operation, new_node
 
 
 class Output:
-    """What backward must know of one output of forward.
+    """Description of one output of forward for backward.
 
     Attributes:
-        shape, dtype: its own.
-        part: where its gradient lies in the gradient of the node: None when it wants none, ALL when it is the only one.
+        shape, dtype: those of the output.
+        part: its part of the node's gradient: None if it wants no gradient, ALL if it is the only output that does.
     """
 
     __slots__ = ("shape", "dtype", "part")
@@ -27,7 +27,7 @@ class Output:
         self.shape, self.dtype, self.part = shape, dtype, part
 
     def node(self, call: Node) -> Node | None:
-        """The node of this output's value."""
+        """Return the node of this output's value."""
         if self.part is None or self.part is ALL:
             return None if self.part is None else call
         node = new_node(self.part.op, (call,), (self.part,), self.shape)
@@ -39,16 +39,16 @@ ALL: Any = "all"
 
 
 class OutputPart:
-    """The elements of one output among those of all, laid end to end.
+    """Position of one output in the concatenation of all.
 
-    Behind them lies one number per output that counts the gradients which have come for it: where it is 0, backward is
-    given zeros or None.
+    After the elements follows one number per output, which counts the gradients that it received: if it is 0, backward
+    gets zeros or None.
 
     Attributes:
-        begin, end: its elements.
-        count: where its number lies.
-        total: how many elements and numbers there are.
-        dtype: of them all.
+        begin, end: the range of its elements.
+        count: the position of its number.
+        total: the number of elements and counts.
+        dtype: of the concatenation.
     """
 
     __slots__ = ("op", "begin", "end", "count", "total", "dtype")
@@ -58,7 +58,7 @@ class OutputPart:
 
 
 def output_operation(name: str) -> Operation:
-    """What reads one output of a layer called ``name`` from them all."""
+    """Return the operation that reads one output of the layer ``name`` from the concatenation."""
     return Operation(name, _output_backward, jvp=_output_jvp)
 
 

@@ -1,4 +1,4 @@
-"""Which nodes a backward pass has to visit, where gradients are wanted of some tensors only."""
+"""Select the nodes that a backward pass has to visit if gradients are wanted for some tensors only."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import weakref
 from collections.abc import Iterator
 from typing import Any
 
-from minitensor.autograd.backward_pass import Awaiting
+from minitensor.autograd.backward_pass import Pending
 from minitensor.core.history import Node
 from minitensor.core.tensor import Hook
 
 
 class JointHook(Hook):
-    """One of several hooks, each at a value of its own, that are called in the same backward passes or in none.
+    """One of several hooks on different values that are called in the same backward passes or not at all.
 
     Attributes:
-        nodes: links to the values of them all.
+        nodes: weak references to the nodes of all these values.
     """
 
     __slots__ = ("nodes",)
@@ -26,17 +26,17 @@ class JointHook(Hook):
 
 
 def only_towards(
-    wanted: frozenset[Node], waits: dict[Node, Awaiting], ends: frozenset[Node] = frozenset()
+    wanted: frozenset[Node], pending: dict[Node, Pending], ends: frozenset[Node] = frozenset()
 ) -> frozenset[Node]:
-    """Have ``waits`` send gradients only where they lead on to ``wanted`` nodes: no other is computed, none of their
-    hooks is called, and what they saved is neither needed nor freed.
+    """Restrict ``pending`` to nodes that lead to ``wanted`` ones: no other gradient is computed, no other hook is
+    called, and the tensors saved by other nodes are neither needed nor freed.
 
     Returns:
-        ``ends``, and the wanted nodes from which nothing leads on to another.
+        ``ends``, and the wanted nodes from which no path leads to another.
     """
-    left = {node: awaiting[0] for node, awaiting in waits.items() if awaiting is not None}
+    left = {node: state[0] for node, state in pending.items() if state is not None}
     in_turn = [node for node, count in left.items() if count == 0]
-    for node in in_turn:  # it grows: each node after all that send to it
+    for node in in_turn:  # grows while it runs: each node follows all that send to it
         for parent in () if node in ends else node.inputs:
             if parent is not None:
                 left[parent] -= 1
@@ -46,13 +46,13 @@ def only_towards(
     while not (joint := frozenset(_joint(leading)).intersection(left)) <= leading:
         wanted |= joint
         leading, last = _leading(in_turn, wanted, ends)
-    for node in waits.keys() - leading:
-        waits[node] = None
+    for node in pending.keys() - leading:
+        pending[node] = None
     return ends.union(last)
 
 
 def _leading(in_turn: list[Node], wanted: frozenset[Node], ends: frozenset[Node]) -> tuple[set[Node], set[Node]]:
-    """The nodes that lead on to ``wanted`` ones or are such, and those of them from which nothing leads on."""
+    """Return the nodes that are ``wanted`` or lead to wanted ones, and those from which no path leads on."""
     leading: set[Node] = set()
     last: set[Node] = set()
     for node in reversed(in_turn):
@@ -65,7 +65,7 @@ def _leading(in_turn: list[Node], wanted: frozenset[Node], ends: frozenset[Node]
 
 
 def _joint(nodes: set[Node]) -> Iterator[Node]:
-    """Where the hooks are that go with those of ``nodes``."""
+    """Yield the nodes of the hooks that are joined with hooks of ``nodes``."""
     for node in nodes:
         for hook in node.hooks or ():
             if type(hook) is JointHook and hook.function is not None:

@@ -1,8 +1,8 @@
-"""An operation of one's own: forward and backward written by hand, and safe as those of the table are.
+"""User-defined operations: forward and backward written by hand, with the same checks as the built-in operations.
 
-What holds for every operation holds for a layer: what it saved is checked against later writes, what it writes in place
-moves the history of the whole group on, a leaf is protected, backward may run again, and ``create_graph`` goes through
-its backward when that is made of operations. What forward does is not recorded.
+A layer follows the rules of every operation: its saved tensors are checked against later writes, its in-place writes
+update the history of the whole group, leaves are protected, and backward may run again. ``create_graph`` passes through
+its backward if that consists of operations. The operations of forward are not recorded.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.autograd.context import Call, PyLayerContext
+from minitensor.autograd.context import LayerCall, PyLayerContext
 from minitensor.autograd.outputs import ALL, Output, OutputPart, output_operation
 from minitensor.core.errors import freed
 from minitensor.core.history import Node, Operation, new_leaf, set_node
@@ -33,11 +33,11 @@ from minitensor.views.reshaping import reshape
 class PyLayer:
     """Subclass it with two static methods and call ``Layer.apply(...)``.
 
-    ``forward(ctx, *args, **kwargs)`` is given what ``apply`` was given and returns a tensor, or a tuple or list with at
-    least one. It runs under ``no_grad``. ``backward(ctx, *grads)`` is given the gradient of every tensor that forward
-    returned, in order, and returns one gradient for every tensor that forward was given (also in a list or tuple, and
-    among keyword arguments, which come last), in the shape and dtype of that tensor; None for a gradient of 0. What it
-    returns for a tensor that wants no gradient is not looked at. ::
+    ``forward(ctx, *args, **kwargs)`` gets the arguments of ``apply`` and returns a tensor, or a tuple or list with at
+    least one. It runs under ``no_grad``. ``backward(ctx, *grads)`` gets the gradient of every tensor that forward
+    returned, in order. It returns one gradient for every tensor argument of forward (also in a list or tuple, and
+    among keyword arguments, which are last), in the shape and dtype of that tensor, or None for a gradient of 0. A
+    gradient for a tensor that wants none is ignored. ::
 
         class Exp(PyLayer):
             @staticmethod
@@ -53,35 +53,34 @@ class PyLayer:
 
     In place: forward announces the write by ``ctx.mark_dirty(x)``, writes, and returns ``x``.
 
-    An output has memory of its own: where forward returns an input as it is, a view of one, or one tensor twice, that
-    output is a copy, with or without Paddle's ``mark_not_inplace``. The tensors that backward is given may be
-    written; saved tensors may not. Under ``create_graph`` backward is run with recorded tensors; a gradient that it
-    worked out otherwise (with numpy, say) is refused where that can be seen, which is where the incoming gradient does
-    not reach it.
+    An output has its own memory: if forward returns an unchanged input, a view of one, or one tensor twice, that
+    output is a copy, with or without Paddle's ``mark_not_inplace``. Backward may write its gradients, but not the saved
+    tensors. Under ``create_graph`` backward runs on recorded tensors. A gradient that it computed otherwise (with
+    numpy, say) is refused if this can be detected, which is when it does not depend on the incoming gradient.
     """
 
     @staticmethod
     def forward(ctx: PyLayerContext, *args: Any, **kwargs: Any) -> Any:
-        """To be written by the subclass."""
+        """Compute the outputs; implemented by the subclass."""
         raise NotImplementedError("a PyLayer needs a static method forward(ctx, *args)")
 
     @staticmethod
     def backward(ctx: PyLayerContext, *grads: Any) -> Any:
-        """To be written by the subclass."""
+        """Compute the gradients of the inputs; implemented by the subclass."""
         raise NotImplementedError("a PyLayer needs a static method backward(ctx, *grads)")
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        """Run forward and record the layer, where some tensor given wants a gradient.
+        """Run forward, and record the layer if some input wants a gradient.
 
         Returns:
-            What forward returned, the tensors with their history.
+            The result of forward, its tensors with their history.
 
         Raises:
-            ValueError: if forward announces a write into a leaf that wants a gradient; under the policy "2.5", one
-                into an input that it saved.
-            RuntimeError: if forward wrote an input without announcing it, or announced what it did not do. What it
-                has written then stays written, as under ``no_grad``.
+            ValueError: if forward announces a write into a leaf that wants a gradient, or, under the policy "2.5", into
+                an input that it saved.
+            RuntimeError: if forward wrote an input without announcing it, or announced a write that did not happen. Its
+                writes are not undone, as under ``no_grad``.
             ValueError: if forward returns no tensor.
         """
         if cls.forward is PyLayer.forward or cls.backward is PyLayer.backward:
@@ -89,17 +88,17 @@ class PyLayer:
             raise NotImplementedError(f"{cls.__name__} needs a static method {missing}")
         return cls._applied(list(_tensors((*args, *kwargs.values()))), args, kwargs)
 
-    #: What a vocabulary may have otherwise: the context, and the tensors that backward is given.
+    #: Subclasses of a framework override these: the context, and the type of the tensors that backward gets.
     _context: type[PyLayerContext] = PyLayerContext
 
     @staticmethod
     def _handed(x: Tensor) -> Tensor:
-        """A tensor as this vocabulary has it."""
+        """Convert a tensor to the framework's type."""
         return x
 
     @classmethod
     def _operation(cls) -> Operation:
-        """The operation of a call."""
+        """Return the operation of a call."""
         op = Operation(cls.__name__, run_backward)
         op.later = lambda: run_on_tensors
         return op
@@ -110,7 +109,7 @@ class PyLayer:
 
     @classmethod
     def _answers(cls, ctx: Any, node: Node, answer: Any, recorded: bool) -> list[Any]:
-        """One gradient for each tensor that forward was given, of what backward returned."""
+        """Return one gradient per tensor argument of forward from the result of backward."""
         answers = list(answer) if isinstance(answer, (list, tuple)) else [answer]
         if len(answers) != len(node.inputs):
             raise ValueError(
@@ -126,7 +125,7 @@ class PyLayer:
         node.op, node.saved, node.shape, node.hooks = cls._operation(), (), (), None
         node.code, node.instruction = frame.f_code, frame.f_lasti
         node.inputs = tuple(x._current() if modes.grad else None for x in inputs)
-        call = Call(cls.__name__, inputs, node, any(each is not None for each in node.inputs))
+        call = LayerCall(cls.__name__, inputs, node, any(each is not None for each in node.inputs))
         ctx = cls._context(cls, call)
         around, modes.layer = modes.layer, cls.__name__
         try:
@@ -138,7 +137,7 @@ class PyLayer:
 
 
 def _tensors(given: Iterable[Any]) -> Iterable[Tensor]:
-    """The tensors among arguments or results, also those in a list or tuple."""
+    """Yield the tensors among arguments or results, also those in a list or tuple."""
     for each in given:
         if isinstance(each, Tensor):
             yield each
@@ -149,8 +148,8 @@ def _tensors(given: Iterable[Any]) -> Iterable[Tensor]:
 # ---------- after forward ----------
 
 
-def _finished(ctx: PyLayerContext, call: Call, result: Any) -> Any:
-    """Check what forward did, then give its outputs their history."""
+def _finished(ctx: PyLayerContext, call: LayerCall, result: Any) -> Any:
+    """Check the writes of forward, then set the history of its outputs."""
     entries = list(result) if isinstance(result, (list, tuple)) else [result]
     given = [each for each in entries if isinstance(each, Tensor)]
     if not given:
@@ -183,8 +182,8 @@ def _kinds(result: Any) -> str:
     return type(result).__name__
 
 
-def _output(call: Call, k: int, given: list[Tensor]) -> Tensor:
-    """The tensor to return for output ``k``: an announced input itself, else a new one with memory of its own."""
+def _output(call: LayerCall, k: int, given: list[Tensor]) -> Tensor:
+    """Return the tensor for output ``k``: an announced input itself, else a new one with its own memory."""
     x = given[k]
     first = all(x is not before for before in given[:k])
     if call.is_dirty(x) and first:
@@ -195,8 +194,8 @@ def _output(call: Call, k: int, given: list[Tensor]) -> Tensor:
     return Tensor._alias(x._array, x._storage)
 
 
-def _record(ctx: PyLayerContext, call: Call, given: list[Tensor], outputs: list[Tensor]) -> None:
-    """Make the node of the call, and give every output that wants a gradient its history."""
+def _record(ctx: PyLayerContext, call: LayerCall, given: list[Tensor], outputs: list[Tensor]) -> None:
+    """Complete the node of the call, and set the history of every output that wants a gradient."""
     node = call.node
     wanting = [x._array.dtype in FLOATS and all(x is not c for c in call.constants) for x in given]
     if any(wanting):
@@ -209,11 +208,11 @@ def _record(ctx: PyLayerContext, call: Call, given: list[Tensor], outputs: list[
         if wants:
             set_node(x, each.node(node))
         elif x._current() is not None:
-            set_part(x, x._array, None)  # written in place with what wants no gradient: what it was has gradient 0
+            set_part(x, x._array, None)  # overwritten by a constant: its former value gets a gradient of 0
 
 
-def _laid_out(call: Call, outputs: list[Tensor], wanting: list[bool]) -> tuple[Output, ...]:
-    """The outputs as backward will see them. Sets the shape of the node."""
+def _laid_out(call: LayerCall, outputs: list[Tensor], wanting: list[bool]) -> tuple[Output, ...]:
+    """Return the outputs as backward needs them, and set the shape of the node."""
     wanted = [x for x, wants in zip(outputs, wanting, strict=True) if wants]
     if len(wanted) == 1:
         call.node.shape = wanted[0]._array.shape
@@ -250,7 +249,7 @@ def _context(node: Node) -> PyLayerContext:
 
 
 def _run(ctx: PyLayerContext, node: Node, grads: list[Tensor | None], recorded: bool) -> list[Tensor | None]:
-    """Call the layer's backward; one gradient per input, checked; None where none is wanted, or where it is 0."""
+    """Call the layer's backward and check its gradients, one per input; None if none is wanted, or if it is 0."""
     before = ctx._node, ctx._recorded
     ctx._node, ctx._recorded = node, recorded
     try:
@@ -287,7 +286,7 @@ def _run(ctx: PyLayerContext, node: Node, grads: list[Tensor | None], recorded: 
 
 
 def run_backward(node: Node, g: np.ndarray) -> list[np.ndarray | None]:
-    """The layer's backward on arrays. It is given copies, and what it returns is copied: nothing is shared."""
+    """Run the layer's backward on arrays. Its arguments and results are copied, so nothing is shared."""
     ctx = _context(node)
     grads: list[Tensor | None] = []
     for out in ctx._outputs:
@@ -314,10 +313,10 @@ def _zeros(gpu: Any, shape: tuple[int, ...], dtype: np.dtype) -> Tensor:
 
 
 def run_on_tensors(node: Node, g: Tensor) -> list[Tensor | None]:
-    """The layer's backward with recorded tensors."""
+    """Run the layer's backward on recorded tensors."""
     ctx = _context(node)
     if g._current() is None:
-        # A leaf of its own tells whether what backward returns was computed from it by recorded operations.
+        # A new leaf shows whether recorded operations computed backward's result from this gradient.
         g = Tensor._alias(g._array, g._storage)
         g._node = new_leaf(g._array.shape)
     given = g.clone()

@@ -1,4 +1,4 @@
-"""Whether a gradient can be added to one that is there: asked of all of them before any is written."""
+"""Check that a gradient can be added to an existing one, before any gradient is written."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from minitensor.core.regions import writeable
 from minitensor.core.tensor import Tensor
 
 
-def refuse_what_cannot_be_added_to(gradient: Tensor, g: np.ndarray) -> None:
-    """Raise RuntimeError unless ``g`` can be added in place to a gradient that is there."""
+def refuse_unaddable(gradient: Tensor, g: np.ndarray) -> None:
+    """Raise RuntimeError unless ``g`` can be added in place to an existing gradient."""
     if not writeable(gradient._array):
         raise not_writeable("backward", gradient)
     refuse_other_shape(gradient, g)
@@ -19,7 +19,7 @@ def refuse_what_cannot_be_added_to(gradient: Tensor, g: np.ndarray) -> None:
 def refuse_other_shape(gradient: Tensor, g: np.ndarray) -> None:
     """Raise RuntimeError unless ``g`` can be added to a gradient, element by element.
 
-    Dimensions of length 1 that somebody has put in or taken away do no harm.
+    Added or removed dimensions of length 1 are allowed.
     """
     have = gradient._array.shape
     if have == g.shape:

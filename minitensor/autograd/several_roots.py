@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from minitensor.autograd.backward_pass import OnArrays, propagate, waiting
+from minitensor.autograd.backward_pass import OnArrays, pending_counts, propagate
 from minitensor.autograd.gradients import added_up, commit, start_of
 from minitensor.core.tensor import Tensor
 
@@ -17,16 +17,16 @@ def backward(
 ) -> None:
     """Add the gradient of all ``tensors`` together to the ``grad`` of every leaf that they were computed from.
 
-    What they have in common is passed once, so nothing is freed too early.
+    Nodes that they share are visited once, so nothing is freed too early.
 
     Args:
         tensors: of any shapes; each gradient has the shape of its tensor.
-        grad_tensors: the gradients to begin with, one per tensor; None for ones.
-        retain_graph: keep what was saved, so that backward can run again.
+        grad_tensors: the initial gradients, one per tensor; None for ones.
+        retain_graph: keep the saved tensors, so that backward can run again.
 
     Raises:
         ValueError: if the numbers of tensors and gradients differ, or no tensor is given.
-        RuntimeError: if a saved tensor was overwritten or freed; no gradient has changed then.
+        RuntimeError: if a saved tensor was overwritten or freed; no gradient has changed in that case.
     """
     many: list[Any] = list(tensors) if isinstance(tensors, (list, tuple)) else [tensors]
     given: list[Any] = list(grad_tensors) if isinstance(grad_tensors, (list, tuple)) else [grad_tensors] * len(many)
@@ -39,5 +39,5 @@ def backward(
             f"backward: one gradient to begin with for {len(many)} tensors; give a list, one (or None) each"
         )
     roots = added_up(start_of(x, g, "backward") for x, g in zip(many, given, strict=True))
-    with OnArrays() as way:
-        commit(propagate(roots, waiting(roots), retain_graph, way), way)
+    with OnArrays() as propagation:
+        commit(propagate(roots, pending_counts(roots), retain_graph, propagation), propagation)

@@ -78,7 +78,7 @@ def concat(x: Sequence[Tensor], axis: int = 0, name: str | None = None) -> Tenso
     """Concatenate tensors along ``axis`` into a new storage.
 
     Raises:
-            ValueError: if the shapes differ in another dimension than ``axis``.
+        ValueError: if the shapes differ in another dimension than ``axis``.
         IndexError: if the tensors do not have that axis.
     """
     tensors = _tensors("concat", x)
@@ -160,7 +160,7 @@ def chunk(x: Tensor, chunks: int, axis: int = 0, name: str | None = None) -> lis
         A list of tensors of the shape of ``x``, shorter along ``axis``.
 
     Raises:
-            ValueError: if the dimension cannot be divided into that many equal parts.
+        ValueError: if the dimension cannot be divided into that many equal parts.
         IndexError: if ``x`` does not have that axis.
     """
     return _split("chunk", x, chunks, axis)
@@ -230,7 +230,7 @@ def astype(x: Tensor, dtype: Any) -> Tensor:
         A tensor of the shape of ``x``.
 
     Raises:
-            TypeError: if a tensor cannot have that dtype, or if ``x`` is not a tensor.
+        TypeError: if a tensor cannot have that dtype, or if ``x`` is not a tensor.
     """
     need_tensor("astype", x)
     return cast(x, dtype_of(dtype).numpy)

@@ -45,13 +45,13 @@ def slice_(x: Tensor, axes: Any, starts: Any, ends: Any) -> Tensor:
     Args:
         axes, starts, ends: lists of integers, equally long.
 
-    Returns:
+Returns:
             A tensor with as many dimensions as ``x``, shorter along ``axes``.
 
     Raises:
         IndexError: if ``x`` does not have that axis.
-            ValueError: if the lists are not equally long.
-            TypeError: if a bound is not an integer, or if ``x`` is not a tensor.
+        ValueError: if the lists are not equally long.
+        TypeError: if a bound is not an integer, or if ``x`` is not a tensor.
     """
     need_tensor("slice", x)
     for given in (axes, starts, ends):
@@ -84,11 +84,11 @@ class _Diagonal(Pick):
 def diagonal(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, name: str | None = None) -> Tensor:
     """Return a view of the diagonal of ``x`` in the plane of ``axis1`` and ``axis2``.
 
-    Returns:
+Returns:
             A view without these two dimensions; the diagonal is its last dimension.
 
     Raises:
-            ValueError: if ``x`` has fewer than two dimensions.
+        ValueError: if ``x`` has fewer than two dimensions.
         IndexError: if ``x`` does not have that axis.
     """
     need_tensor("diagonal", x)

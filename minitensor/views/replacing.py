@@ -263,7 +263,7 @@ def requires_grad_(x: Tensor, requires_grad: bool = True) -> Tensor:
     """Set ``stop_gradient`` to the opposite of ``requires_grad``, and return ``x``. Nothing is written.
 
     Raises:
-            TypeError: if ``requires_grad`` is not a bool, or if the tensor is not floating.
+        TypeError: if ``requires_grad`` is not a bool, or if the tensor is not floating.
     """
     need_tensor("requires_grad_", x)
     if not isinstance(requires_grad, (bool, np.bool_)):

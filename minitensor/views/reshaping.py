@@ -125,7 +125,7 @@ def reshape_(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
     """Change the shape of ``x`` in place. Nothing is written.
 
     Raises:
-            ValueError: if that would take a copy, because reshaping in place never changes the storage.
+        ValueError: if that would take a copy, because reshaping in place never changes the storage.
         ValueError: if the elements do not fill ``shape``; for a leaf that wants a gradient, in grad mode.
     """
     need_tensor("reshape_", x)
@@ -228,7 +228,7 @@ def flatten_(x: Tensor, start_axis: int = 0, stop_axis: int = -1, name: str | No
     """Merge the dimensions from ``start_axis`` to ``stop_axis`` in place. Nothing is written.
 
     Raises:
-            ValueError: if ``start_axis`` comes after ``stop_axis``, or if it would take a copy.
+        ValueError: if ``start_axis`` comes after ``stop_axis``, or if it would take a copy.
         IndexError: if ``x`` does not have that axis.
         ValueError: for a leaf that wants a gradient, in grad mode.
     """

@@ -53,7 +53,7 @@ def transpose(x: Tensor, perm: Any, name: str | None = None) -> Tensor:
     Raises:
         ValueError: if ``perm`` does not list each dimension once.
         IndexError: if ``x`` does not have that dimension.
-            TypeError: if ``perm`` is not a list of integers, or ``x`` is not a tensor.
+        TypeError: if ``perm`` is not a list of integers, or ``x`` is not a tensor.
     """
     if type(x) is Tensor and type(perm) in (list, tuple):
         try:
@@ -87,7 +87,7 @@ def t(input: Tensor, name: str | None = None) -> Tensor:
     """Return a view [m, n] of a matrix [n, m]. A tensor with less than two dimensions keeps its shape.
 
     Raises:
-            ValueError: if there are more than two dimensions.
+        ValueError: if there are more than two dimensions.
         TypeError: if ``input`` is not a tensor.
     """
     axes = _turned("t", input)
@@ -98,7 +98,7 @@ def t_(input: Tensor, name: str | None = None) -> Tensor:
     """Exchange rows and columns of a matrix in place. Nothing is written.
 
     Raises:
-            ValueError: if there are more than two dimensions; for a leaf that wants a gradient, in grad mode.
+        ValueError: if there are more than two dimensions; for a leaf that wants a gradient, in grad mode.
     """
     axes = _turned("t_", input)
     return reshaped(input, input._array.transpose(axes), T_IN_PLACE, (axes,))

@@ -1,6 +1,6 @@
-"""Gradient rules on tensors: what ``grad(..., create_graph=True)`` runs, where each operation is recorded in its turn.
+"""Gradient rules on tensors for ``grad(..., create_graph=True)``, in which each operation is recorded.
 
-The other half of :mod:`minitensor.operations.rules`: the same names, made of operations.
+They have the same names as those in :mod:`minitensor.operations.rules`, and are made of operations.
 
 May import: all that stands below ``autograd``, and of it what runs such a rule (``higher_order``).
 """

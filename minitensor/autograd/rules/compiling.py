@@ -1,6 +1,6 @@
-"""What the names in a rule stand for on tensors: ``create_graph`` has backward run on those.
+"""Bind the names in a gradient rule to functions on tensors, for backward with ``create_graph``.
 
-Such rules are made *of* operations, so they live above them: the operations are told here where to find them.
+These rules are made of operations and live above them, so this module registers them with the operations.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from minitensor.operations.rules import namespaces
 
 @functools.cache
 def on_tensors() -> dict[str, Any]:
-    """Operations as they are, the helpers, and what a saved tensor is taken back with."""
+    """Return the operations, the helpers, and the function that restores a saved tensor."""
     return {
         **operations.FUNCTIONS,
         "zeros_like": making.zeros_like,

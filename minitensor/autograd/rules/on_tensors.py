@@ -1,11 +1,10 @@
-"""What the rules of the derivative table call besides operations of the table: the recorded half.
+"""Helpers of the derivative table's rules on tensors, which are recorded.
 
-Every function does with tensors what its namesake in :mod:`minitensor.operations.rules.on_arrays` does with arrays,
-by operations that have gradients themselves. What is only true or false, or a count, has none and is worked out on
-arrays.
+Every function corresponds to its namesake in :mod:`minitensor.operations.rules.on_arrays`, but uses operations that
+have gradients themselves. Masks and counts have no gradient and are computed on arrays.
 
-Where a branch is not taken, its argument is replaced before the function, not only its result after it: the gradient
-of the result is 0 there, and 0 times an infinite slope would be nan.
+For a branch that is not selected, the argument is replaced before the function and not only its result afterwards,
+because the gradient of the result is 0 there, and 0 times an infinite slope would be nan.
 """
 
 from __future__ import annotations
@@ -26,40 +25,40 @@ _where, _log, _matmul, _sum, _prod = (operations.FUNCTIONS[name] for name in ("w
 
 
 def constant(array: np.ndarray) -> Tensor:
-    """A tensor that wants no gradient, for marks and counts."""
+    """Return a tensor that wants no gradient, for masks and counts."""
     return Tensor._made(array)
 
 
 def beside(g: Tensor, x: Tensor) -> Tensor:
-    """``x``; where it is a number, which joins arrays of any GPU and lies on none, on the device of ``g``."""
+    """Return ``x``, on the device of ``g`` if it is a number, which belongs to no device by itself."""
     x._array = arrays.beside(x._array, g._array)
     return x
 
 
 def inside(x: Tensor, min: Any, max: Any) -> Tensor:
-    """Where ``clip`` let ``x`` through."""
+    """Return a mask of the elements that ``clip`` did not change."""
     return constant(on_arrays.inside(x._array, min, max))
 
 
 def power_slope(g: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    """``g`` times the slope of ``x ** y`` along x."""
+    """Return ``g`` times the slope of ``x ** y`` along x."""
     flat = y._array == 0
     if not y.stop_gradient:
-        flat = flat & (x._array == 0)  # elsewhere the slope is 0 there, but not constant along y
+        flat = flat & (x._array == 0)  # for other x the slope is 0 there, too, but not constant along y
     flat = constant(as_array(flat))
     gradient: Tensor = _where(flat, 0.0, g) * (y * _where(flat, 1.0, x) ** (y - 1))
     return gradient
 
 
 def power_log(g: Tensor, x: Tensor, out: Tensor) -> Tensor:
-    """``g`` times the slope of ``out = x ** y`` along y."""
+    """Return ``g`` times the slope of ``out = x ** y`` along y."""
     at_zero = x == 0  # type: ignore[comparison-overlap]  # tensors are compared by element
     gradient: Tensor = _where(at_zero, 0.0, g) * (_where(at_zero, 0.0, out) * _log(_where(at_zero, 1.0, x)))
     return gradient
 
 
 def spread(g: Tensor, shape: tuple[int, ...], axis: Any, keepdim: bool) -> Tensor:
-    """The gradient of a reduction, repeated over what was reduced."""
+    """Return the gradient of a reduction, repeated over the reduced dimensions."""
     if not keepdim:
         reduced = axes(shape, axis)
         g = reshaping.reshape(g, [1 if i in reduced else n for i, n in enumerate(shape)])
@@ -67,12 +66,12 @@ def spread(g: Tensor, shape: tuple[int, ...], axis: Any, keepdim: bool) -> Tenso
 
 
 def along(shape: tuple[int, ...], axis: Any) -> int:
-    """How many elements went into each result of a reduction."""
+    """Return the number of elements in each reduction."""
     return on_arrays.along(shape, axis)
 
 
 def to_extremes(g: Tensor, x: Tensor, out: Tensor, axis: Any, keepdim: bool) -> Tensor:
-    """The gradient of max or min."""
+    """Return the gradient of max or min."""
     shape = x._array.shape
     at = x._array == on_arrays.spread(out._array, shape, axis, keepdim)
     shares = at.sum(axis=axes(shape, axis), keepdims=True).astype(g._array.dtype)
@@ -81,7 +80,7 @@ def to_extremes(g: Tensor, x: Tensor, out: Tensor, axis: Any, keepdim: bool) -> 
 
 
 def product_of_others(x: Tensor, axis: Any) -> Tensor:
-    """For every element the product of the others in its reduction. Takes memory for all pairs of elements."""
+    """Return for every element the product of the others in its reduction. Takes memory for all pairs of elements."""
     shape = x._array.shape
     reduced = axes(shape, axis)
     kept = [i for i in range(len(shape)) if i not in reduced]
@@ -97,7 +96,7 @@ def product_of_others(x: Tensor, axis: Any) -> Tensor:
 
 
 def summed_to(g: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """Sum the broadcast dimensions of ``g`` away."""
+    """Sum the broadcast dimensions of ``g``, so that it has ``shape``."""
     have = g._array.shape
     if have == shape:
         return g
@@ -126,7 +125,7 @@ def _result_matrix(g: Tensor, x_is_vector: bool, y_is_vector: bool) -> Tensor:
 
 
 def matmul_left(g: Tensor, y: Tensor, shape: tuple[int, ...], transpose_x: bool, transpose_y: bool) -> Tensor:
-    """The gradient of ``x @ y`` for x, which has ``shape``."""
+    """Return the gradient of ``x @ y`` for x, which has ``shape``."""
     x_is_vector, y_is_vector = len(shape) == 1, y._array.ndim == 1
     g = _result_matrix(g, x_is_vector, y_is_vector)
     right = reshaping.unsqueeze(y, -1) if y_is_vector else _turned(y, transpose_y)
@@ -137,7 +136,7 @@ def matmul_left(g: Tensor, y: Tensor, shape: tuple[int, ...], transpose_x: bool,
 
 
 def matmul_right(g: Tensor, x: Tensor, shape: tuple[int, ...], transpose_x: bool, transpose_y: bool) -> Tensor:
-    """The gradient of ``x @ y`` for y, which has ``shape``."""
+    """Return the gradient of ``x @ y`` for y, which has ``shape``."""
     x_is_vector, y_is_vector = x._array.ndim == 1, len(shape) == 1
     g = _result_matrix(g, x_is_vector, y_is_vector)
     left = reshaping.unsqueeze(x, 0) if x_is_vector else _turned(x, transpose_x)

@@ -1,4 +1,4 @@
-"""What the rules of reading and writing along an axis call: the recorded half."""
+"""Helpers of the rules on tensors for reading and writing along an axis."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ def _line(x: Tensor) -> Tensor:
 
 
 def _taken(x: Tensor, flat: np.ndarray, shape: Shape) -> Tensor:
-    """The elements of ``x`` at flat positions."""
+    """Return the elements of ``x`` at flat positions."""
     return reshape(_index_select(_line(x), _constant(flat), 0), shape)
 
 
 def _added(g: Tensor, flat: np.ndarray, shape: Shape) -> Tensor:
-    """Zeros of ``shape``, with ``g`` added at flat positions."""
+    """Return zeros of ``shape``, with ``g`` added at flat positions."""
     zeros = _constant(np.zeros((math.prod(shape),), g._array.dtype, like=g._array))
     return reshape(_index_add(zeros, _constant(flat), 0, _line(g)), shape)
 
 
 def fitted_to(taken_g: Tensor, shape: Shape, broadcast: bool) -> Tensor:
-    """The gradient for values of ``shape``, of which the index may have covered only a part."""
+    """Return the gradient for values of ``shape``, of which the index may cover only a part."""
     have = taken_g._array.shape
     if broadcast or len(have) != len(shape) or math.prod(shape) == 1 or have == shape:
         return taken_g
@@ -49,26 +49,26 @@ def fitted_to(taken_g: Tensor, shape: Shape, broadcast: bool) -> Tensor:
 
 
 def emptied_along(g: Tensor, indices: Tensor, axis: int, broadcast: bool) -> Tensor:
-    """``g``, with 0 at the elements that the index names."""
+    """Return ``g`` with 0 at the indexed elements."""
     flat, _ = positions(indices._array, g._array.shape, axis, broadcast)
     return reshape(_index_fill(_line(g), _constant(flat), 0, 0.0), g.shape)
 
 
 def taken_along(g: Tensor, indices: Tensor, axis: int, broadcast: bool, shape: Shape) -> Tensor:
-    """The gradient for values that were added."""
+    """Return the gradient for values that were added."""
     flat, spread = positions(indices._array, g._array.shape, axis, broadcast)
     return fitted_to(_taken(g, flat, spread), shape, broadcast)
 
 
 def last_along(g: Tensor, indices: Tensor, axis: int, broadcast: bool, shape: Shape) -> Tensor:
-    """The gradient for values that were assigned."""
+    """Return the gradient for values that were assigned."""
     flat, spread = positions(indices._array, g._array.shape, axis, broadcast)
     last = _constant(last_of_each(flat).reshape(spread))
     return fitted_to(_where(last, _taken(g, flat, spread), 0.0), shape, broadcast)
 
 
 def added_along(g: Tensor, indices: Tensor, axis: int, broadcast: bool, shape: Shape) -> Tensor:
-    """The gradient for what ``take_along_axis`` read."""
+    """Return the gradient for the elements that ``take_along_axis`` read."""
     read = tuple(shape[d] if d == axis % len(shape) else max(n, shape[d]) for d, n in enumerate(g._array.shape))
     read = read if broadcast else shape
     flat, _ = positions(indices._array, read, axis, broadcast)
@@ -76,12 +76,12 @@ def added_along(g: Tensor, indices: Tensor, axis: int, broadcast: bool, shape: S
 
 
 def shares_along(g: Tensor, indices: Tensor, axis: int, include_self: bool, broadcast: bool) -> Tensor:
-    """For every element of ``g``, one over the number of values that were averaged there."""
+    """Return for every element of ``g`` one over the number of values that were averaged there."""
     return _constant(on_arrays.shares_along(g._array, indices._array, axis, include_self, broadcast))
 
 
 def multiplied_ones(g: Tensor, indices: Tensor, values: Tensor, axis: int, broadcast: bool) -> Tensor:
-    """In the shape of ``g``, what every element was multiplied with."""
+    """Return in the shape of ``g`` the factor by which every element was multiplied."""
     gradient: Tensor = FUNCTIONS["put_along_axis_multiply"](
         _constant(np.ones_like(g._array)), indices, values, axis, True, broadcast
     )
@@ -91,7 +91,7 @@ def multiplied_ones(g: Tensor, indices: Tensor, values: Tensor, axis: int, broad
 def factors_along(
     arr: Tensor, indices: Tensor, values: Tensor, axis: int, include_self: bool, broadcast: bool
 ) -> Tensor:
-    """For every value, the product of what else it was multiplied with."""
+    """Return for every value the product of the other factors at its position."""
     flat, spread = positions(indices._array, arr._array.shape, axis, broadcast)
     factors = _line(_lined_up(values, spread, broadcast))
     named, place = np.unique(flat, return_inverse=True)
@@ -105,7 +105,7 @@ def factors_along(
 
 
 def _passed(running: Tensor, turns: list[np.ndarray], place: np.ndarray, factors: Tensor) -> Tensor:
-    """For every factor, the product that had run up at its place when its turn came."""
+    """Return for every factor the product of the factors before it at its position."""
     found = _constant(np.zeros_like(factors._array))
     ones = _constant(np.ones_like(running._array))
     for turn in turns:
@@ -116,7 +116,7 @@ def _passed(running: Tensor, turns: list[np.ndarray], place: np.ndarray, factors
 
 
 def _lined_up(values: Tensor, wanted: Shape, broadcast: bool) -> Tensor:
-    """``values`` for an index of shape ``wanted``."""
+    """Return ``values`` in the shape ``wanted`` of an index."""
     have = values._array.shape
     if not broadcast and len(have) == len(wanted) and values.size != 1:
         covered = np.arange(values.size, like=values._array).reshape(have)[tuple(slice(0, n) for n in wanted)]
@@ -134,7 +134,7 @@ def multiplied_along(
     broadcast: bool,
     shape: Shape,
 ) -> Tensor:
-    """The gradient for values that were multiplied with."""
+    """Return the gradient for values that were factors."""
     flat, spread = positions(indices._array, g._array.shape, axis, broadcast)
     slopes = factors_along(arr, indices, values, axis, include_self, broadcast)
     return fitted_to(_taken(g, flat, spread) * slopes, shape, broadcast)
@@ -142,7 +142,7 @@ def multiplied_along(
 
 def _ties(kept: Tensor, out: Tensor, indices: Tensor, values: Tensor, *how: object) -> Tensor:
     arrays = (x._array for x in (kept, out, indices, values))
-    return _constant(on_arrays.ties_along(*arrays, *how))  # type: ignore[arg-type]  # the arguments that follow
+    return _constant(on_arrays.ties_along(*arrays, *how))  # type: ignore[arg-type]  # unpacked positional arguments
 
 
 def extreme_self(
@@ -155,7 +155,7 @@ def extreme_self(
     include_self: bool,
     broadcast: bool,
 ) -> Tensor:
-    """The gradient for the elements that were compared with the values."""
+    """Return the gradient for the elements that were compared with the values."""
     part = g / _ties(kept, out, indices, values, axis, include_self, broadcast)
     rest = _where(kept, part, 0.0)
     return rest if include_self else emptied_along(rest, indices, axis, broadcast)
@@ -172,7 +172,7 @@ def extreme_along(
     broadcast: bool,
     shape: Shape,
 ) -> Tensor:
-    """The gradient for the values."""
+    """Return the gradient for the values."""
     flat, spread = positions(indices._array, g._array.shape, axis, broadcast)
     part = g / _ties(kept, out, indices, values, axis, include_self, broadcast)
     won = on_arrays.winners_along(out._array, indices._array, values._array, axis, broadcast)

@@ -1,4 +1,4 @@
-"""What rules of functions, scans and activations call besides operations of the table: the half on tensors."""
+"""Helpers of the rules on tensors for functions, scans and activations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from minitensor.views.transposing import transpose
 
 
 def sinc_slope(x: Tensor) -> Tensor:
-    """The slope of sinc."""
+    """Return the slope of sinc."""
     u = x * math.pi
     where, near = FUNCTIONS["where"], abs(u) < 1
     small, large = where(near, u, 0), where(near, 1, u)
@@ -33,19 +33,19 @@ def no_slope(op: str) -> Any:
 
 
 def softmax_gradient(g: Tensor, out: Tensor, axis: int) -> Tensor:
-    """The gradient of softmax, from its result."""
+    """Return the gradient of softmax from its result."""
     product: Any = g * out
     gradient: Tensor = out * (g - (product if out.ndim == 0 else FUNCTIONS["sum"](product, axis, True)))
     return gradient
 
 
 def shaped(g: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """The same elements in another shape."""
+    """Return the same elements in another shape."""
     return reshape(g, list(shape))
 
 
 def cumprod_gradient(g: Tensor, x: Tensor, axis: int | None) -> Tensor:
-    """The gradient of cumprod, as on arrays: by doubling, without division."""
+    """Return the gradient of cumprod, as on arrays: by doubling, without division."""
     shape = x.shape
     if 0 in shape:
         return reshape(g, shape)

@@ -1,6 +1,6 @@
-"""What the rules of indexed, masked and diagonal operations call: the recorded half.
+"""Helpers of the rules on tensors for indexed, masked and diagonal operations.
 
-An index or a mask has no gradient, so what is read of it is worked out on arrays.
+An index or a mask has no gradient, so it is processed as an array.
 """
 
 from __future__ import annotations
@@ -31,27 +31,27 @@ def _zeros(like: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 
 def added_rows(g: Tensor, index: Tensor, axis: int, shape: tuple[int, ...]) -> Tensor:
-    """The gradient for what ``index_select`` or ``gather`` read."""
+    """Return the gradient for the elements that ``index_select`` or ``gather`` read."""
     g = unsqueeze(g, axis) if g.ndim < len(shape) else g
     gradient: Tensor = _index_add(_zeros(g, shape), index, axis, g)
     return gradient
 
 
 def emptied_rows(g: Tensor, index: Tensor, axis: int) -> Tensor:
-    """``g``, with 0 in the parts along ``axis`` that ``index`` lists."""
+    """Return ``g`` with 0 in the parts along ``axis`` that ``index`` lists."""
     gradient: Tensor = _index_fill(g, index, axis, 0.0)
     return gradient
 
 
 def rows_once(g: Tensor, index: Tensor, axis: int) -> Tensor:
-    """The parts of ``g`` that ``index`` lists, each once."""
+    """Return the parts of ``g`` that ``index`` lists, each once."""
     rows = np.unique(checked(index._array.reshape(-1), g.shape[axis], axis))
     gradient: Tensor = _index_select(g, _constant(rows), axis)
     return gradient
 
 
 def written_rows(g: Tensor, index: Tensor, overwrite: bool, shape: tuple[int, ...]) -> Tensor:
-    """The gradient for the updates of ``scatter``."""
+    """Return the gradient for the updates of ``scatter``."""
     rows = checked(index._array.reshape(-1), g.shape[0], 0)
     taken = _index_select(g, _constant(rows), 0)
     if overwrite:
@@ -61,18 +61,18 @@ def written_rows(g: Tensor, index: Tensor, overwrite: bool, shape: tuple[int, ..
 
 
 def _by_row(g: Tensor, depth: int) -> Tensor:
-    """``g`` with its leading ``depth`` dimensions as one."""
+    """Return ``g`` with its first ``depth`` dimensions merged."""
     lead = math.prod(g.shape[:depth])
     return reshape(g, [lead, *g.shape[depth:]])
 
 
 def emptied_places(g: Tensor, rows: Tensor, depth: int) -> Tensor:
-    """``g``, with 0 where ``index_put`` assigned."""
+    """Return ``g`` with 0 at the elements that ``index_put`` assigned."""
     return reshape(_index_fill(_by_row(g, depth), reshape(rows, [rows.size]), 0, 0.0), g.shape)
 
 
 def written_places(g: Tensor, rows: Tensor, accumulate: bool, depth: int) -> Tensor:
-    """The gradient for the value of ``index_put``, in the shape that the index picks."""
+    """Return the gradient for the value of ``index_put``, in the shape that the index selects."""
     lead = _by_row(g, depth)
     flat = checked(rows._array.reshape(-1), lead.shape[0], 0)
     taken = _index_select(lead, _constant(flat), 0)
@@ -83,20 +83,20 @@ def written_places(g: Tensor, rows: Tensor, accumulate: bool, depth: int) -> Ten
 
 
 def put_back(g: Tensor, mask: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """The gradient for what ``masked_select`` read."""
+    """Return the gradient for the elements that ``masked_select`` read."""
     gradient: Tensor = _masked_scatter(_zeros(g, shape), mask, g)
     return gradient
 
 
 def first_taken(g: Tensor, mask: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """The gradient for the value of ``masked_scatter``."""
+    """Return the gradient for the value of ``masked_scatter``."""
     taken = _masked_select(g, _constant(over(mask._array, g._array.shape).copy()))
     first = _constant(np.arange(taken.size, like=g._array))
     return reshape(_index_add(_zeros(g, (math.prod(shape),)), first, 0, taken), shape)
 
 
 def _diagonal_positions(g: Tensor, offset: int, dim1: int, dim2: int) -> tuple[Tensor, list[int]]:
-    """The flat positions of the diagonal, and its shape."""
+    """Return the flat positions of the diagonal, and its shape."""
     numbers = np.arange(g.size, like=g._array).reshape(g._array.shape)
     matrices, at = matrix_diagonal(numbers, offset, dim1, dim2)
     picked = matrices[at].copy()
@@ -104,12 +104,12 @@ def _diagonal_positions(g: Tensor, offset: int, dim1: int, dim2: int) -> tuple[T
 
 
 def emptied_diagonal(g: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
-    """``g``, with 0 on the diagonal of its matrices in two dimensions."""
+    """Return ``g`` with 0 on the diagonal of its matrices in two dimensions."""
     positions, _ = _diagonal_positions(g, offset, dim1, dim2)
     return reshape(_index_fill(reshape(g, [g.size]), positions, 0, 0.0), g.shape)
 
 
 def diagonal_of(g: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
-    """That diagonal."""
+    """Return the diagonal of ``g`` in two dimensions."""
     positions, shape = _diagonal_positions(g, offset, dim1, dim2)
     return reshape(_index_select(reshape(g, [g.size]), positions, 0), shape)

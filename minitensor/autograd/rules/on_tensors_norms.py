@@ -1,4 +1,4 @@
-"""What the rule of ``renorm`` calls: the recorded half."""
+"""Helper of the rule of ``renorm`` on tensors."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _where, _abs, _sum, _pow = (FUNCTIONS[name] for name in ("where", "abs", "sum", 
 
 
 def renorm_gradient(g: Tensor, x: Tensor, p: float, axis: int, max_norm: float) -> Tensor:
-    """The gradient of ``renorm``: ``g`` where the norm was small enough, else that of ``x * max_norm / norm``.
+    """Return the gradient of ``renorm``: ``g`` if the norm was small enough, else that of ``x * max_norm / norm``.
 
-    Where ``x`` is 0, or the slice is as it was, a number without influence stands in, so that no slope is infinite.
+    If ``x`` is 0 or the slice was not changed, a harmless number replaces it, so that no slope is infinite.
     """
     axis = from_front(axis, x.ndim)
     others = [d for d in range(x.ndim) if d != axis]

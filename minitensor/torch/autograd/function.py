@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.autograd.context import Call, PyLayerContext
+from minitensor.autograd.context import LayerCall, PyLayerContext
 from minitensor.autograd.py_layer import PyLayer, run_backward, run_on_tensors
 from minitensor.core.history import Leaf, Node, Operation, is_protected
 from minitensor.core.tensor import Tensor as BaseTensor
@@ -31,7 +31,7 @@ class FunctionCtx(PyLayerContext):
 
     needs_input_grad: tuple[bool, ...]
 
-    def __init__(self, layer: Any, call: Call) -> None:
+    def __init__(self, layer: Any, call: LayerCall) -> None:
         super().__init__(layer, call)
         call.late_announcements = True
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from minitensor.autograd import gradients as engine
-from minitensor.autograd.backward_pass import OnArrays, propagate, waiting
+from minitensor.autograd.backward_pass import OnArrays, pending_counts, propagate
 from minitensor.autograd.pruning import only_towards
 from minitensor.core.history import Leaf, Node
 from minitensor.core.tensor import Tensor as BaseTensor
@@ -83,14 +83,14 @@ def backward(
         )
     many = list(tensors) if isinstance(tensors, (list, tuple)) else [tensors]
     starts = [_start(x, g, i) for i, (x, g) in enumerate(zip(many, _many(grad_tensors, len(many)), strict=True))]
-    waits = waiting(node for node, _ in starts)
+    pending = pending_counts(node for node, _ in starts)
     chosen = frozenset[Node]()
     if inputs is not None:
         chosen = _retaining(list(inputs) if isinstance(inputs, (list, tuple)) else [inputs])
-        only_towards(chosen, waits)
-    with searching(), no_grad(), OnArrays() as way:  # hooks record nothing
-        arrived = propagate(engine.added_up(starts), waits, bool(retain_graph), way, chosen)
-        engine.commit({node: g for node, g in arrived.items() if type(node) is Leaf}, way)
+        only_towards(chosen, pending)
+    with searching(), no_grad(), OnArrays() as propagation:  # hooks record nothing
+        arrived = propagate(engine.added_up(starts), pending, bool(retain_graph), propagation, chosen)
+        engine.commit({node: g for node, g in arrived.items() if type(node) is Leaf}, propagation)
 
 
 def _retaining(inputs: list[Any]) -> frozenset[Node]:
@@ -167,7 +167,7 @@ def grad(
         if x._current() is None:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
     ends = engine.nodes_of(no_grad_vars)
-    reached = waiting((node for node, _ in starts), ends)
+    reached = pending_counts((node for node, _ in starts), ends)
     allow_unused = materialize_grads if allow_unused is None else allow_unused
     for i, x in enumerate(wanted):
         if not allow_unused and x._current() not in reached:

@@ -49,7 +49,7 @@ def checkpoint(
     repeatable = _Repeatable(function, args, kwargs, preserve_rng_state)
     results = repeatable.first()
     tensors = [x for x in args if isinstance(x, BaseTensor)]
-    return _Checkpoint.apply(repeatable, results, *tensors, *repeatable.stand_ins(results))
+    return _Checkpoint.apply(repeatable, results, *tensors, *repeatable.placeholders(results))
 
 
 def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentrant: bool | None = None) -> Any:

@@ -69,7 +69,7 @@ walk(
 backward(
     "two-leaves-share-a-gradient",
     "A gradient that arrives at two leaves is kept as one array.",
-    "if way.alone(g) and g.flags.c_contiguous:",
+    "if propagation.is_exclusive(g) and g.flags.c_contiguous:",
     "if g.flags.c_contiguous and g.base is None:",
     "autograd::test_gradients_share_no_memory_with_one_another_nor_with_what_was_given",
 )  # fmt: skip
@@ -83,7 +83,7 @@ backward(
 walk(
     "saved-tensors-not-freed",
     "Backward does not let go of what was saved.",
-    "                    saved, node.saved = None, FREED  # freed here, not with the next node\n",
+    "                    saved, node.saved = None, FREED  # freed now, not together with the next node\n",
     "                    pass\n",
     "grad::test_grad_frees_unless_told_to_retain",
 )  # fmt: skip
@@ -97,7 +97,7 @@ walk(
 walk(
     "gradients-in-flight-never-land",
     "A gradient that has been passed on stays counted until the end.",
-    "        if not kept:\n            let_go(g)\n",
+    "        if not kept:\n            release(g)\n",
     "",
     "backward_keeps_to_itself",
 )  # fmt: skip
@@ -105,8 +105,8 @@ backward(
     "gradient-replaces-that-of-before",
     "A second backward gives another tensor, with the sum in it.",
     "            if node.saved is None or _is_empty(node.saved):\n"
-    "                made.append((node, _taken_over(g, way)))",
-    "            if True:\n                made.append((node, _taken_over(g, way) if node.saved is None else "
+    "                made.append((node, _taken_over(g, propagation)))",
+    "            if True:\n                made.append((node, _taken_over(g, propagation) if node.saved is None else "
     "_sum(node.saved, g, way)))",
     "autograd::test_a_gradient_that_was_handed_out_is_what_the_next_backward_adds_to",
 )  # fmt: skip
@@ -162,8 +162,8 @@ backward(
 backward(
     "unreached-input-found-too-late",
     "grad finds out that an input is not reached when it has freed the graph.",
-    "        if (node not in waits or node in without) and not allow_unused:\n            raise",
-    "        if (node not in waits or node in without) and not allow_unused:\n"
+    "        if (node not in pending or node in without) and not allow_unused:\n            raise",
+    "        if (node not in pending or node in without) and not allow_unused:\n"
     "            propagate(added_up(starts), waits, False, OnArrays())\n            raise",
     "grad::test_grad_for_a_value_that_was_overwritten_says_it_is_not_reached",
 )  # fmt: skip

@@ -25,7 +25,7 @@ indexing(
 indexing(
     "repeated-read-counts-once",
     "An element that an index takes twice gets one gradient.",
-    "add_at(whole, node.saved[0], g)  # an element taken twice gets both gradients",
+    "add_at(whole, node.saved[0], g)  # an element taken twice receives both gradients",
     "whole[node.saved[0]] = g",
     "indexing::test_the_gradient_of_reading_is_that_of_central_differences",
 )  # fmt: skip
