@@ -1,29 +1,29 @@
 """minitensor: tensors that share, overwrite and protect memory, small enough to read.
 
-Its vocabulary is Paddle's: ``stop_gradient``, ``inplace_version``, ``add_``. Every operation is one row of the
-derivative table (:mod:`minitensor.table`); what is saved, copied or refused in place follows from the row.
+It uses Paddle's names: ``stop_gradient``, ``inplace_version``, ``add_``. Every operation is one row of the derivative
+table (:mod:`minitensor.table`), which determines the values that it saves, copies or refuses to overwrite.
 
 Read it in this order, about 2,490 lines:
 
-    1. core/storage.py              200   what is overwritten: bytes, and a version that every write raises
-    2. core/tensor.py               490   how one looks at a storage: shape, strides, offset
-    3. core/history.py              430   where numbers came from: nodes, and what holds for all views of one base
-    4. table/rows.py                160   an operation is one row; the names in its rules are what backward needs
-    5. operations/templates.py      450   the function that is made of a row: normal, in place, backward
-    6. saving/saved.py              130   what backward was promised, and how it asks for it
-    7. saving/writing.py            270   a write: who saved these bytes, write, raise the version, tell them
-    8. autograd/backward_pass.py    370   the way back through the nodes
+    1. core/storage.py              200   the memory that writes change: bytes, and a version
+    2. core/tensor.py               490   a view of a storage: shape, strides, offset
+    3. core/history.py              430   the origin of numbers: nodes, and one history for all views of one base
+    4. table/rows.py                160   an operation is one row; backward needs the names in its rules
+    5. operations/templates.py      450   the functions generated from a row: normal, in place, backward
+    6. saving/saved.py              130   the values saved for backward, and their recovery
+    7. saving/writing.py            270   a write: find the savers of these bytes, write, raise the version, notify
+    8. autograd/backward_pass.py    370   backward visits the nodes
 
-and then ``print(minitensor.source("add_"))``, the function that comes of it. To follow one write by itself:
+and then ``print(minitensor.source("add_"))``, the generated function. To follow a single write:
 
-    x.add_(z)              source("add_"), made of the row "add" in table/arithmetic.py
-      may it be written?   core/history.py             is_protected, asked by check_target
-      who saves            source("sin")               its last lines
-      who saved of it?     saving/writing.py           before_write, after_write
+    x.add_(z)              source("add_"), generated from the row "add" in table/arithmetic.py
+      may it be written?   core/history.py             is_protected, called by check_target
+      saving an input      source("sin")               its last lines
+      who saved it?        saving/writing.py           before_write, after_write
       the bytes            ``forward(a, b, a)``, which is numpy's ``add`` here
       the new value        core/history.py             set_node
     y.sum().backward()     autograd/backward_pass.py   propagate; the rules: source("sin_backward")
-      is it as it was?     saving/saved.py             recovered
+      is it unchanged?     saving/saved.py             recovered
       the error            core/errors.py              stale
 """
 
@@ -57,7 +57,7 @@ from minitensor.vocabulary import asking, counting, left_out, ordering, products
 
 __version__ = "0.1.0"
 
-# inf and nan are values, as in Paddle and PyTorch: numpy's warnings about them stop at the engine.
+# inf and nan are valid values, as in Paddle and PyTorch, so numpy's warnings about them are silenced in the engine.
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"minitensor\b")
 
 globals().update(
@@ -82,7 +82,7 @@ _LATER = frozenset({*_OPERATIONS, *vocabulary.NAMES, *vocabulary.MODULES, "expla
 
 
 def __getattr__(name: str) -> object:
-    """A name that is compiled or loaded when it is first looked up: an operation of the table, ``optimizer``, ..."""
+    """Compile or load a public name on first use: an operation of the table, ``optimizer``, ..."""
     if name not in _LATER:
         from minitensor.vocabulary.missing import missing
 

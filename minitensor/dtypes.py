@@ -1,7 +1,7 @@
-"""The element types of tensors, and to which of two they are promoted.
+"""The element types of tensors, and the rules that promote two of them to one.
 
-The rules are the contract's: float32 with float64 gives float64, an integer with a float gives that float, int32
-with int64 gives int64, integer division gives float32, and a Python number never widens a tensor.
+The rules come from the book's contract: float32 with float64 gives float64, an integer with a float gives that float,
+int32 with int64 gives int64, integer division gives float32, and a Python number never widens a tensor.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class DType:
 
     @property
     def itemsize(self) -> int:
-        """Bytes of one element."""
+        """The size of one element in bytes."""
         return self.numpy.itemsize
 
     def __repr__(self) -> str:
@@ -55,19 +55,19 @@ BY_NUMPY = {dtype.numpy: dtype for dtype in DTYPES.values()}
 
 
 def dtype_of(given: Any) -> DType:
-    """The :class:`DType` that a name, a numpy dtype, a Python type or a DType stands for.
+    """Return the :class:`DType` for a name, a numpy dtype, a Python type or a DType.
 
     Raises:
-        TypeError: when it stands for none that a tensor can have.
+        TypeError: if ``given`` names no dtype that a tensor can have.
     """
     if isinstance(given, DType):
         return given
     if type(given) is str and given in DTYPES:
         return DTYPES[given]
-    if type(given) is str and len(given) == 1 and given not in "?fdilqp":  # of some letters numpy warns
+    if type(given) is str and len(given) == 1 and given not in "?fdilqp":  # numpy warns about some letters
         raise _no_dtype(given)
     try:
-        # numpy takes None for float64, and looks for a `dtype` attribute on whatever it is given.
+        # numpy reads None as float64, and uses the `dtype` attribute of any other object.
         found = BY_NUMPY[np.dtype(_as_everywhere(given) if isinstance(given, (str, type, np.dtype)) else "none")]
     except (KeyError, TypeError):
         raise _no_dtype(given) from None
@@ -79,12 +79,12 @@ def _no_dtype(given: Any) -> TypeError:
 
 
 def _as_everywhere(given: Any) -> Any:
-    """Python's ``int`` stands for int64: for numpy, in a browser, it has 32 bits."""
+    """Map Python's ``int`` to int64, because numpy gives it 32 bits in a browser."""
     return np.int64 if given is int else given
 
 
 def promoted(a: np.dtype, b: np.dtype) -> np.dtype:
-    """The dtype that elements of ``a`` and ``b`` are promoted to."""
+    """Return the dtype that elements of ``a`` and ``b`` are promoted to."""
     if a in FLOATS and b not in FLOATS:
         return a
     if b in FLOATS and a not in FLOATS:

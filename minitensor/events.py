@@ -1,36 +1,37 @@
-"""What the engine tells whoever is watching.
+"""Events that the engine emits to a listener.
 
-One listener at a time may be set; a :class:`Hearing` hands on to the one before it. It is called with what has just
-happened and keeps no tensor alive unless it wants to. With no listener an operation pays one attribute test (about 15
-ns). A listener may go while it is told something: of one operation, whoever is told the first event is told the rest.
+Only one listener is set at a time; a :class:`Hearing` forwards each event to the listener before it. The listener is
+called with the event's kind and arguments, and should keep no tensor alive longer than it needs to. Without a
+listener, an operation pays one attribute test (about 15 ns). A listener may be removed during an event; one that
+receives an operation's first event receives all events of that operation.
 
 ====================  ==========================================================================================
 kind                  arguments
 ====================  ==========================================================================================
 ``"alloc"``           storage
-``"free"``            storage (on its way out; only its identity and size may be used)
+``"free"``            storage (being freed; only its identity and size may be used)
 ``"make"``            tensor, op name, inputs: a normal operation made a tensor on a new storage
-``"view"``            tensor, op name, inputs: a view made a tensor on an old storage
+``"view"``            tensor, op name, inputs: a view made a tensor on an existing storage
 ``"write"``           tensor, op name, inputs, where: an in-place operation wrote through this tensor; ``where`` is
                       None for all of it, else the array that was written (setitem), or an advanced index
-``"taken"``           storage, savers, patch: just before its ``"write"``, which took bytes that these had saved (pairs
-                      of a node and a position in its ``saved``); ``patch`` preserves them, or is None. More than one
-                      may come for one write
+``"taken"``           storage, savers, patch: emitted just before a ``"write"`` that overwrote bytes saved by ``savers``
+                      (pairs of a node and a position in its ``saved``); ``patch`` preserves the bytes, or is None.
+                      One write may emit several
 ``"meta"``            tensor, op name, inputs: an in-place operation changed shape and strides only
-``"refused"``         error, reason, op name, tensor, ...: an in-place operation is about to raise it and has written
-                      nothing of the tensor; ``reason`` is the name of the function in :mod:`minitensor.core.errors`
-                      that made it, and the rest what that was given
-``"stale"``           error, reason, node, what, saved: a backward is about to raise it, because ``what`` the node saved
-                      has been written
+``"refused"``         error, reason, op name, tensor, ...: an in-place operation is about to raise the error and has
+                      written nothing of the tensor; ``reason`` is the name of the function in
+                      :mod:`minitensor.core.errors` that made it, followed by the arguments of that function
+``"stale"``           error, reason, node, what, saved: a backward is about to raise the error, because ``what`` the
+                      node saved has been written
 ``"start"``           node, gradient array: backward begins here
-``"hooked"``          node, gradient array, answer: a hook was given the gradient that has come at ``node``;
-                      ``answer`` is the tensor whose numbers go on in its place, or None
-``"enter"``           node, incoming gradient array: its rules are about to run (and may find something stale)
+``"hooked"``          node, gradient array, answer: a hook was called with the gradient that arrived at ``node``;
+                      ``answer`` is the tensor whose numbers replace it, or None
+``"enter"``           node, incoming gradient array: its rules are about to run (and may find a stale value)
 ``"visit"``           node, incoming gradient array, list of (parent node, gradient array for it)
-``"left"``            node: what it saved has been let go, unless the graph is retained
-``"flight"``          bytes: how many more (or fewer) the gradients on their way take
-``"block"``           event, a :class:`~minitensor.device.memory_log.MemoryEvent`: the allocator of a GPU gave or took
-                      back a block or a segment, or ran out of memory
+``"left"``            node: its saved values have been freed, unless the graph is retained
+``"flight"``          bytes: by how much the memory of unfinished gradients has grown (negative: shrunk)
+``"block"``           event, a :class:`~minitensor.device.memory_log.MemoryEvent`: the allocator of a GPU handed out
+                      or freed a block or a segment, or ran out of memory
 ``"leaf"``            leaf node, gradient tensor that it now holds
 ====================  ==========================================================================================
 """
@@ -49,7 +50,7 @@ Passing = TypeVar("Passing", bound=Callable[..., Any])
 
 
 class Watch:
-    """Holds the listener, or None."""
+    """The current listener, or None."""
 
     __slots__ = ("listener",)
 
@@ -59,24 +60,22 @@ class Watch:
 
 watch = Watch()
 
-#: The packages whose functions watch the program: who asks which operation runs passes over them. Each adds itself.
+#: Packages whose functions observe the program; the search for an operation's caller skips them. Each adds itself.
 watching: set[str] = set()
 
-#: Single functions that run on the way from an event to those who watch: they are passed over, too.
-passing_on: set[CodeType] = set()
+#: Single functions that run between an event and its observers; that search skips them, too.
+skipped_in_tracebacks: set[CodeType] = set()
 
 
-def passes_on(function: Passing) -> Passing:
-    """Declare a function to be one of :data:`passing_on`."""
-    passing_on.add(function.__code__)
+def skip_in_tracebacks(function: Passing) -> Passing:
+    """Add a function to :data:`skipped_in_tracebacks`."""
+    skipped_in_tracebacks.add(function.__code__)
     return function
 
 
 @contextmanager
 def listening(listener: Callable[..., None]) -> Iterator[None]:
-    """Call ``listener(kind, *arguments)`` for every event inside the ``with`` block, and whoever listened before it
-    not at all.
-    """
+    """Call ``listener(kind, *arguments)`` for every event inside the ``with`` block; the previous gets none."""
     before, watch.listener = watch.listener, listener
     try:
         yield
@@ -86,24 +85,24 @@ def listening(listener: Callable[..., None]) -> Iterator[None]:
 
 
 def _leave_out_closed() -> None:
-    """Whoever listens last is open: one that was closed while another listened above it goes now."""
+    """Remove the last listener if it is closed: it could not be removed while another listener was set above it."""
     while isinstance(last := getattr(watch.listener, "__self__", None), Hearing) and not last._open:
-        watch.listener = last._before  # it leads there still, for the rest of what it is being told
+        watch.listener = last._before  # still set, so that a closed listener forwards the rest of the current event
 
 
 class Hearing:
-    """A listener that hands each event on to whoever listened before it. It opens once.
+    """A listener that forwards each event to the previous listener. It opens once.
 
-    Several may be open, and close in any order. What goes wrong in one of them ends its hearing, and a warning says so
-    when it is closed; the program runs on.
+    Several may be open, and they close in any order. If one of them raises, it receives no more events, and ``close``
+    issues a warning; the program continues.
     """
 
-    failure = ""  # what went wrong in here, in words: an error would lead to frames, and they to tensors
+    failure = ""  # an error as text: the error itself would refer to frames, and they to tensors
     _before: Callable[..., None] | None = None
     _open = _used = False
 
     def hear(self, kind: str, *arguments: Any) -> None:
-        """What has happened. To be defined."""
+        """Handle an event. Subclasses define it."""
         raise NotImplementedError
 
     def open(self) -> None:
@@ -118,14 +117,14 @@ class Hearing:
         self._open = self._used = True
 
     def close(self) -> None:
-        """Listen no more. The others go on."""
+        """Stop listening. Other listeners are not affected."""
         self._open = False
         _leave_out_closed()
         if self.failure:
             told = f"{type(self).__name__} stopped before its end ({self.failure})."
             warnings.warn(told, RuntimeWarning, stacklevel=3)
 
-    @passes_on
+    @skip_in_tracebacks
     def _heard(self, kind: str, *arguments: Any) -> None:
         if self._before is not None:
             self._before(kind, *arguments)
@@ -134,24 +133,25 @@ class Hearing:
         try:
             self.hear(kind, *arguments)
         except RecursionError:
-            raise  # the program's own: its calls have used up the stack
+            raise  # the program's own error: its calls have used up the stack
         except Exception as failure:
             self.failure = f"{type(failure).__name__}: {failure}"
             self._open = False
 
 
-def telling(kind: str) -> Callable[[Maker], Maker]:
-    """Have a function that makes an error tell it: ``listener(kind, error, name of the function, *arguments)``."""
+def emits(kind: str) -> Callable[[Maker], Maker]:
+    """Have a function that makes an error emit it: ``listener(kind, error, name of the function, *arguments)``."""
 
-    def told(make: Maker) -> Maker:
+    def decorate(make: Maker) -> Maker:
         @functools.wraps(make)
         def making(*arguments: Any, **named: Any) -> Exception:
             error = make(*arguments, **named)
-            if watch.listener is not None and not hasattr(error, "_told"):
-                error._told = True  # type: ignore[attr-defined]  # a maker of errors may call another, which has told it already
+            # One maker of errors may call another, which has emitted the error already.
+            if watch.listener is not None and not hasattr(error, "_emitted"):
+                error._emitted = True  # type: ignore[attr-defined]  # a mark of the engine's
                 watch.listener(kind, error, make.__name__, *arguments)
             return error
 
-        return making  # type: ignore[return-value]  # it takes and gives what `make` does
+        return making  # type: ignore[return-value]  # it has the signature of `make`
 
-    return told
+    return decorate

@@ -1,6 +1,6 @@
-"""The two switches that belong to a thread: grad mode and the in-place policy.
+"""The thread-local switches: grad mode and the in-place policy.
 
-A thread begins with recording on and the policy "2.6", whatever the others do, as in PyTorch.
+Every thread begins with recording on and the policy "2.6", independently of the other threads, as in PyTorch.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-#: What each policy does when an in-place operation overwrites what its own backward needs. What another operation saved
-#: is preserved under "copy_on_write"; under the other two its backward will raise.
+#: The behaviour of each policy if an in-place operation overwrites a value that its own backward needs. Values saved by
+#: other operations are preserved under "copy_on_write"; under the other two, their backward raises.
 POLICIES = {
     "2.5": "refuse the operation",
     "2.6": "copy the input first",
@@ -23,10 +23,9 @@ DEFAULT_POLICY = "2.6"
 
 
 class Paused:
-    """``threads``: in how many of them nothing is recorded.
+    """``threads``: the number of threads in which recording is off.
 
-    Operations ask this first: as long as it is 0 no thread has to look at modes of its own, which costs ten times as
-    much as this (70 ns and 5).
+    Operations check this first: while it is 0, no thread needs to read its own modes, which takes 70 ns instead of 5.
     """
 
     __slots__ = ("threads",)
@@ -39,7 +38,7 @@ paused = Paused()
 
 
 class _Pause:
-    """Counts one thread in :data:`paused`, until it is dropped: at the end of the thread, at the latest."""
+    """Counts one thread in :data:`paused` until it is freed, at the latest when the thread ends."""
 
     __slots__ = ()
 
@@ -51,13 +50,13 @@ class _Pause:
 
 
 class Modes(threading.local):
-    """Of each thread.
+    """The modes of one thread.
 
     Attributes:
-        grad: whether operations are recorded.
+        grad: true if operations are recorded.
         policy: one of :data:`POLICIES`.
-        layer: the name of the user-defined operation whose forward runs; empty outside.
-        inference: whether PyTorch's inference mode is on. Here it is another name for recording nothing.
+        layer: the name of the user-defined operation whose forward is running; empty outside.
+        inference: true in PyTorch's inference mode. minitensor implements it as recording nothing.
     """
 
     grad: bool = True
@@ -66,7 +65,7 @@ class Modes(threading.local):
     inference: bool = False
 
     def __setattr__(self, name: str, value: Any) -> None:
-        own = self.__dict__  # that of the thread which asks
+        own = self.__dict__  # the dictionary of the current thread
         if name == "grad" and value is not self.grad:
             own["_pause"] = None if value else _Pause()
         own[name] = value
@@ -76,14 +75,14 @@ modes = Modes()
 
 
 class _GradMode:
-    """A context manager and decorator that sets grad mode inside it."""
+    """Context manager and decorator that sets the grad mode inside it."""
 
     __slots__ = ("_before",)
     _inside: bool
     _before: Any
 
     def __enter__(self) -> None:
-        # A stack, so that one object may be entered again inside itself.
+        # The previous values form a stack, so that one object may be entered again inside itself.
         self._before = (modes.grad, getattr(self, "_before", None))
         modes.grad = self._inside
 
@@ -96,46 +95,49 @@ class _GradMode:
             with type(self)():
                 return function(*args, **kwargs)
 
-        return inside  # type: ignore[return-value]  # it takes and gives what `function` does
+        return inside  # type: ignore[return-value]  # it has the signature of `function`
 
 
 class no_grad(_GradMode):
-    """Inside, nothing is recorded: results want no gradient, and leaves may be written in place."""
+    """Record nothing inside: results require no gradient, and leaves may be written in place."""
 
     __slots__ = ()
     _inside = False
 
     def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
-        """``@no_grad`` and ``@no_grad()`` both decorate."""
+        """Create the context manager, or decorate a function: ``@no_grad`` and ``@no_grad()`` both work."""
         made = super().__new__(cls)
         return made if function is None else made(function)
 
 
 class enable_grad(_GradMode):
-    """Inside, operations are recorded, also within :class:`no_grad`."""
+    """Record operations inside, even within :class:`no_grad`."""
 
     __slots__ = ()
     _inside = True
 
 
 def is_grad_enabled() -> bool:
-    """Whether operations are being recorded."""
+    """True if operations are being recorded."""
     return modes.grad
 
 
 class set_inplace_policy:
-    """Choose what happens when an in-place operation overwrites what a backward needs.
+    """Choose the behaviour if an in-place operation overwrites a value that a backward needs.
 
-    Works at once when called, and as a context manager puts the former policy back at the end.
-    The policy in force when the write happens decides.
+    The call takes effect at once; as a context manager, it restores the former policy at the end. The policy that is
+    set
+    when the write happens applies.
 
     Args:
         name: ``"2.5"`` refuses the operation, ``"2.6"`` (the default) copies the input first; under both, the backward
-            of another operation that had saved what is overwritten will raise. ``"copy_on_write"`` preserves just the
-            bytes that a living saved tensor needs, just before they are written: no backward raises.
+            of
+            another operation raises if the write overwrites a value that it saved. ``"copy_on_write"`` preserves
+            exactly
+            the bytes that a living saved tensor needs, just before they are written, so no backward raises.
 
     Raises:
-        ValueError: for any other name.
+        ValueError: if ``name`` is none of these.
     """
 
     __slots__ = ("_before", "_name")
@@ -156,5 +158,5 @@ class set_inplace_policy:
 
 
 def get_inplace_policy() -> str:
-    """The name of the policy in force."""
+    """Return the name of the current policy."""
     return modes.policy

@@ -1,4 +1,4 @@
-"""The generator of the whole program: all random numbers, on every device, come from it in one sequence."""
+"""The program's only random generator: all random numbers, on every device, come from it in one sequence."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 class Source:
-    """Holds the generator, which :func:`seed` replaces. It is made when first asked for: it brings 6 MiB of code."""
+    """Holds the generator, which :func:`seed` replaces. It is created on first use, because it loads 6 MiB of code."""
 
     __slots__ = ("_generator",)
 
@@ -31,10 +31,10 @@ source = Source()
 
 
 def seed(number: Any) -> None:
-    """Begin the sequence of random numbers that ``number`` stands for.
+    """Restart the sequence of random numbers from the seed ``number``.
 
     Raises:
-        ValueError: when it is no integer from 0 on.
+        ValueError: if ``number`` is not a non-negative integer.
     """
     if not isinstance(number, (int, np.integer)) or number < 0:
         raise ValueError(f"seed: a seed is an integer from 0 on, not {number!r}")

@@ -14,7 +14,7 @@ import numpy as np
 from minitensor.autograd.higher_order import revived
 from minitensor.core.history import Node, Operation
 from minitensor.core.regions import lend, take_back
-from minitensor.core.storage import Place, write_that_made
+from minitensor.core.storage import CallSite, write_that_made
 from minitensor.core.tensor import Tensor
 from minitensor.dtypes import FLOATS
 from minitensor.modes import modes
@@ -195,7 +195,7 @@ def written_by(x: Tensor) -> str:
     if write is None:
         return "an in-place operation"
     op, code, instruction = write
-    return f"`{op}`, {Place(code, instruction)}"
+    return f"`{op}`, {CallSite(code, instruction)}"
 
 
 class PyLayerContext:

@@ -1,5 +1,5 @@
-"""The three nouns: a storage holds numbers, a history says where they came from, a tensor is a way to look at them.
+"""The three classes of the engine: a storage holds numbers, a history records their origin, a tensor views a storage.
 
-Beside them what all of the engine speaks with: regions of memory, errors, and how a tensor is printed.
+The rest of the engine builds on them and on the modules beside them: regions of memory, errors, printed tensors.
 May import: the ground files (``dtypes``, ``events``, ``modes``, ``randomness``), ``device``.
 """

@@ -1,4 +1,4 @@
-"""The errors that teach: what was given, what would be right, and where it happened.
+"""Create the engine's errors, which say what was given, what is allowed, and where it happened.
 
 They are plain ``ValueError``, ``TypeError``, ``RuntimeError`` and ``IndexError``, as the frameworks raise.
 """
@@ -11,45 +11,45 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from minitensor.core.regions import overlaps_itself, read_only, writeable
-from minitensor.core.storage import Place, write_that_made
+from minitensor.core.storage import CallSite, write_that_made
 from minitensor.device.arrays import gpu_of
 from minitensor.device.places import place_of
 from minitensor.dtypes import FLOATS
-from minitensor.events import telling
+from minitensor.events import emits
 
 if TYPE_CHECKING:
     from minitensor.core.history import Node, Saved
     from minitensor.core.tensor import Tensor
 
 
-@telling("refused")
+@emits("refused")
 def leaf_written(op: str, x: Tensor, is_view: bool) -> ValueError:
-    """``op`` would write ``x``, a leaf that wants a gradient, or a view of one."""
+    """Error: ``op`` would write ``x``, a leaf that requires a gradient, or a view of one."""
     through = " through this view, which shares the leaf's storage" if is_view else ""
     return ValueError(
         f"Leaf Var ({x.name}) that doesn't stop gradient can't use inplace strategy. Nothing was written.\n"
         f"`{op}` would replace the numbers of the leaf{through}: an update would start from the new ones.\n"
         f"Use the normal operation and give its result a name, or update the leaf under `no_grad()`, "
-        f"or write into `x.detach()` if the gradient should not know."
+        f"or write into `x.detach()` if the gradient should ignore the write."
     )
 
 
-@telling("refused")
+@emits("refused")
 def leaf_reshaped(op: str, x: Tensor) -> ValueError:
-    """Metadata-only ``op`` would change the shape of ``x``, a leaf that wants a gradient, or a view of one."""
+    """Error: metadata-only ``op`` would change the shape of ``x``, a leaf that requires a gradient or a view of one."""
     return ValueError(
         f"Leaf Var ({x.name}) that doesn't stop gradient can't use inplace strategy. Nothing was changed.\n"
-        f"`{op}` would give the leaf another shape, and its gradient has the shape that it has now.\n"
+        f"`{op}` would give the leaf another shape, but its gradient has the current shape.\n"
         f"Use the normal operation `{op[:-1]}` and give its result a name, or call `{op}` under `no_grad()`."
     )
 
 
-@telling("refused")
+@emits("refused")
 def needs_own_input(op: str, x: Tensor, *wanted: Node | None) -> ValueError:
-    """Policy "2.5": the backward of in-place ``op`` needs the ``x`` that it would overwrite.
+    """Error under policy "2.5": the backward of in-place ``op`` needs the ``x`` that it would overwrite.
 
     Args:
-        wanted: for each operand that has a rule, its node; None where it wants no gradient. Nothing: not known.
+        wanted: for each operand that has a rule, its node, or None if it requires no gradient. Empty if unknown.
     """
     return ValueError(
         f'`{op}` is refused under the in-place policy "2.5": its backward needs the input that it would overwrite. '
@@ -57,46 +57,46 @@ def needs_own_input(op: str, x: Tensor, *wanted: Node | None) -> ValueError:
     )
 
 
-@telling("refused")
+@emits("refused")
 def overlapping_target(op: str, x: Tensor) -> RuntimeError:
-    """``op`` would write through ``x``, whose elements share memory."""
+    """Error: ``op`` would write through ``x``, whose elements share memory."""
     return RuntimeError(
         f"`{op}` would write through a tensor of shape {list(x._array.shape)} in which more than one element lies in "
-        f"the same memory cell, through a view of such a tensor, or into a saved tensor that backward was lent. "
+        f"the same memory cell, through a view of such a tensor, or into a saved tensor that was lent to a backward. "
         f"Nothing was written.\n"
         f"Write into a `clone()`, or into the tensor that it is a view of."
     )
 
 
-@telling("refused")
+@emits("refused")
 def read_only_target(op: str, x: Tensor) -> RuntimeError:
-    """``op`` would write through ``x`` memory that its owner, outside, does not let be written."""
+    """Error: ``op`` would write through ``x`` into memory that its owner outside the engine made read-only."""
     return RuntimeError(
         f"`{op}` would write through a tensor of shape {list(x._array.shape)} whose memory is read-only: the array, "
-        f"file or library that it is shared with does not let it be written. Nothing was written.\n"
+        f"file or library that it shares memory with forbids writes. Nothing was written.\n"
         f"Use the normal operation and give its result a name, or write into a `clone()`."
     )
 
 
 def not_writeable(op: str, x: Tensor) -> RuntimeError:
-    """``op`` would write ``x``, which is not writeable: its elements share memory, or it is read-only."""
+    """Error: ``op`` would write ``x``, which is not writeable because its elements share memory or it is read-only."""
     if overlaps_itself(x._array) or not read_only(x._array):
         return overlapping_target(op, x)
     return read_only_target(op, x)
 
 
-@telling("refused")
+@emits("refused")
 def overlapping_group(op: str, x: Tensor) -> RuntimeError:
-    """``op`` would write through ``x`` in a group whose base overlaps itself, with a gradient to follow."""
+    """Error: ``op`` would write through ``x``, a gradient is required, and the base of the group overlaps itself."""
     return RuntimeError(
-        f"`{op}` would write into memory that a tensor with overlapping elements shares, and a gradient is wanted "
-        f"for it: which element the gradient belongs to is not defined. Nothing was written.\n"
+        f"`{op}` would write into memory that a tensor with overlapping elements shares, and it requires a gradient: "
+        f"which element the gradient belongs to is not defined. Nothing was written.\n"
         f"Write into a `clone()`."
     )
 
 
 def freed(node: Node) -> RuntimeError:
-    """Backward needs what an earlier backward let go."""
+    """Error: backward needs saved tensors that an earlier backward freed."""
     return _lost(
         f"{node.op.name} ({node.place}) saved tensors for backward, and an earlier backward (perhaps one that failed) "
         f"has used and freed them.\n"
@@ -106,8 +106,9 @@ def freed(node: Node) -> RuntimeError:
 
 
 def _lost(text: str, node: Node, what: str = "", saved: Saved | None = None) -> RuntimeError:
-    """An error that says what was lost, so that who began the backward may tell it in the words of a vocabulary. It
-    keeps no tensor alive: a link to the node, and the position of what it saved.
+    """Create an error that records what was lost, so that a vocabulary's backward can word it differently.
+
+    The error keeps no tensor alive: it holds a weak reference to the node and the position of the saved value.
     """
     error = RuntimeError(text)
     position = None if saved is None else next((k for k, each in enumerate(node.saved) if each is saved), None)
@@ -115,18 +116,18 @@ def _lost(text: str, node: Node, what: str = "", saved: Saved | None = None) -> 
     return error
 
 
-@telling("stale")
+@emits("stale")
 def stale(node: Node, what: str, saved: Saved) -> RuntimeError:
-    """Backward needs a value whose storage was written after ``node`` saved it.
+    """Error: backward needs a value whose storage was written after ``node`` saved it.
 
-    Either its bytes were overwritten: then the write is known that did. Or other bytes of the storage were, and only
-    the version tells that something was written.
+    If its own bytes were overwritten, the write that did so is known. If only other bytes of the storage were written,
+    the version is the only evidence.
     """
     array, storage, version = saved
     which = {"out": "output", "x": "first input", "y": "second input"}.get(what, what)
     if what == "x" and len(node.inputs) == 1:
         which = "input"
-    by = version if hasattr(version, "made") else None  # the write that took its bytes, if one did
+    by = version if hasattr(version, "made") else None  # the write that overwrote its bytes, if there was one
     version = version if type(version) is int else version.version
     lines = [
         f"A tensor of shape {list(array.shape)} that backward needs has been modified by an inplace operation."
@@ -138,16 +139,16 @@ def stale(node: Node, what: str, saved: Saved) -> RuntimeError:
     ]
     now = storage.version
     if by:
-        made, writer = by.made, f"by {by.op}, which made version {by.made} ({Place(by.code, by.instruction)})"
+        made, writer = by.made, f"by {by.op}, which made version {by.made} ({CallSite(by.code, by.instruction)})"
     else:
-        # Writes under "copy_on_write" harm nobody: the one to name is the last of the others.
+        # Writes under "copy_on_write" preserve saved bytes, so name the last of the other writes.
         kept_from, kept_to = getattr(storage, "kept", (0, -1))
         made = kept_from if kept_to == now else now
         write = write_that_made(storage, made)
         writer = "by a write that the log does not have: it was interrupted, or more than a thousand came after it"
         if write is not None:
             op, code, instruction = write
-            writer = f"by {op}, which made version {made} ({Place(code, instruction)})"
+            writer = f"by {op}, which made version {made} ({CallSite(code, instruction)})"
     lines.append(f"  {'overwritten: ' if by else 'written:     '}{writer}")
     if now > made:
         lines[-1] += f"; the storage is now at version {now}"
@@ -163,28 +164,28 @@ def stale(node: Node, what: str, saved: Saved) -> RuntimeError:
 
 
 def shape_text(shape: tuple[int, ...]) -> str:
-    """A shape as the frameworks write it: ``[2, 3]``."""
+    """Return a shape as the frameworks write it: ``[2, 3]``."""
     return str(list(shape))
 
 
 def gradient_reshaped(have: tuple[int, ...], shape: tuple[int, ...]) -> RuntimeError:
-    """A gradient of ``shape`` is to be added to one that was given the shape ``have`` in place."""
+    """Error: a gradient of ``shape`` cannot be added to one whose shape was changed to ``have`` in place."""
     return RuntimeError(
-        f"backward: a gradient of shape {list(shape)} cannot be added to the one that is there: it has the shape "
-        f"{list(have)} now. No gradient was changed.\nGive it that shape again, or clear it before backward."
+        f"backward: a gradient of shape {list(shape)} cannot be added to the existing gradient, which now has the "
+        f"shape {list(have)}. No gradient was changed.\nGive it the old shape again, or clear it before backward."
     )
 
 
 def leaf_reshaped_by_hook() -> RuntimeError:
-    """A leaf was given another shape or dtype while its gradient was on its way."""
+    """Error: a leaf got another shape or dtype while backward was computing its gradient."""
     return RuntimeError(
-        "backward: a hook, or a layer's own backward, gave a leaf another shape or dtype while its gradient was on its "
-        "way; no `grad` has changed. Do that before backward, or after it."
+        "backward: a hook, or a layer's own backward, changed the shape or dtype of a leaf while its gradient was "
+        "being computed; no `grad` has changed. Change it before backward, or afterwards."
     )
 
 
 def not_broadcastable(op: str, shapes: list[tuple[int, ...]]) -> ValueError:
-    """The shapes of the operands do not fit."""
+    """Error: the shapes of the operands cannot be broadcast together."""
     given = " and ".join(shape_text(shape) for shape in shapes)
     return ValueError(
         f"{op}: operands of shape {given} cannot be broadcast together: counted from the last, "
@@ -193,12 +194,12 @@ def not_broadcastable(op: str, shapes: list[tuple[int, ...]]) -> ValueError:
 
 
 def on_several_devices(arrays: tuple[np.ndarray, ...]) -> bool:
-    """Whether the arrays lie on more than one device; bare numbers lie nowhere."""
+    """True if the arrays are on more than one device; scalars are on none."""
     return len({gpu_of(array) for array in arrays if not isinstance(array, np.generic)}) > 1
 
 
 def devices_differ(op: str, arrays: tuple[np.ndarray, ...]) -> TypeError:
-    """The operands lie on different devices."""
+    """Error: the operands are on different devices."""
     places = " and ".join(place_of(gpu_of(array)) for array in arrays if not isinstance(array, np.generic))
     if len({gpu_of(array) for array in arrays} - {None}) > 1:
         places += " (a new simulated GPU is another device than the one before; tensors stay on theirs)"
@@ -208,7 +209,7 @@ def devices_differ(op: str, arrays: tuple[np.ndarray, ...]) -> TypeError:
 
 
 def explain(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> Exception:
-    """The error to raise when numpy refused a normal operation."""
+    """Return the error to raise after numpy refused a normal operation."""
     if on_several_devices(arrays):
         return devices_differ(op, arrays)
     try:
@@ -229,14 +230,14 @@ def explain(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> Except
 
 
 def _of_an_argument(op: str, error: Exception) -> Exception:
-    """The error in the operation's name; one about an integer of too many bits in plain words."""
+    """Return the error prefixed with the operation's name; if an integer has too many bits, in plain words."""
     is_long = isinstance(error, OverflowError) and "too large to convert" in str(error)
     return type(error)(f"{op}: {'an integer among the arguments has more than 64 bits' if is_long else _plain(error)}")
 
 
-@telling("refused")
+@emits("refused")
 def explain_in_place(op: str, x: Tensor, error: Exception, arrays: tuple[np.ndarray, ...]) -> Exception:
-    """The error to raise when numpy refused an in-place operation on ``x``. Nothing has been written."""
+    """Return the error to raise after numpy refused an in-place operation on ``x``. Nothing has been written."""
     target = x._array
     if on_several_devices(arrays):
         return devices_differ(op, arrays)
@@ -258,13 +259,13 @@ def explain_in_place(op: str, x: Tensor, error: Exception, arrays: tuple[np.ndar
 
 
 def named(op: str, error: Exception) -> Exception:
-    """An error about an argument, with the name of the operation in front unless it stands there already."""
+    """Return an error about an argument, prefixed with the operation's name unless its text already begins with it."""
     text = str(error)
     return error if text.startswith(op.rstrip("_")) else type(error)(f"{op}: {text}")
 
 
 def explain_other(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> Exception:
-    """The same for an operation whose operands are not broadcast against each other."""
+    """Return the error to raise for a normal operation whose operands are not broadcast against each other."""
     if on_several_devices(arrays):
         return devices_differ(op, arrays)
     if isinstance(error, TypeError) and "ufunc" in _plain(error):
@@ -272,9 +273,9 @@ def explain_other(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> 
     return _of_an_argument(op, error)
 
 
-@telling("refused")
+@emits("refused")
 def explain_other_in_place(op: str, x: Tensor, error: Exception, arrays: tuple[np.ndarray, ...]) -> Exception:
-    """The same for an in-place operation whose operands are not broadcast against each other."""
+    """Return the error to raise for an in-place operation whose operands are not broadcast against each other."""
     if on_several_devices(arrays):
         return devices_differ(op, arrays)
     if not writeable(x._array):
@@ -284,18 +285,18 @@ def explain_other_in_place(op: str, x: Tensor, error: Exception, arrays: tuple[n
     return explain_other(op, error, arrays)
 
 
-@telling("refused")
+@emits("refused")
 def result_does_not_fit(op: str, x: Tensor) -> TypeError:
-    """An in-place operation on integers or bools ``x`` has a result that they cannot hold."""
+    """Error: in-place ``op`` on integers or bools ``x`` has a result that their dtype cannot hold."""
     return TypeError(
         f"`{op}` would give a result that a tensor of dtype {x._array.dtype.name} cannot hold, and the dtype never "
         f"changes in place. Nothing was written. Use the normal operation, or convert first: `x.astype('float32')`."
     )
 
 
-@telling("refused")
+@emits("refused")
 def unsuitable(op: str, x: Tensor, error: Exception) -> Exception:
-    """``error``: what was given to in-place ``op`` beside ``x`` is nothing that it takes. Nothing has been written."""
+    """Return ``error``: an argument of in-place ``op`` beside ``x`` is unsuitable. Nothing has been written."""
     return error
 
 
@@ -308,5 +309,5 @@ def _names(arrays: tuple[np.ndarray, ...]) -> str:
 
 
 def not_a_tensor(op: str, what: str, given: Any) -> TypeError:
-    """An operand is nothing a tensor can be made of."""
+    """Error: an operand cannot be converted to a tensor."""
     return TypeError(f"{op}: {what} must be a Tensor, a number or an array, not {type(given).__name__}")

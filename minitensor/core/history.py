@@ -1,13 +1,13 @@
-"""History: where the numbers came from.
+"""History: the operations that computed a tensor's numbers.
 
-A :class:`Node` is one value that an operation computed and the way back to the operation's inputs. Nodes hold other
-nodes, saved arrays and the storages of those, never tensors: so there are no reference cycles, and dropping the last
-tensor frees its whole history at once.
+A :class:`Node` is one value that an operation computed, with links to the nodes of the operation's inputs. Nodes hold
+other nodes, saved arrays and the storages of those, but never tensors. Therefore there are no reference cycles, and
+dropping the last tensor frees its whole history at once.
 
-Tensors that are views of one another form a group. Its :class:`History` says which node the group's memory holds
-now, and counts how often that has changed. A view whose own node is out of date reads its part of the group's
-current value; a write through a view makes the group's next value. ``detach()`` begins a new group. A tensor
-that has no views has no group: its ``_history`` is None, and where its numbers came from is ``_node`` alone.
+Tensors that are views of one another form a group. Its :class:`History` holds the node of the value in the group's
+memory, and counts how often that value has changed. If a view's own node is out of date, the view reads its part of
+the group's current value; a write through a view makes the group's next value. ``detach()`` begins a new group. A
+tensor without views has no group: its ``_history`` is None, and ``_node`` alone is its history.
 """
 
 from __future__ import annotations
@@ -20,32 +20,33 @@ from typing import Any
 import numpy as np
 
 from minitensor.core.regions import Extent, PartGradient, Pick, Region, covers, extent_of, region_of, same_layout
-from minitensor.core.small_stack import mind_the_stack
-from minitensor.core.storage import Place, Storage, caller, calling_frame
+from minitensor.core.small_stack import install_iterative_dealloc
+from minitensor.core.storage import CallSite, Storage, caller, calling_frame
 from minitensor.device.arrays import like
 
-#: A saved array, the storage it lies in, and the version at which it was saved: an integer, or what
-#: :mod:`minitensor.saving.saved` puts in its place once a write took some of its bytes.
+#: A saved array, its storage, and the version at which it was saved: an integer, or the object that
+#: :mod:`minitensor.saving.saved` puts in its place after a write overwrote some of its bytes.
 Saved = tuple[np.ndarray, Storage, Any]
 
 
 class Operation:
-    """What nodes of one kind have in common.
+    """The part that all nodes of one operation share.
 
-    ``backward(node, g)`` returns one gradient array (or None) per entry of ``node.inputs``. It may return ``g``
-    itself, or a view of it, and never writes into it. What else it returns is new, and not twice the same: others are
-    added to it in place. ``on_tensors`` does the same with tensors, recorded. A linear operation gives its ``jvp``
-    in place of that: ``jvp(node, i, u)`` is what it makes of ``u`` in place of input ``i``, with zeros for the other
-    inputs.
+    ``backward(node, g)`` returns one gradient array (or None) per entry of ``node.inputs``. It may return ``g`` itself
+    or
+    a view of it, and never writes into ``g``. Any other array it returns is new and returned only once, because other
+    gradients are added to it in place. ``on_tensors`` does the same with tensors, recorded. A linear operation supplies
+    ``jvp`` instead: ``jvp(node, i, u)`` is its result for ``u`` as input ``i`` and zeros for the other inputs.
 
-    Where a small part of a large memory is read or written, passes over all of it are saved: backward may answer with a
-    :class:`~minitensor.core.regions.PartGradient`; and ``owned(node, g)``, which may write into ``g``, stands in for it
-    where nobody else holds ``g``.
+    Two shortcuts avoid passes over a large memory if only a small part of it is read or written: backward may return a
+    :class:`~minitensor.core.regions.PartGradient`; and ``owned(node, g)``, which may write into ``g``, replaces
+    backward
+    if nobody else holds ``g``.
     """
 
     __slots__ = ("name", "backward", "saved_names", "jvp", "owned", "later", "_on_tensors")
 
-    #: Makes ``on_tensors`` when it is first asked for.
+    #: Creates ``on_tensors`` on first use.
     later: Callable[[], Callable[[Node, Any], Any]]
     _on_tensors: Callable[[Node, Any], Any]
 
@@ -78,12 +79,12 @@ class Node:
 
     Attributes:
         op: its :class:`Operation`.
-        inputs: the nodes of the op's inputs; None where an input wants no gradient.
-        saved: what backward needs: :data:`Saved` triples (or None) in the order of
-            ``op.saved_names``, then plain values.
+        inputs: the nodes of the op's inputs; None for an input that requires no gradient.
+        saved: the values that backward needs: :data:`Saved` triples (or None) in the order of ``op.saved_names``, then
+            plain values.
         shape: the shape of the value.
         hooks: a list of callables and :class:`GradientBox`, or None.
-        code, instruction: where the operation was called.
+        code, instruction: the code position that called the operation.
     """
 
     __slots__ = ("op", "inputs", "saved", "shape", "hooks", "code", "instruction", "__weakref__")
@@ -102,12 +103,12 @@ class Node:
         return self.op.name
 
     @property
-    def place(self) -> Place:
+    def place(self) -> CallSite:
         """The line that called the operation."""
-        return Place(self.code, self.instruction)
+        return CallSite(self.code, self.instruction)
 
     def add_hook(self, hook: Any) -> None:
-        """Have ``hook`` (a callable's handle or a :class:`GradientBox`) meet the gradient of this value, once."""
+        """Register ``hook`` (a callable's handle or a :class:`GradientBox`) for this value's gradient, at most once."""
         if self.hooks is None:
             self.hooks = []
         if hook not in self.hooks:
@@ -117,11 +118,11 @@ class Node:
         return f"<{self.op.name}, {self.place}>"
 
 
-mind_the_stack(Node)
+install_iterative_dealloc(Node)
 
 
 class Leaf(Node):
-    """A value that the program began with and whose gradient is wanted. Its gradient is kept in ``saved``."""
+    """A value that the program created and that requires a gradient. ``saved`` holds its gradient."""
 
     __slots__ = ()
 
@@ -134,7 +135,7 @@ LEAF = Operation("leaf", _nothing)
 
 
 def new_leaf(shape: tuple[int, ...]) -> Leaf:
-    """A leaf without a gradient yet."""
+    """Return a leaf that has no gradient yet."""
     leaf = Leaf()
     leaf.op, leaf.inputs, leaf.saved, leaf.shape, leaf.hooks = LEAF, (), None, shape, None
     leaf.code, leaf.instruction = caller()
@@ -148,7 +149,7 @@ def new_node(
     shape: tuple[int, ...],
     place: tuple[CodeType, int] | None = None,
 ) -> Node:
-    """A node for an operation that was just called, at ``place`` where that is known already."""
+    """Return a node for an operation that was just called, at ``place`` if the caller has found it already."""
     node = Node()
     node.op = op
     node.inputs = inputs
@@ -164,9 +165,9 @@ def new_node(
 
 
 class GradientBox:
-    """Keeps the gradient of a tensor that is not a leaf (``retain_grads``). It follows the tensor's current value.
+    """The retained gradient of a non-leaf tensor (``retain_grads``). It moves along with the tensor's current value.
 
-    ``adds``: whether the next backward's gradient is added to it, as in PyTorch, or takes its place, as in Paddle.
+    ``adds``: True if the next backward adds its gradient, as in PyTorch; False if it replaces it, as in Paddle.
     """
 
     __slots__ = ("gradient", "adds")
@@ -177,7 +178,7 @@ class GradientBox:
 
 
 def move_boxes(old: Node, new: Node | None) -> None:
-    """The value of a tensor has changed from ``old`` to ``new``: its retained gradient follows, its hooks stay."""
+    """Move retained gradients from node ``old`` to ``new`` after a tensor's value changed; hooks remain on ``old``."""
     if old.hooks is None:
         return
     for box in [hook for hook in old.hooks if type(hook) is GradientBox]:
@@ -187,13 +188,13 @@ def move_boxes(old: Node, new: Node | None) -> None:
 
 
 class History:
-    """The state of one view group.
+    """The state of one group of views.
 
     Attributes:
         base: the array of the tensor the group began with. Gradients of the group's node have its shape.
         node: the node of the value that the base's memory holds now, or None.
-        version: how many recorded writes the group has seen.
-        retaining: weak references to the members that retain their gradient; None while there are none.
+        version: the number of recorded writes to the group.
+        retaining: weak references to the members that retain their gradient; None if there are none.
     """
 
     __slots__ = ("base", "node", "version", "retaining", "_extent")
@@ -212,23 +213,23 @@ class History:
             self.note_retaining(base)
 
     def region_of(self, array: np.ndarray) -> Region:
-        """Where ``array``, a view on the group's memory, lies in that of the base, which is measured once."""
+        """Locate ``array``, a view on the group's memory, in the memory of the base, which is measured once."""
         if self._extent is None:
             self._extent = extent_of(self.base)
         return self._extent.region_of(array)
 
     def region_shown(self, x: Any) -> Region | Pick:
-        """Where ``x``, a tensor of the group, looks at the base."""
+        """Return the region of the base that ``x``, a tensor of the group, shows."""
         node = x._node
         if node is not None and node.inputs and node.inputs[0] is self.node and node.saved:
-            # Taken of the value that the base holds now; and by an index, which then is an index into the base.
+            # `x` is a view of the value that the base holds now. If an index made it, that is an index into the base.
             pick = node.saved[0]
             if isinstance(pick, Pick):
                 return pick
         return self.region_of(x._array)
 
     def note_retaining(self, member: Any) -> None:
-        """``member`` may retain its gradient: its box must follow when another member is written."""
+        """Remember that ``member`` may retain its gradient: its box must move when another member is written."""
         if getattr(member, "_extra", None) is not None and member._extra.box is not None:
             others = [
                 reference for reference in self.retaining or () if reference() is not None and reference() is not member
@@ -237,7 +238,7 @@ class History:
 
 
 def group_of(x: Any) -> History:
-    """The group of tensor ``x``, which becomes the base of one if it has none."""
+    """Return the group of tensor ``x``; if it has none, create one with ``x`` as its base."""
     history: History | None = x._history
     if history is None:
         x._history = history = History(x)
@@ -246,12 +247,12 @@ def group_of(x: Any) -> History:
 
 
 def reading(history: History, array: np.ndarray, op: Operation) -> Node:
-    """A node for what ``array``, a view on the group's memory, shows of the value that the group has now."""
+    """Return a node that reads ``array``, a view on the group's memory, from the group's current value."""
     return new_node(op, (history.node,), (history.region_of(array),), array.shape)
 
 
 def current(x: Any) -> Node | None:
-    """The node of the value that tensor ``x`` shows now. Only needed when ``x`` has a group."""
+    """Return the node of the value that tensor ``x`` shows now. Only needed if ``x`` has a group."""
     history: History = x._history
     old: Node | None = x._node
     if x._seen == history.version:
@@ -267,14 +268,14 @@ def current(x: Any) -> Node | None:
 
 
 def peek(x: Any) -> Node | None:
-    """The node of the value that ``x`` shows; for a view that is out of date, its group's. Nothing changes."""
+    """Return the node of the value that ``x`` shows, or the group's if the view is out of date. Nothing changes."""
     history: History | None = x._history
     own: Node | None = x._node
     return own if history is None or x._seen == history.version else history.node
 
 
 def wrote(x: Any, node: Node) -> None:
-    """Tensor ``x``, which has a group, was overwritten with the value of ``node``: the group moves on."""
+    """Record that tensor ``x``, which has a group, was overwritten with the value of ``node``."""
     history = x._history
     if x._array is history.base:
         history.node = node
@@ -291,9 +292,9 @@ def wrote(x: Any, node: Node) -> None:
 
 
 def follow_retaining(x: Any) -> None:
-    """The group of ``x`` was written through ``x``: the boxes of all its members move to their new values.
+    """Move the boxes of all members to their new values, after the group of ``x`` was written through ``x``.
 
-    ``x`` itself now reads the group's memory, so that its gradient passes the new value of the base.
+    ``x`` itself now reads the group's memory, so its gradient includes that of the base's new value.
     """
     history = x._history
     if x._array is not history.base:
@@ -307,7 +308,7 @@ def follow_retaining(x: Any) -> None:
 
 
 def set_node(x: Any, node: Node) -> None:
-    """Tensor ``x`` was overwritten with the value of ``node``."""
+    """Record that tensor ``x`` was overwritten with the value of ``node``."""
     if x._history is not None:
         wrote(x, node)
     else:
@@ -317,9 +318,9 @@ def set_node(x: Any, node: Node) -> None:
 
 
 def become_leaf(x: Any, leaf: Leaf) -> None:
-    """Tensor ``x``, which wants no gradient so far, becomes ``leaf``.
+    """Make tensor ``x``, which requires no gradient so far, the leaf ``leaf``.
 
-    If it shows all the memory of its group, the group becomes that leaf; if a part, it leaves the group.
+    If ``x`` shows all memory of its group, the leaf becomes the group's value; otherwise, ``x`` leaves the group.
     """
     x._node = leaf
     history = x._history
@@ -337,7 +338,7 @@ def become_leaf(x: Any, leaf: Leaf) -> None:
 
 
 def is_protected(x: Any) -> bool:
-    """Whether ``x`` is a leaf that wants a gradient, or a view of one."""
+    """True if ``x`` is a leaf that requires a gradient, or a view of one."""
     history = x._history
     if type(x._node) is Leaf and (history is None or x._seen == history.version):
         return True
@@ -349,12 +350,12 @@ def is_protected(x: Any) -> bool:
     return type(node) is Leaf
 
 
-# ---------- the three operations that groups are made of ----------
+# # ---------- the three operations of view groups ----------
 
 
 def _read_backward(node: Node, g: np.ndarray) -> tuple[PartGradient]:
     (region,) = node.saved
-    return (PartGradient(g, region, node.inputs[0].shape),)  # type: ignore[union-attr]  # recorded for this input
+    return (PartGradient(g, region, node.inputs[0].shape),)  # type: ignore[union-attr]  # this input is recorded
 
 
 def _write_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
@@ -399,7 +400,7 @@ def _reshaped_jvp(node: Node, _: int, u: np.ndarray) -> np.ndarray:
 
 
 def repeated(u: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """``u`` broadcast to ``shape``, without leading dimensions of length 1 that are too many."""
+    """Broadcast ``u`` to ``shape`` after removing its surplus leading dimensions of length 1."""
     return np.broadcast_to(u.reshape(u.shape[max(u.ndim - len(shape), 0) :]), shape)
 
 
@@ -407,14 +408,14 @@ def repeated(u: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 READ = Operation("read", _read_backward, jvp=_read_jvp)
 #: The group's value after a write through a view that covers part of it.
 WRITE = Operation("write", _write_backward, jvp=_write_jvp, owned=_write_owned)
-#: What a leaf was before its shape was changed under ``no_grad``; inputs: the leaf it is now.
+#: A leaf before its shape was changed under ``no_grad``; inputs: the leaf with the new shape.
 RESHAPED = Operation("reshaped", _reshaped_backward, jvp=_reshaped_jvp)
 
 
 def reshape_leaf(x: Any, array: np.ndarray, back: Callable[[np.ndarray], np.ndarray]) -> None:
-    """Give leaf ``x`` the shape and strides of ``array`` and let it stay a leaf.
+    """Give leaf ``x`` the shape and strides of ``array``; it remains a leaf.
 
-    What was computed from the old leaf still sends gradients in the old shape; ``back`` gives them the new one.
+    Operations on the old leaf still send gradients in the old shape; ``back`` converts them to the new one.
     """
     old = x._node
     new = new_leaf(array.shape)

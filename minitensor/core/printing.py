@@ -1,14 +1,14 @@
-"""What a tensor looks like when it is printed: the text Paddle 2.6.2 prints, character for character.
+"""Print tensors: the text that Paddle 2.6.2 prints, character for character.
 
     Tensor(shape=[2, 2], dtype=float32, place=Place(cpu), stop_gradient=True,
            [[1., 2.],
             [3., 4.]])
 
-Promises
+Guarantees
 
-* An array goes in, text comes out. Only numpy is imported, and numpy's own print options play no part.
-* The array is neither changed nor copied. Of a big array only the values that are shown are read.
-* Bools, integers and floats print in every shape: no dimensions, no elements, nan and infinities included.
+* The input is an array and the output is text. Only numpy is imported, and numpy's print options have no effect.
+* The array is neither changed nor copied. If it is big, only the values that are shown are read.
+* Bools, integers and floats print in every shape, including no dimensions, no elements, nan and infinities.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def set_printoptions(
     sci_mode: bool | None = None,
     linewidth: int | None = None,
 ) -> None:
-    """Set how tensors print from now on. What is left out, or None, stays as it is.
+    """Set how tensors are printed from now on. An argument that is omitted or None keeps its current value.
 
     precision: digits after the decimal point of a float that is not whole. Default 8.
     threshold: an array with more elements than this is summarised. Default 1000.
@@ -49,8 +49,8 @@ def set_printoptions(
     sci_mode: print floats in scientific notation. Default False.
     linewidth: characters after which a row continues on the next line. Default 80.
 
-    Raises TypeError for a value that is not an integer (sci_mode: not a bool) and ValueError for one that
-    is too small; then nothing is set.
+    Raises TypeError if a value is not an integer (sci_mode: not a bool) and ValueError if one is too small; then no
+    option changes.
     """
     global _options
     chosen: dict[str, Any] = {}
@@ -70,10 +70,10 @@ def set_printoptions(
 
 
 def format_tensor(array: np.ndarray, *, dtype_name: str, place: object, stop_gradient: bool, indent: int = 7) -> str:
-    """The text of a tensor that holds the values of `array`, which may have any shape and any strides.
+    """Return the text of a tensor that holds the values of `array`, which may have any shape and any strides.
 
-    dtype_name: the dtype as it is to be printed, "float32".
-    place: where the tensor lives; its `str` is printed, "Place(cpu)".
+    dtype_name: the dtype as printed, "float32".
+    place: the device of the tensor; its `str` is printed, "Place(cpu)".
     indent: spaces before the values; the default puts them under the word "shape".
     """
     shape = list(array.shape)
@@ -100,8 +100,8 @@ def _format_values(array: np.ndarray, indent: int) -> str:
     if array.ndim == 0:
         return texts[0]
 
-    # Paddle takes the width and the sign from the edges even where it prints everything, so that a longer
-    # text in the middle of a row stands out: [1., 1., 1., 100000., 1., 1., 1.].
+    # Paddle computes the width and the sign from the edges even if it prints every element, so a longer text in the
+    # middle of a row exceeds the width: [1., 1., 1., 100000., 1., 1., 1.].
     width = max((len(_format_value(value)) for value in edges.ravel().tolist()), default=0)
     if (edges < 0).any():  # neither -0. nor nan is below zero
         below_zero = (shown < 0).ravel().tolist()
@@ -110,7 +110,8 @@ def _format_values(array: np.ndarray, indent: int) -> str:
         ]
     texts = [text.ljust(width) for text in texts]
 
-    # A value takes its width and ", "; the space that ends no line makes up for the innermost bracket.
+    # A value occupies its width and ", ". The last value of a line needs no space, which balances the innermost
+    # bracket.
     outer_brackets = array.ndim - 1
     per_line = max(1, (_options.linewidth - indent - outer_brackets) // (width + len(", ")))
     cut = [length > kept for length, kept in zip(array.shape, shown.shape, strict=True)]
@@ -118,14 +119,14 @@ def _format_values(array: np.ndarray, indent: int) -> str:
 
 
 def _edges(array: np.ndarray) -> np.ndarray:
-    """The elements that a summary shows: of every long dimension those at its two ends."""
+    """Return the elements that a summary shows: the two ends of every long dimension."""
     edge = _options.edgeitems
     long = [axis for axis, length in enumerate(array.shape) if length > 2 * edge]
     if not long:
         return array
     ends = [*range(edge), *range(-edge, 0)]
     front = range(len(long))
-    # Only the long dimensions are indexed, since numpy takes fewer index arrays than an array has dimensions.
+    # Index only the long dimensions, because numpy accepts fewer index arrays than an array may have dimensions.
     return np.moveaxis(np.moveaxis(array, long, front)[np.ix_(*[ends] * len(long))], front, long)
 
 
@@ -134,16 +135,16 @@ def _format_value(value: bool | int | float) -> str:
         return str(value)
     if _options.sci_mode:
         return f"{value:.{_options.precision}e}"
-    # A whole number keeps all its digits and a bare point, and so does infinity: "inf.".
+    # A whole number prints all its digits and a bare point; so does infinity: "inf.".
     if value.is_integer() or abs(value) == float("inf"):
         return f"{value:.0f}."
     return f"{value:.{_options.precision}f}"
 
 
 def _layout(texts: np.ndarray, cut: list[bool], indent: int, per_line: int) -> str:
-    """Brackets, commas and line breaks around an array of texts that begins `indent` spaces into its line.
+    """Format an array of texts with brackets, commas and line breaks, starting `indent` spaces into its line.
 
-    cut: for every dimension, whether "..." stands for its middle.
+    cut: for every dimension, whether "..." replaces its middle.
     """
     inner = indent + len("[")
     if texts.ndim == 1:
@@ -155,6 +156,6 @@ def _layout(texts: np.ndarray, cut: list[bool], indent: int, per_line: int) -> s
 
     if texts.ndim == 1:
         items = [", ".join(items[start : start + per_line]) for start in range(0, len(items), per_line)]
-    # Rows follow each other line by line; every further dimension puts one more blank line between blocks.
+    # Rows are on consecutive lines; every further dimension adds one blank line between blocks.
     line_breaks = "\n" * max(1, texts.ndim - 1)
     return "[" + f",{line_breaks}{' ' * inner}".join(items) + "]"

@@ -1,9 +1,9 @@
-"""Regions: which cells of a group's memory a view covers.
+"""Regions: the cells of a group's memory that a view covers.
 
-A region tells everything in memory, not in indices: an offset, a shape and strides inside the stretch of memory (the
-extent) that the base of the group spans. So views of views need no composing, and a base whose shape or strides changed
-later is no special case. What an index picks of the base itself is told by that index, :class:`Pick`: to ask numpy for
-the address of an array takes three times as long as to add up a small one.
+A region describes memory, not indices: an offset, a shape and strides inside the stretch of memory (the extent) that
+the group's base spans. Therefore views of views need no composition, and a base whose shape or strides have changed
+needs no special case. A view that was made by indexing the base itself is described by its index (:class:`Pick`)
+instead, because asking numpy for an array's address takes three times as long as adding up a small array.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ address = address_of
 
 
 class Layout(NamedTuple):
-    """How an array lies in a stretch of memory, in elements."""
+    """How an array is laid out in a stretch of memory, in elements."""
 
     offset: int
     shape: tuple[int, ...]
     strides: tuple[int, ...]
 
     def of(self, cells: np.ndarray) -> np.ndarray:
-        """The elements of the one-dimensional array ``cells`` that this layout shows."""
+        """Return the elements of the one-dimensional array ``cells`` that this layout addresses, as a view."""
         size = cells.itemsize
         shown: np.ndarray = strided(cells, self.offset, self.shape, tuple([s * size for s in self.strides]))
         return shown
@@ -35,8 +35,8 @@ class Layout(NamedTuple):
 class Region(NamedTuple):
     """The cells that a view covers, inside the ``extent`` (elements) that the base of its group spans.
 
-    ``dense``: the base shows its extent in the usual order, without gaps, and the view shows some cells, none of
-    them twice. So a gradient for the base in the usual order has the view's cells at the view's places.
+    ``dense`` is true if the base fills its extent in C order without gaps and the view covers at least one cell and no
+    cell twice. Then a gradient for the base, in C order, has the view's cells at the view's positions.
     """
 
     extent: int
@@ -46,11 +46,11 @@ class Region(NamedTuple):
     dense: bool
 
     def within(self, g: np.ndarray) -> np.ndarray | None:
-        """The view's cells of ``g``, a gradient for the base, in the memory of ``g``; None where it cannot be."""
+        """Return the view's cells in ``g``, a gradient for the base, as a view of ``g``, or None if impossible."""
         return self.view.of(g.reshape(-1)) if self.dense and g.flags.c_contiguous else None
 
     def spread(self, g: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-        """The gradient for the base, of ``shape``, of a gradient ``g`` for the view: zero where that does not look."""
+        """Expand ``g``, a gradient for the view, to one for the base, of ``shape``, with zeros outside the view."""
         if self.dense:
             total = np.zeros(shape, g.dtype, like=g)
             self.view.of(total.reshape(-1))[...] = g
@@ -63,16 +63,16 @@ class Region(NamedTuple):
         return self.base.of(cells)
 
     def show(self, u: np.ndarray) -> np.ndarray:
-        """What the view shows of the base's elements ``u``."""
+        """Return the elements that the view shows if the base has the elements ``u``."""
         cells = np.zeros((self.extent,), u.dtype, like=u)
         self.base.of(cells)[...] = u
         return self.view.of(cells).copy()
 
     def split(self, g: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """A gradient ``g`` for the base, split into the view's part and the rest (zero at the view's cells)."""
+        """Split ``g``, a gradient for the base, into the view's part and the rest (zero at the view's cells)."""
         if self.dense:
             rest = g.copy()
-            return self.take(rest), rest  # type: ignore[return-value]  # where the base is dense there is always a part
+            return self.take(rest), rest  # type: ignore[return-value]  # a dense base always has a part
         cells = np.zeros((self.extent,), g.dtype, like=g)
         self.base.of(cells)[...] = g
         part = self.view.of(cells)
@@ -81,7 +81,7 @@ class Region(NamedTuple):
         return taken, self.base.of(cells)
 
     def take(self, g: np.ndarray) -> np.ndarray | None:
-        """Take the view's part out of ``g`` itself, which is zero there afterwards; None where it cannot be."""
+        """Copy the view's part out of ``g`` and zero it in ``g``; return None if ``g`` has no view of the part."""
         part = self.within(g)
         if part is None:
             return None
@@ -91,9 +91,10 @@ class Region(NamedTuple):
 
 
 class Pick:
-    """Picks ``array[index]`` as a view, also where numpy would give a bare number; no element twice.
+    """Index of a view: ``pick(array)`` is ``array[index]`` as a view, even if numpy would return a scalar.
 
-    Of the base of a group it is a region, too, and finds its cells in gradients however they lie.
+    The index selects no element twice. Applied to the base of a group, it also serves as a region, and it finds the
+    view's cells in gradients of any layout.
     """
 
     __slots__ = ("index",)
@@ -108,27 +109,27 @@ class Pick:
         self.index = index
 
     def __call__(self, array: np.ndarray) -> np.ndarray:
-        """The view."""
+        """Return the view of ``array``."""
         picked: np.ndarray = array[self.index]
         return picked
 
     def within(self, g: np.ndarray) -> np.ndarray:
-        """The cells of ``g``, a gradient for the whole, in the memory of ``g``."""
+        """Return the part's cells in ``g``, a gradient for the whole, as a view of ``g``."""
         return self(g)
 
     def spread(self, g: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-        """The gradient for the whole, which has ``shape``: zero where the part does not look."""
+        """Expand ``g``, a gradient for the part, to one for the whole, of ``shape``, with zeros outside the part."""
         whole = np.zeros(shape, g.dtype, like=g)
         self(whole)[...] = g
         return whole
 
     def split(self, g: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """A gradient ``g`` for the whole, split into the part's and the rest (zero at the part's cells)."""
+        """Split ``g``, a gradient for the whole, into the part's and the rest, which is zero at the part's cells."""
         rest = g.copy()
         return self.take(rest), rest
 
     def take(self, g: np.ndarray) -> np.ndarray:
-        """Take the part's cells out of ``g`` itself, which is zero there afterwards."""
+        """Copy the part's cells out of ``g`` and zero them in ``g``."""
         part = self(g)
         taken = part.copy()
         part.fill(0)
@@ -136,10 +137,10 @@ class Pick:
 
 
 class PartGradient:
-    """A gradient for the whole of a memory that is zero but for one part: told as the gradient ``g`` for that part.
+    """A gradient for a whole memory that is zero outside one part, stored as the gradient ``g`` for that part.
 
-    So that reading a row of a large matrix takes no matrix of zeros on the way back. ``region`` is where it lies in
-    the whole, which has ``shape``.
+    With it, the backward of reading one row of a large matrix allocates no matrix of zeros. ``region`` locates the part
+    in the whole, which has ``shape``.
     """
 
     __slots__ = ("g", "region", "shape")
@@ -148,15 +149,15 @@ class PartGradient:
         self.g, self.region, self.shape = g, region, shape
 
     def whole(self) -> np.ndarray:
-        """The gradient for the whole."""
+        """Return the gradient for the whole."""
         return self.region.spread(self.g, self.shape)
 
     def on_the_host(self) -> np.ndarray:
-        """The same, where no GPU counts it."""
+        """Return the gradient for the whole in host memory, which no GPU's allocator counts."""
         return self.region.spread(host_array(self.g), self.shape)
 
     def add_to(self, total: np.ndarray) -> bool:
-        """Add it to ``total``, a gradient for the whole, in place; False where that cannot be."""
+        """Add it to ``total``, a gradient for the whole, in place; return False if ``total`` has no such view."""
         cells = self.region.within(total)
         if cells is None:
             return False
@@ -165,8 +166,13 @@ class PartGradient:
 
 
 class Extent(NamedTuple):
-    """The memory that an array spans: where it ``begins`` (an address), how ``long`` it is (elements), and how all
-    of the array lies in it: ``dense`` when in the usual order, without gaps.
+    """The memory that an array spans, and the array's layout in it.
+
+    Attributes:
+        begins: the lowest address, in bytes.
+        long: the length, in elements.
+        whole: the layout of the array in this memory.
+        dense: true if the array fills the memory in C order without gaps.
     """
 
     begins: int
@@ -175,7 +181,7 @@ class Extent(NamedTuple):
     dense: bool
 
     def region_of(self, view: np.ndarray) -> Region:
-        """Where ``view``, an array of the same storage and dtype, lies in it."""
+        """Locate ``view``, an array of the same storage and dtype, in this memory."""
         size = view.itemsize
         overlaps = overlaps_itself(view)
         part = Layout((address(view) - self.begins) // size, view.shape, tuple([s // size for s in view.strides]))
@@ -183,7 +189,7 @@ class Extent(NamedTuple):
 
 
 def extent_of(base: np.ndarray) -> Extent:
-    """The memory that ``base`` spans."""
+    """Return the memory that ``base`` spans."""
     size, first, dense = base.itemsize, address(base), base.flags.c_contiguous
     begins, long = (first, base.size) if dense else span(base)
     whole = Layout((first - begins) // size, base.shape, tuple([s // size for s in base.strides]))
@@ -191,12 +197,12 @@ def extent_of(base: np.ndarray) -> Extent:
 
 
 def region_of(view: np.ndarray, base: np.ndarray) -> Region:
-    """Where ``view`` lies in the memory of ``base``; both are arrays on one storage."""
+    """Locate ``view`` in the memory of ``base``; both are arrays on one storage."""
     return extent_of(base).region_of(view)
 
 
 def span(array: np.ndarray) -> tuple[int, int]:
-    """The lowest address (bytes) that an array reaches, and how many elements lie from there to its highest."""
+    """Return the lowest address (bytes) that an array reaches, and the number of elements from there to the highest."""
     if array.size == 0:
         return address(array), 0
     steps = [(n - 1) * stride for n, stride in zip(array.shape, array.strides, strict=True)]
@@ -206,7 +212,7 @@ def span(array: np.ndarray) -> tuple[int, int]:
 
 
 def memory_of(array: np.ndarray) -> np.ndarray:
-    """All memory that ``array`` spans, in one dimension, from its lowest address."""
+    """Return all memory that ``array`` spans as a one-dimensional array that begins at its lowest address."""
     if array.size == 0:
         return array.reshape(-1)
     rising: Any = (*(slice(None, None, -1 if s < 0 else 1) for s in array.strides), ...)
@@ -216,23 +222,24 @@ def memory_of(array: np.ndarray) -> np.ndarray:
 
 
 def same_layout(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether two arrays show the same cells in the same way."""
+    """True if two arrays show the same cells in the same order."""
     return a is b or (a.shape == b.shape and a.strides == b.strides and address(a) == address(b))
 
 
 def covers(view: np.ndarray, base: np.ndarray) -> bool:
-    """Whether ``view`` shows every cell of ``base``, each once, though perhaps in another order."""
+    """True if ``view`` shows every cell of ``base`` exactly once, in any order."""
     if same_layout(view, base):
         return True
     return view.size == base.size == span(base)[1] and span(view) == span(base) and not overlaps_itself(view)
 
 
-#: What is lent to be read, by the ids of the arrays that own it, and how often: a GPU has no arrays that are read-only.
+#: Memory that is lent read-only: the id of the owning array, and the number of loans. A GPU array has no read-only
+#: flag.
 _lent: dict[int, int] = {}
 
 
 def lend(array: np.ndarray) -> None:
-    """Refuse writes into the memory of ``array``, which lies on a GPU, until :func:`take_back`."""
+    """Refuse writes into the memory of ``array``, which is on a GPU, until :func:`take_back`."""
     key = id(owner_of(array))
     _lent[key] = _lent.get(key, 0) + 1
 
@@ -246,14 +253,14 @@ def take_back(array: np.ndarray) -> None:
 
 
 def writeable(array: np.ndarray) -> bool:
-    """Whether an array may be written: on a GPU, where no two of its elements share memory and it is not lent."""
+    """True if an array may be written. On a GPU: if no two of its elements share memory and the memory is not lent."""
     if type(array) is ndarray:
         return array.flags.writeable
     return not overlaps_itself(array) and not (_lent and id(owner_of(array)) in _lent)
 
 
 def read_only(array: np.ndarray) -> bool:
-    """Whether the memory of an array may not be written at all: it is shared with somebody who says so."""
+    """True if nobody may write the memory of an array, because the owner outside the engine made it read-only."""
     owner: Any = array
     while owner is not None:
         if type(owner) is ndarray:
@@ -263,16 +270,16 @@ def read_only(array: np.ndarray) -> bool:
 
 
 def overlaps_itself(array: np.ndarray) -> bool:
-    """Whether two elements of ``array`` share memory."""
+    """True if two elements of ``array`` share memory."""
     if array.flags.c_contiguous or array.size < 2:
         return False
     steps = sorted((abs(s), n) for n, s in zip(array.shape, array.strides, strict=True) if n > 1)
     reach = 0
-    if steps[0][0] == 0:  # known without counting, however large it is
+    if steps[0][0] == 0:  # no need to count, however large the array is
         return True
     for step, n in steps:
         if step <= reach:
-            # Interleaved dimensions may still miss one another: count the cells. Rare, and exact.
+            # Interleaved dimensions may still avoid one another, so count how often each cell is used. Rare, and exact.
             lowest, extent = span(array)
             start = (address(array) - lowest) // array.itemsize
             layout = Layout(start, array.shape, tuple(s // array.itemsize for s in array.strides))

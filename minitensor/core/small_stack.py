@@ -1,8 +1,9 @@
-"""Dropping a long history where the stack is small.
+"""Free a long history without deep recursion, for platforms with a small stack.
 
-CPython frees what a freed object held by a nested call, and flattens that only after many: from 3.13 on, after 10,000.
-In a browser the stack of a worker is full after some 2,000 nodes, and Python is lost with all that it held. There a
-node that dies hands what it held to a list, and whoever began empties it: the calls no longer nest.
+When CPython frees an object, it frees the object's contents in a nested call, and it only starts to flatten this
+recursion after many levels: 10,000 since 3.13. In a browser, a worker's stack overflows after some 2,000 nodes, which
+ends the interpreter. There, each dying node appends its contents to a list, and the outermost call empties the list
+in a loop, so the calls do not nest.
 """
 
 from __future__ import annotations
@@ -10,11 +11,11 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from minitensor.events import passes_on
+from minitensor.events import skip_in_tracebacks
 
 
-class _Rests:
-    """What dead nodes held."""
+class _Pending:
+    """The contents of dead nodes that are still to be freed."""
 
     __slots__ = ("held", "emptying")
 
@@ -23,25 +24,25 @@ class _Rests:
         self.emptying = False
 
 
-_rests = _Rests()
+_pending = _Pending()
 
 
-@passes_on
-def hand_over(node: Any, _rests: _Rests = _rests) -> None:
-    """Stands as ``__del__`` of a node; one thread at a time."""
-    _rests.held.append((node.inputs, node.saved, node.hooks))
+@skip_in_tracebacks
+def free_iteratively(node: Any, _pending: _Pending = _pending) -> None:
+    """Free the contents of ``node`` iteratively: the ``__del__`` of a node, for one thread at a time."""
+    _pending.held.append((node.inputs, node.saved, node.hooks))
     node.inputs = node.saved = node.hooks = None
-    if _rests.emptying:
+    if _pending.emptying:
         return
-    _rests.emptying = True
+    _pending.emptying = True
     try:
-        while _rests.held:
-            _rests.held.pop()
+        while _pending.held:
+            _pending.held.pop()
     finally:
-        _rests.emptying = False
+        _pending.emptying = False
 
 
-def mind_the_stack(kind: type) -> None:
-    """Let nodes of a class be dropped so where Python runs in a browser. Elsewhere they cost what they cost."""
+def install_iterative_dealloc(kind: type) -> None:
+    """Free nodes of class ``kind`` iteratively if Python runs in a browser; elsewhere, leave the class unchanged."""
     if sys.platform == "emscripten":
-        kind.__del__ = hand_over  # type: ignore[attr-defined]  # a class may be given one
+        kind.__del__ = free_iteratively  # type: ignore[attr-defined]  # the class has no `__del__` yet

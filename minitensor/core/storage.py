@@ -1,7 +1,8 @@
-"""Storage: where the numbers live.
+"""Storage: the memory that holds the numbers.
 
-A storage is a buffer, its size in bytes and a version. Every write through any tensor on it raises the version by
-one. It is counted when made and uncounted when its last holder lets go: no garbage collector is needed.
+A storage is a buffer, its size in bytes and a version. Every write through any of its tensors raises the version by
+one. Its bytes are counted when it is created and subtracted when its last reference is dropped; no garbage collector
+is needed.
 """
 
 from __future__ import annotations
@@ -18,20 +19,20 @@ from numpy import ndarray
 
 from minitensor.device.arrays import as_array
 from minitensor.device.counters import Meter, cpu_meter
-from minitensor.events import Watch, passes_on, watch
+from minitensor.events import Watch, skip_in_tracebacks, watch
 
 
 class Storage:
-    """A buffer that tensors look at.
+    """A buffer that tensors view.
 
     Attributes:
         buffer: the array that owns the memory (any shape; dense).
-        nbytes: its size in bytes, as counted.
-        version: how many writes it has seen.
-        savers: weak references to the nodes that saved from it for backward; None while there are none, and none has
-            lost what it saved.
-        kept: the last run of writes under "copy_on_write": the version before the first and after the last. Unset
-            while there are none.
+        nbytes: the size in bytes, as counted.
+        version: the number of writes so far.
+        savers: weak references to the nodes that saved cells of it for backward; None if there are none, or if every
+            saved value has been freed.
+        kept: the last run of writes under "copy_on_write": the version before the first and after the last. Unset if
+            there was none.
     """
 
     __slots__ = ("buffer", "nbytes", "version", "savers", "kept", "__weakref__")
@@ -42,7 +43,7 @@ class Storage:
     savers: list[Any] | None
     kept: tuple[int, int]
 
-    @passes_on
+    @skip_in_tracebacks
     def __del__(self, _meter: Meter = cpu_meter, _watch: Watch = watch) -> None:
         _meter.allocated -= self.nbytes
         if _watch.listener is not None:
@@ -53,18 +54,18 @@ class Storage:
 
 
 class DeviceStorage(Storage):
-    """A storage on a GPU. The array that owns the memory is counted there, by the allocator."""
+    """A storage on a GPU. The allocator of the GPU counts the array that owns the memory."""
 
     __slots__ = ()
 
-    @passes_on
-    def __del__(self, _watch: Watch = watch) -> None:  # type: ignore[override]  # another meter counts
+    @skip_in_tracebacks
+    def __del__(self, _watch: Watch = watch) -> None:  # type: ignore[override]  # the allocator counts the bytes
         if _watch.listener is not None:
             _watch.listener("free", self)
 
 
 def _counted(buffer: ndarray) -> Storage:
-    """A storage of an array of the host."""
+    """Return a storage for an array in host memory and count its bytes."""
     storage = Storage()
     storage.buffer = buffer
     storage.nbytes = nbytes = buffer.nbytes
@@ -77,9 +78,10 @@ def _counted(buffer: ndarray) -> Storage:
 
 
 def placed(result: Any) -> tuple[Any, Storage]:
-    """The result of an operation that is no plain array of the host, and a storage for it.
+    """Return an operation's result that is no plain host array, and a storage for it.
 
-    numpy turns arrays without dimensions into bare numbers; an array of a GPU is counted where it lies.
+    numpy turns arrays without dimensions into scalars; they become arrays again. The GPU's allocator counts a GPU
+    array.
     """
     result = as_array(result)
     if type(result) is ndarray:
@@ -93,30 +95,30 @@ def placed(result: Any) -> tuple[Any, Storage]:
 
 
 def new_storage(buffer: ndarray) -> Storage:
-    """Count ``buffer``, which must own its memory, and give it a version."""
+    """Create a storage for ``buffer``, which must own its memory, and count its bytes."""
     storage = _counted(buffer) if type(buffer) is ndarray else placed(buffer)[1]
     if watch.listener is not None:
         watch.listener("alloc", storage)
     return storage
 
 
-# ---------- who wrote what: the last writes of the whole program, so that an error can name the line ----------
+# # ---------- the log of the program's last writes, so that an error can name the line of a write ----------
 
-#: (weak reference to the storage, version that the write made, op name, code object, instruction). Operations of the
-#: table and optimizers note only writes of storages that somebody has saved from: no error will ever ask about the
-#: others, and a note costs 0.2 us.
+#: (weak reference to the storage, version that the write made, op name, code object, instruction). Table operations and
+#: optimizers log a write only if somebody saved cells of the storage: no error asks about the others, and an entry
+#: costs 0.2 us.
 write_log: deque[tuple[ref[Storage], int, str, CodeType, int]] = deque(maxlen=1024)
 
 
 def write_that_made(storage: Storage, version: int) -> tuple[str, CodeType, int] | None:
-    """The op and the place of the write that raised ``storage`` to ``version``; None when it is not known."""
+    """Return the op and the code position of the write that raised ``storage`` to ``version``; None if not logged."""
     for written, made, op, code, instruction in reversed(write_log):
         if made == version and written() is storage:
             return op, code, instruction
     return None
 
 
-class Place:
+class CallSite:
     """A line of the program: ``file`` (None for code typed in), ``line`` (from 1), ``text``."""
 
     __slots__ = ("file", "line", "text")
@@ -124,7 +126,7 @@ class Place:
     def __init__(self, code: CodeType, instruction: int) -> None:
         self.line = _line_at(code, instruction)
         self.text = linecache.getline(code.co_filename, self.line).strip()
-        # A notebook cell or a string that was executed has no file to name.
+        # A notebook cell or a string passed to exec() has no file to name.
         self.file = os.path.basename(code.co_filename) if os.path.exists(code.co_filename) else None
 
     def __str__(self) -> str:
@@ -141,7 +143,7 @@ def _line_at(code: CodeType, instruction: int) -> int:
 
 
 class _OfEngine(dict[Any, bool]):
-    """Whether the code of a package is this package's: then the caller of an operation is further out."""
+    """Cache: package name -> True if it belongs to this package. Then the operation's caller is a frame further out."""
 
     def __missing__(self, package: str | None) -> bool:
         self[package] = found = package is not None and package.partition(".")[0] == __name__.partition(".")[0]
@@ -152,15 +154,15 @@ of_engine = _OfEngine()
 
 
 def calling_frame() -> FrameType:
-    """The innermost frame outside the engine: who asked for the operation. Not to be kept.
+    """Return the innermost frame outside the engine, which called the operation. Do not store it.
 
-    Whoever asks is of the engine. Each further frame of the engine costs 150 ns: it is best asked far out.
+    Only the engine calls this. Every engine frame in between costs 150 ns, so call it from an outer frame.
     """
     return outside_engine(sys._getframe(2))
 
 
 class Outside:
-    """``code`` is that of the program which last called an operation: the next call comes most often from there."""
+    """Cache of the code object outside the engine that last called an operation: it often calls the next, too."""
 
     __slots__ = ("code",)
 
@@ -172,9 +174,10 @@ outside.code = None
 
 
 def outside_engine(frame: FrameType) -> FrameType:
-    """``frame``, or where a layer, a loss or an optimizer of this package runs, who called that. Not to be kept.
+    """Return ``frame``, or the frame that called the layer, loss or optimizer of the engine that ``frame`` runs in.
 
-    Who writes for speed asks first whether the code of the frame is ``outside.code``: then the answer is ``frame``.
+    Fast paths first compare the frame's code with ``outside.code``: if they are equal, the result is ``frame``. Do not
+    store the frame.
     """
     while of_engine[frame.f_globals.get("__package__")]:
         if frame.f_back is None:
@@ -185,12 +188,12 @@ def outside_engine(frame: FrameType) -> FrameType:
 
 
 def caller() -> tuple[CodeType, int]:
-    """The place that :func:`calling_frame` is at."""
+    """Return the code position of :func:`calling_frame`."""
     frame = calling_frame()
     return frame.f_code, frame.f_lasti
 
 
 def log_write(storage: Storage, op: str) -> None:
-    """Raise the version of ``storage`` and remember that ``op`` did it, where no bytes are taken."""
+    """Raise the version of ``storage`` and log the write by ``op``, if the write overwrites no saved bytes."""
     storage.version += 1
     write_log.append((ref(storage), storage.version, op, *caller()))

@@ -1,9 +1,9 @@
-"""Tensor: how you look at a storage.
+"""Tensor: a view of a storage.
 
-A tensor is an array header (shape, strides, offset, dtype), a handle on a
-:class:`~minitensor.core.storage.Storage` and a place in a :class:`~minitensor.core.history.History`. It is cheap: a
-view is a new tensor on an old storage. Operations, views and indexing are added to the class by the modules that
-define them.
+A tensor is an array header (shape, strides, offset, dtype), a reference to a
+:class:`~minitensor.core.storage.Storage` and a position in a :class:`~minitensor.core.history.History`. It is cheap: a
+view is a new tensor on an existing storage. The modules that define operations, views and indexing add them to the
+class.
 """
 
 from __future__ import annotations
@@ -27,14 +27,15 @@ from minitensor.modes import no_grad
 
 
 class Extra:
-    """What few tensors have.
+    """Rarely used state of a tensor, allocated on demand.
 
     Attributes:
-        name: a name that was asked for.
+        name: the tensor's name, after it was requested or set.
         box: retains the gradient of a non-leaf.
-        paused: the leaf that a tensor was before its ``stop_gradient`` was set to True, its group, and its array.
-        emptied: of a gradient, the version that ``clear_gradient`` made of it. While it has this one, the next backward
-            gives another tensor and adds to none.
+        paused: the leaf that the tensor was before its ``stop_gradient`` was set to True, its group, and its array.
+        emptied: for a gradient, the version at which ``clear_gradient`` zeroed it. If it still has that version, the
+            next
+            backward replaces it with a new tensor instead of adding to it.
     """
 
     __slots__ = ("name", "box", "paused", "emptied")
@@ -47,7 +48,7 @@ class Extra:
 
 
 class Hook:
-    """A registered hook; ``remove()`` takes it off again. It refers to no node, so it keeps nothing alive."""
+    """A registered hook; ``remove()`` unregisters it. It refers to no node, so it keeps nothing alive."""
 
     __slots__ = ("function",)
 
@@ -55,22 +56,22 @@ class Hook:
         self.function: Callable[..., Any] | None = function
 
     def remove(self) -> bool:
-        """Take the hook off. False when it was gone already."""
+        """Unregister the hook. False if it was removed before."""
         there, self.function = self.function is not None, None
         return there
 
 
 class AfterHook(Hook):
-    """Is called without arguments when backward has put the gradient of its leaf where readers find it."""
+    """A hook that is called without arguments after backward has stored the gradient of its leaf."""
 
     __slots__ = ("after",)
 
     def __init__(self, after: Callable[[], Any]) -> None:
-        self.function = None  # on the way there is nothing to do
+        self.function = None  # nothing to call while the gradient is being computed
         self.after: Callable[[], Any] | None = after
 
     def remove(self) -> bool:
-        """Take the hook off. False when it was gone already."""
+        """Unregister the hook. False if it was removed before."""
         there, self.after = self.after is not None, None
         return there
 
@@ -81,15 +82,16 @@ Kind = TypeVar("Kind", bound="Tensor")
 
 
 class Tensor(metaclass=TensorType):
-    """An n-dimensional array that knows its storage and its history. Made by ``to_tensor``, ``zeros``, ... .
+    """An n-dimensional array with a storage and a history. Create one with ``to_tensor``, ``zeros``, ... .
 
-    Threads may read one tensor, compute with it and bring its gradients, all at once. Two threads that write one
-    storage, or one that writes what another reads, have to wait for each other themselves: nothing here orders them.
+    Several threads may read one tensor, compute with it and accumulate its gradients at the same time. If a thread
+    writes
+    a storage that another reads or writes, the program has to synchronize them: the engine does not.
     """
 
     __slots__ = ("_array", "_storage", "_node", "_history", "_seen", "_extra", "__weakref__")
 
-    #: Whether a program spells the operations of such a tensor otherwise than nodes, events and errors do.
+    #: True if the program's names for operations on this tensor differ from those of nodes, events and errors.
     _spelled_otherwise = False
 
     # numpy leaves mixed expressions (`array + tensor`) to the tensor.
@@ -102,7 +104,7 @@ class Tensor(metaclass=TensorType):
     _seen: int
     _extra: Extra
 
-    if TYPE_CHECKING:  # what the floors above put on the class; an operation of the table is found by its name
+    if TYPE_CHECKING:  # attributes that the packages above add to the class; operations of the table are found by name
 
         def __getattr__(self, name: str) -> Any: ...
 
@@ -129,7 +131,7 @@ class Tensor(metaclass=TensorType):
 
     @classmethod
     def _made(cls: type[Kind], array: np.ndarray, op: str = "", inputs: tuple[Any, ...] = ()) -> Kind:
-        """A tensor without history on ``array``, which owns its memory."""
+        """Return a tensor without history on ``array``, which owns its memory."""
         tensor = cls.__new__(cls)
         tensor._array = array
         tensor._storage = new_storage(array)
@@ -141,7 +143,7 @@ class Tensor(metaclass=TensorType):
 
     @classmethod
     def _alias(cls: type[Kind], array: np.ndarray, storage: Storage) -> Kind:
-        """A tensor without history on an old storage: the first of a new group."""
+        """Return a tensor without history on an existing storage: the first of a new group."""
         tensor = cls.__new__(cls)
         tensor._array = array
         tensor._storage = storage
@@ -157,35 +159,35 @@ class Tensor(metaclass=TensorType):
             return extra
 
     def _current(self) -> Node | None:
-        """The node of the value this tensor shows now."""
+        """Return the node of the value that this tensor shows now."""
         return self._node if self._history is None else current(self)
 
-    # ---------- how it looks at the storage ----------
+    # # ---------- the view of the storage ----------
 
     @property
     def shape(self) -> list[int]:
-        """Elements along each dimension."""
+        """The number of elements along each dimension."""
         return list(self._array.shape)
 
     @property
     def ndim(self) -> int:
-        """How many dimensions there are."""
+        """The number of dimensions."""
         return self._array.ndim
 
     @property
     def size(self) -> int:
-        """How many elements there are."""
+        """The number of elements."""
         return self._array.size
 
     @property
     def strides(self) -> list[int]:
-        """How many elements of the storage lie between neighbours, along each dimension."""
+        """The distance between neighbouring elements along each dimension, in elements of the storage."""
         size = self._array.itemsize
         return [stride // size for stride in self._array.strides]
 
     @property
     def offset(self) -> int:
-        """How many elements of the storage lie before the first element."""
+        """The number of elements of the storage before the first element."""
         return (address(self._array) - address(self._storage.buffer)) // self._array.itemsize
 
     @property
@@ -199,32 +201,32 @@ class Tensor(metaclass=TensorType):
         return place_of(gpu_of(self._array))
 
     def element_size(self) -> int:
-        """Bytes of one element."""
+        """Return the size of one element in bytes."""
         return self._array.itemsize
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the elements this tensor shows (its storage may be larger)."""
+        """The size in bytes of the elements that this tensor shows (its storage may be larger)."""
         return self._array.nbytes
 
     def data_ptr(self) -> int:
-        """The address in bytes of the first element."""
+        """Return the address in bytes of the first element."""
         return address(self._array)
 
     def is_contiguous(self) -> bool:
-        """Whether the elements lie one behind the other, in the order of the last index first."""
+        """True if the elements are adjacent in memory in C order (last index fastest)."""
         return self._array.flags.c_contiguous
 
     @property
     def inplace_version(self) -> int:
-        """How many writes the storage has seen, through any tensor."""
+        """The number of writes to the storage, through any tensor."""
         return self._storage.version
 
-    # ---------- where its numbers came from ----------
+    # # ---------- the history ----------
 
     @property
     def stop_gradient(self) -> bool:
-        """True when no gradient is wanted. False makes a leaf; TypeError for integers, or what is no bool."""
+        """True if no gradient is required. Set False to make a leaf; TypeError for integers, or if it is no bool."""
         return self._current() is None
 
     @stop_gradient.setter
@@ -235,7 +237,7 @@ class Tensor(metaclass=TensorType):
         if stop:
             if type(node) is Leaf:
                 self._extras().paused = node, self._history, self._array
-            # The tensor leaves its group: what was recorded stays with the others.
+            # The tensor leaves its group; the recorded history remains with the other members.
             self._node = self._history = None
         elif node is None and not self._resumed():
             if self._array.dtype not in FLOATS:
@@ -243,7 +245,7 @@ class Tensor(metaclass=TensorType):
             become_leaf(self, new_leaf(self._array.shape))
 
     def _resumed(self) -> bool:
-        """Be again the leaf that was there before ``stop_gradient`` was True, unless the tensor looks elsewhere now."""
+        """Become the leaf again that ``stop_gradient = True`` paused, unless the tensor shows other memory now."""
         extra = getattr(self, "_extra", None)
         if extra is None or extra.paused is None:
             return False
@@ -257,7 +259,7 @@ class Tensor(metaclass=TensorType):
 
     @property
     def is_leaf(self) -> bool:
-        """True when no recorded operation made this value."""
+        """True if this value was not made by a recorded operation."""
         node = self._current()
         return node is None or type(node) is Leaf
 
@@ -269,11 +271,13 @@ class Tensor(metaclass=TensorType):
 
     @property
     def grad(self) -> Tensor | None:
-        """The gradient that backward left here, of this shape and dtype: for a leaf, or after ``retain_grads()``.
+        """The gradient that backward accumulated, of this shape and dtype: for a leaf, or after ``retain_grads()``.
 
-        It is one tensor: the next backward adds to it in place, which raises its version, and whoever holds it sees
-        that. Only after ``clear_gradient`` a new one comes. Update it under ``no_grad``: a recorded write would tie the
-        gradient to the leaf it belongs to, and keep both in memory.
+        It remains one tensor: the next backward adds to it in place, which raises its version and is visible through
+        every
+        reference to it. Only after ``clear_gradient`` is a new tensor created. Update it under ``no_grad``: a recorded
+        write
+        would connect the gradient to the leaf it belongs to, and keep both in memory.
         """
         node = self._current()
         gradient: Tensor | None = None
@@ -288,15 +292,15 @@ class Tensor(metaclass=TensorType):
 
     @grad.setter
     def grad(self, gradient: Tensor | None) -> None:
-        """None, or a tensor whose numbers are copied, into the gradient that is there if there is one."""
+        """Copy the numbers of a tensor into the gradient, creating it if there is none; None removes it."""
         self._put_gradient(gradient, copies=True)
 
     def _put_gradient(self, gradient: Any, copies: bool) -> None:
-        """Have another gradient, or none.
+        """Replace the gradient, or remove it.
 
         Raises:
-            RuntimeError: this is no leaf that wants a gradient.
-            TypeError, ValueError: ``gradient`` is no tensor, or of another shape, dtype or place.
+            RuntimeError: this is no leaf that requires a gradient.
+            TypeError, ValueError: ``gradient`` is no tensor, or has another shape, dtype or place.
         """
         node = self._current()
         if type(node) is not Leaf:
@@ -317,11 +321,11 @@ class Tensor(metaclass=TensorType):
             if copies:
                 gradient = Tensor._made(gradient._array.copy(), "clone", (gradient,))
             elif not gradient.is_leaf:
-                gradient = gradient.detach()  # its history may lead back to this leaf
+                gradient = gradient.detach()  # its history may refer to this leaf
         node.saved = gradient
 
     def clear_gradient(self, set_to_zero: bool = True) -> None:
-        """Fill the gradient with zeros, or drop it (``set_to_zero=False``). The next one is another tensor."""
+        """Zero the gradient, or remove it (``set_to_zero=False``). The next backward creates a new tensor."""
         gradient = self.grad
         if gradient is None:
             return
@@ -333,12 +337,12 @@ class Tensor(metaclass=TensorType):
         elif type(node) is Leaf:
             node.saved = None
         else:
-            self._extra.box.gradient = None  # type: ignore[union-attr]  # it retains its gradient
+            self._extra.box.gradient = None  # type: ignore[union-attr]  # a non-leaf with a gradient has a box
 
     clear_grad = clear_gradient
 
     def retain_grads(self) -> None:
-        """Keep the gradient of this non-leaf, too: that of the value at backward. RuntimeError where none is wanted."""
+        """Retain the gradient of this non-leaf, of its value at backward. RuntimeError if it requires no gradient."""
         node = self._current()
         if node is None:
             raise RuntimeError("retain_grads() on a tensor that wants no gradient (stop_gradient=True)")
@@ -352,10 +356,10 @@ class Tensor(metaclass=TensorType):
             self._history.note_retaining(self)
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Hook:
-        """Call ``hook(gradient)`` in backward; what it returns replaces the gradient.
+        """Call ``hook(gradient)`` in backward; a tensor that it returns replaces the gradient.
 
-        The hook belongs to the value that the tensor has now: a later in-place operation makes another value. Raises
-        RuntimeError where no gradient is wanted, TypeError for what is no function.
+        The hook belongs to the tensor's current value; a later in-place operation makes another value. Raises
+        RuntimeError if no gradient is required, and TypeError if ``hook`` is not callable.
         """
         node = self._current()
         if node is None:
@@ -367,14 +371,14 @@ class Tensor(metaclass=TensorType):
         return handle
 
     def detach(self) -> Tensor:
-        """A tensor of this shape on the same storage that wants no gradient and begins a group of its own."""
+        """Return a tensor of this shape on the same storage that requires no gradient and begins a new group."""
         alias = Tensor._alias(self._array, self._storage)
         if watch.listener is not None:
             watch.listener("view", alias, "detach", (self,))
         return alias
 
     def detach_(self) -> Tensor:
-        """Leave the group and the history; the same tensor, which now wants no gradient."""
+        """Leave the group and the history; return this tensor, which now requires no gradient."""
         self.stop_gradient = True
         return self
 
@@ -382,7 +386,7 @@ class Tensor(metaclass=TensorType):
 
     @property
     def name(self) -> str:
-        """A name for error messages; made up when first asked for."""
+        """The name for error messages, generated on first use."""
         extra = self._extras()
         if extra.name is None:
             extra.name = f"generated_tensor_{next(_numbers)}"
@@ -422,12 +426,12 @@ class Tensor(metaclass=TensorType):
 
     def __contains__(self, value: Any) -> bool:
         equal = self == value
-        if not isinstance(equal, Tensor):  # NotImplemented
+        if not isinstance(equal, Tensor):  # the comparison returned NotImplemented
             raise TypeError(f"`in` asks for a number or a tensor, not {type(value).__name__}")
         return bool(equal._array.any())
 
     def item(self) -> float | int | bool:
-        """The one element, as a Python number; ValueError where there is not just one."""
+        """Return the only element as a Python number; raise ValueError unless there is exactly one."""
         if self._array.size != 1:
             raise ValueError(f"item() wants a tensor of one element; this one has shape {self.shape}")
         number: float | int | bool = self._array.item()
@@ -445,7 +449,7 @@ class Tensor(metaclass=TensorType):
         return int(self._array.item())
 
     def tolist(self) -> Any:
-        """The elements as nested lists of Python numbers, as deep as there are dimensions."""
+        """Return the elements as nested lists of Python numbers, one level per dimension."""
         return self._array.tolist()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -457,7 +461,7 @@ class Tensor(metaclass=TensorType):
         return host_array(self._array).astype(self._array.dtype if dtype is None else dtype, copy=True)
 
     def __copy__(self) -> Tensor:
-        """Another tensor with the same storage, group and value: what a full view gives."""
+        """Return another tensor with the same storage, group and value, like a view of all elements."""
         group_of(self)
         other = Tensor._alias(self._array, self._storage)
         other._node, other._history = self._current(), self._history
@@ -465,7 +469,7 @@ class Tensor(metaclass=TensorType):
         return other
 
     def _require_leaf(self, what: str) -> None:
-        node = self._current()  # a vocabulary may give `grad_fn` another face
+        node = self._current()  # a vocabulary may override `grad_fn`
         if node is not None and type(node) is not Leaf:
             raise RuntimeError(
                 f"only leaf tensors can be {what}: this one was made by {node.name} and would lose its "
@@ -473,13 +477,13 @@ class Tensor(metaclass=TensorType):
             )
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
-        """A leaf on memory of its own, without a gradient, as Paddle has it: views do not stay views."""
+        """Return a leaf on new memory, without a gradient, as Paddle does: a copied view is no view."""
         self._require_leaf("deep-copied")
         memo[id(self)] = other = _rebuilt(self._array.copy(), self.stop_gradient)
         return other
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # A pickle is read where there may be no such device: it comes back on the host.
+        # Pickle host memory, because the reader may have no such device.
         self._require_leaf("pickled")
         return _rebuilt, (np.array(host_array(self._array), order="C"), self.stop_gradient)
 
@@ -488,7 +492,7 @@ class Tensor(metaclass=TensorType):
 
 
 def _rebuilt(array: np.ndarray, stop_gradient: bool) -> Tensor:
-    """What a pickle or a deep copy is read back as. The array is taken over."""
+    """Return the tensor that a pickle or a deep copy is restored to. It takes ownership of the array."""
     tensor = Tensor._made(array.astype(BY_NUMPY[array.dtype].numpy, order="C"))
     if not stop_gradient:
         tensor._node = new_leaf(array.shape)

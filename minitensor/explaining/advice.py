@@ -162,7 +162,7 @@ def for_refusal(reason: str, facts: Facts) -> str:
     normal = _normal(facts)
     if reason == "leaf_written":
         ways = ["Update the leaf under `no_grad()`", f"use {normal}" if normal else ""]
-        ways.append("write through `detach()` if the gradient should not know")
+        ways.append("write through `detach()` if the gradient should ignore the write")
         return f"{'; or '.join(way for way in ways if way)}."
     if reason == "needs_own_input":
         kept = bytes_text(facts.size_of_marks if facts.needs.marks else facts.size)

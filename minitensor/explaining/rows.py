@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from minitensor.core.storage import Place
+from minitensor.core.storage import CallSite
 from minitensor.explaining.verdicts import Verdict
 
 
@@ -17,7 +17,7 @@ class Spot:
     text: str
 
     @classmethod
-    def of(cls, place: Place) -> Spot:
+    def of(cls, place: CallSite) -> Spot:
         """The same, as plain data."""
         return cls(place.file, place.line, place.text)
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
-from minitensor.core.storage import Place
+from minitensor.core.storage import CallSite
 from minitensor.explaining.rows import Spot
 
 LONGEST = 40  # characters of an expression that are shown
@@ -65,7 +65,7 @@ class Site(NamedTuple):
     @property
     def spot(self) -> Spot:
         """The line, as plain data."""
-        return Spot.of(Place(self.code, self.instruction))
+        return Spot.of(CallSite(self.code, self.instruction))
 
 
 class Sources:
@@ -128,7 +128,7 @@ class Sources:
 
 def _position(code: CodeType, instruction: int) -> tuple[int, tuple[Any, ...] | None]:
     """The line of an instruction, and its exact position where Python (3.11 or newer) knows it."""
-    line = Place(code, instruction).line
+    line = CallSite(code, instruction).line
     positions = getattr(code, "co_positions", None)
     if positions is None:
         return line, None

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from types import CodeType, FrameType
 from typing import Any
 
-from minitensor.core.storage import Place
+from minitensor.core.storage import CallSite
 from minitensor.core.tensor import Tensor
 from minitensor.explaining.sharing import tensors_in
 from minitensor.explaining.sources import Site, Sources, is_engines
@@ -130,7 +130,7 @@ class _Assignments:
         """To what the value of the expression at this instruction is assigned; or ``_RETURNED``, or empty."""
         positions = getattr(code, "co_positions", None)
         if positions is None:
-            return self._on_line.get(Place(code, instruction).line, (0, ""))[1]
+            return self._on_line.get(CallSite(code, instruction).line, (0, ""))[1]
         for i, (first, last, column, end) in enumerate(positions()):
             if i == instruction // 2:
                 return self._at.get((first, column, last, end), "") if None not in (first, last, column, end) else ""

@@ -21,7 +21,7 @@ from minitensor.core.storage import Storage
 from minitensor.core.tensor import Tensor
 from minitensor.device.arrays import address_of
 from minitensor.device.memory_log import EventLog, MemoryEvent, now_us
-from minitensor.events import Hearing, passing_on, watching
+from minitensor.events import Hearing, skipped_in_tracebacks, watching
 from minitensor.explaining.sources import Site, is_engines
 from minitensor.memory.changes import NewNodes, address_in, bytes_written, device_of, kept_by
 from minitensor.memory.entries import ASSIGNED, SHOWN, Entry, Memory, told
@@ -316,7 +316,7 @@ def _operation(frame: FrameType | None) -> str:
 
 
 def _is_watcher(frame: FrameType) -> bool:
-    return frame.f_globals.get("__package__") in watching or frame.f_code in passing_on
+    return frame.f_globals.get("__package__") in watching or frame.f_code in skipped_in_tracebacks
 
 
 #: The recordings that are open, the last opened last.

@@ -15,7 +15,7 @@ from minitensor.core.history import Saved
 from minitensor.core.regions import overlaps_itself, read_only, writeable
 from minitensor.core.storage import write_that_made
 from minitensor.device.arrays import gpu_of
-from minitensor.events import telling
+from minitensor.events import emits
 from minitensor.saving.saved import FREED, is_right
 from minitensor.saving.saved import recovered as engine_recovered
 from minitensor.torch.dtypes import SCALAR_NAMES
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 # ---------- refused before anything is written ----------
 
 
-@telling("refused")
+@emits("refused")
 def leaf_written(op: str, x: Tensor, is_view: bool) -> RuntimeError:
     """``op`` would write ``x``, a leaf that requires grad, or a view of one."""
     return RuntimeError(
@@ -40,7 +40,7 @@ def leaf_written(op: str, x: Tensor, is_view: bool) -> RuntimeError:
     )
 
 
-@telling("refused")
+@emits("refused")
 def overlapping_target(op: str, x: Tensor) -> RuntimeError:
     """``op`` would write through ``x``, whose elements share memory."""
     return RuntimeError(
@@ -60,7 +60,7 @@ def not_writeable(op: str, x: Tensor) -> RuntimeError:
     return overlapping_target(op, x)
 
 
-@telling("refused")
+@emits("refused")
 def result_does_not_fit(op: str, x: Tensor, have: np.dtype) -> RuntimeError:
     """In-place ``op`` has a result of dtype ``have``, which ``x`` cannot hold."""
     return RuntimeError(
@@ -70,7 +70,7 @@ def result_does_not_fit(op: str, x: Tensor, have: np.dtype) -> RuntimeError:
     )
 
 
-@telling("refused")
+@emits("refused")
 def needs_own_input(op: str, x: Tensor, *wanted: Node | None) -> RuntimeError:
     """Policy "2.5": the backward of in-place ``op`` needs what it would overwrite."""
     return RuntimeError(
@@ -136,7 +136,7 @@ def _of_dimension(error: Exception, arrays: tuple[np.ndarray, ...]) -> Exception
     return None
 
 
-@telling("refused")
+@emits("refused")
 def explain_in_place(op: str, x: Tensor, error: Exception, arrays: tuple[np.ndarray, ...]) -> Exception:
     """The error to raise when numpy refused an in-place operation on ``x``. Nothing has been written."""
     target = x._array
@@ -164,7 +164,7 @@ def explain_other(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> 
     return _of_dimension(error, arrays) or in_words(op, errors.explain_other(op, error, arrays))
 
 
-@telling("refused")
+@emits("refused")
 def explain_other_in_place(op: str, x: Tensor, error: Exception, arrays: tuple[np.ndarray, ...]) -> Exception:
     """The same for an in-place operation whose operands are not broadcast against each other."""
     if not writeable(x._array):
@@ -251,13 +251,13 @@ def _origin(node: Node, what: str, storage: Storage) -> str:
     return f", which is output 0 of {re.sub('Backward[0-9]*$', '', name)},"
 
 
-@telling("stale")
+@emits("stale")
 def stale(node: Node, what: str, saved: Saved) -> RuntimeError:
     """Backward needs a value whose storage was written after ``node`` saved it."""
     array, storage, version = saved
     saved_at = version if type(version) is int else version.version
     kind = ("torch.cuda." if gpu_of(array) is not None else "torch.") + SCALAR_NAMES[array.dtype] + "Tensor"
-    taught = str(errors.stale.__wrapped__(node, what, saved)).splitlines()  # type: ignore[attr-defined]  # what `telling` wraps
+    taught = str(errors.stale.__wrapped__(node, what, saved)).splitlines()  # type: ignore[attr-defined]  # what `emits` wraps
     return RuntimeError(
         f"one of the variables needed for gradient computation has been modified by an inplace operation: "
         f"[{kind} {list(array.shape)}]{_origin(node, what, storage)} is at version {storage.version}; expected version "
@@ -286,5 +286,5 @@ def lost(error: RuntimeError) -> RuntimeError:
         return error
     if not what:
         return freed(node)
-    told: RuntimeError = stale.__wrapped__(node, what, node.saved[position])  # type: ignore[attr-defined]  # what `telling` wraps
+    told: RuntimeError = stale.__wrapped__(node, what, node.saved[position])  # type: ignore[attr-defined]  # what `emits` wraps
     return told

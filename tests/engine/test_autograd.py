@@ -233,7 +233,7 @@ def test_a_gradient_that_was_given_another_shape_is_not_added_to_and_no_leaf_is_
     x, w = (mt.to_tensor([[1.0], [2.0]], stop_gradient=False) for _ in range(2))
     (x * w).sum().backward()
     x.grad.reshape_(shape)
-    with pytest.raises(RuntimeError, match=r"shape \[2, 1\] cannot be added to the one that is there"):
+    with pytest.raises(RuntimeError, match=r"shape \[2, 1\] cannot be added to the existing gradient"):
         (x * w).sum().backward()
     assert w.grad.tolist() == [[1.0], [2.0]] and x.grad.flatten().tolist() == [1.0, 2.0]
     x.grad.reshape_([1, 2, 1])  # a dimension of length 1 in front does no harm, as in PyTorch

@@ -64,11 +64,11 @@ SMALL_STACK = """
 import gc, sys, threading
 import minitensor as mt
 from minitensor.core.history import Node
-from minitensor.core.small_stack import hand_over
+from minitensor.core.small_stack import free_iteratively
 gc.disable()
 N = 3_000
 if sys.version_info >= (3, 13):  # CPython itself nests up to 10,000 deallocations: as in a browser
-    Node.__del__ = hand_over
+    Node.__del__ = free_iteratively
 PROGRAM = '''
 def run():
     w = mt.to_tensor([1.0, 2.0], stop_gradient=False)

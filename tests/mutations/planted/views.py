@@ -185,7 +185,7 @@ mutation(
     "core/tensor.py",
     "gradient-keeps-its-history",
     "A gradient that is set keeps a history that may lead back to its leaf: a cycle.",
-    "                gradient = gradient.detach()  # its history may lead back to this leaf",
+    "                gradient = gradient.detach()  # its history may refer to this leaf",
     "                pass",
     "memory_returns::test_no_cycle_through_a_gradient_that_was_set",
 )  # fmt: skip
