@@ -1,0 +1,263 @@
+"""One name means one thing: classes and files of the packages, and no class that was cut in two only for its length.
+
+The tables of exceptions only get shorter: a test fails if an entry is no longer needed.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tools.build import ROOT
+
+PACKAGES = ("minitensor", "memory_stage", "book_kit", "tools", "_ext", "benchmarks")
+
+#: Classes that Paddle and PyTorch name alike: one for each framework.
+OF_BOTH_FRAMEWORKS = {
+    "Adam", "AdamW", "BCELoss", "BCEWithLogitsLoss", "CrossEntropyLoss", "DataLoader", "Dropout", "ELU", "Embedding",
+    "Flatten", "GELU", "GRU", "GRUCell", "GroupNorm", "Hardtanh", "KLDivLoss", "L1Loss", "LRScheduler", "LSTM",
+    "LSTMCell",
+    "LayerNorm", "LeakyReLU", "Linear", "LogSoftmax", "MSELoss", "NLLLoss", "Optimizer", "Parameter", "RandomSampler",
+    "ReLU", "ReLU6", "SGD", "Sequential", "Sigmoid", "SmoothL1Loss", "Softmax", "Tanh", "Tensor", "TensorDataset",
+    "_BatchNorm", "set_grad_enabled",
+}  # fmt: skip
+
+#: Other classes whose name is defined more than once. To be renamed: no entry is added.
+REPEATED_CLASSES = {
+    "Answer",
+    "Asked",
+    "Backward",
+    "Block",
+    "Call",
+    "Copied",
+    "Counters",
+    "Ear",
+    "Entry",
+    "Extent",
+    "Function",
+    "Group",
+    "Hooked",
+    "Hooks",
+    "Kept",
+    "Layout",
+    "Library",
+    "Look",
+    "Memory",
+    "Meter",
+    "Note",
+    "Options",
+    "Outside",
+    "Patch",
+    "Place",
+    "Preserved",
+    "Printed",
+    "Profile",
+    "Recording",
+    "Report",
+    "Row",
+    "Spelling",
+    "Started",
+    "Statement",
+    "Table",
+    "Unversioned",
+    "_Hook",
+    "_Segment",
+}
+
+#: Names of files that hold the same thing in each of their folders, and how these differ.
+SAME_THING = {
+    "__init__.py": "a package",
+    "__main__.py": "the command of a package",
+    "activations.py": "kernels, rows, layers of the engine and layers of each framework",
+    "attention.py": "the operation and its layers",
+    "backward.py": "of each framework that the stage follows",
+    "calls.py": "of each framework that the stage follows",
+    "cuda.py": "of the engine and of each framework",
+    "diagonals.py": "kernels and rows",
+    "dtypes.py": "of the engine and with PyTorch's names",
+    "engine.py": "of each framework that the stage follows",
+    "frames.py": "of each framework that the stage follows",
+    "functional.py": "the public module of each framework",
+    "functions.py": "kernels, rows and PyTorch's names; and of each framework that the stage follows",
+    "hooking.py": "of each framework that the stage follows",
+    "indexed.py": "kernels and rows",
+    "indexing.py": "of the engine and with PyTorch's rules",
+    "integers.py": "kernels and rows",
+    "layers.py": "of each framework",
+    "logic.py": "kernels and rows",
+    "losses.py": "of the engine and of each framework",
+    "masked.py": "kernels and rows",
+    "matrices.py": "kernels and rows",
+    "modes.py": "of the engine and of each framework",
+    "optimizer.py": "of each framework",
+    "parameter.py": "of each framework",
+    "pooling.py": "the operation and its layers",
+    "printing.py": "of the engine and as PyTorch prints",
+    "random.py": "kernels, rows and PyTorch's names",
+    "recurrent.py": "the operation and its layers",
+    "reducing.py": "kernels and rows",
+    "rounding.py": "kernels and rows",
+    "scans.py": "kernels and rows",
+    "special.py": "kernels and rows",
+    "tensor.py": "of the engine and of PyTorch",
+    "utils.py": "the public module of each framework",
+}
+
+#: Other names of files that repeat. To be renamed: no entry is added.
+REPEATED_FILES = {
+    "advice.py",
+    "arguments.py",
+    "cells.py",
+    "comparing.py",
+    "compiling.py",
+    "counting.py",
+    "data.py",
+    "entries.py",
+    "errors.py",
+    "files.py",
+    "gradients.py",
+    "hooks.py",
+    "joining.py",
+    "listening.py",
+    "live.py",
+    "making.py",
+    "memory.py",
+    "missing.py",
+    "moving.py",
+    "names.py",
+    "naming.py",
+    "operands.py",
+    "outside.py",
+    "parts.py",
+    "peers.py",
+    "places.py",
+    "products.py",
+    "recording.py",
+    "refusals.py",
+    "replacing.py",
+    "report.py",
+    "rows.py",
+    "running.py",
+    "saved.py",
+    "sharing.py",
+    "spelling.py",
+    "states.py",
+    "threads.py",
+    "variants.py",
+    "verdicts.py",
+    "writes.py",
+}
+
+#: A class and its only subclass in its package. The first are two things; the others are one that was cut in two, and
+#: are to be composed: no entry is added.
+TWO_THINGS = {
+    ("Adam", "AdamW"): "public names of the frameworks",
+    ("EventLog", "MemoryLog"): "a log of any events; the one that measures memory",
+    ("Hook", "AfterHook"): "called before and after accumulation",
+    ("KaimingUniform", "KaimingNormal"): "public names of Paddle",
+    ("Node", "Leaf"): "a node of an operation; the node of a leaf",
+    ("PyLayer", "Recomputed"): "a public base class; one layer written with it",
+    ("ReLU", "ReLU6"): "public names of PyTorch",
+    ("Storage", "DeviceStorage"): "memory of the host; memory of a device",
+    ("XavierUniform", "XavierNormal"): "public names of Paddle",
+    ("_Line", "_Widget"): "progress in a terminal; in a notebook",
+    ("set_detect_anomaly", "detect_anomaly"): "public names of PyTorch",
+}
+CHAINS = {
+    ("Aliases", "Savings"),
+    ("Calls", "Operations"),
+    ("Following", "Recorder"),
+    ("Hooked", "Module"),
+    ("Lineage", "Ledger"),
+    ("Lines", "Running"),
+    ("Memory", "Aliases"),
+    ("Running", "Steps"),
+    ("Savings", "Lineage"),
+    ("Steps", "Following"),
+}
+
+
+#: Each class of a file, with its bases.
+Classes = list[tuple[str, list[str]]]
+
+
+@cache
+def sources() -> dict[str, Classes]:
+    """Return the classes of each file of the packages, by its path."""
+    paths = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+    return {path.relative_to(ROOT).as_posix(): classes(path.read_text("utf-8")) for path in paths}
+
+
+def classes(source: str) -> Classes:
+    found, bodies = [], [ast.parse(source).body] if re.search(r"^\s*class ", source, re.MULTILINE) else []
+    for body in bodies:
+        for node in body:
+            if isinstance(node, ast.ClassDef):
+                found.append((node.name, [ast.unparse(base).partition("[")[0] for base in node.bases]))
+            bodies += [inner for name in ("body", "orelse") if isinstance(inner := getattr(node, name, ()), list)]
+    return found
+
+
+def defined(files: dict[str, Classes]) -> dict[str, list[str]]:
+    """Return the files that define a class of each name."""
+    found = defaultdict(list)
+    for path, inside in files.items():
+        for name, _ in inside:
+            found[name].append(path)
+    return found
+
+
+def chains(files: dict[str, Classes]) -> set[tuple[str, str]]:
+    """Return the classes that have exactly one subclass in their own folder, each with it."""
+    folders = defaultdict(dict)
+    for path, inside in files.items():
+        folders[str(Path(path).parent)][path] = inside
+    found = set()
+    for folder in folders.values():
+        names, below = defined(folder), defaultdict(set)
+        for name, bases in (each for inside in folder.values() for each in inside):
+            for base in names.keys() & set(bases):
+                below[base].add(name)
+        found |= {(name, *only) for name, only in below.items() if len(only) == 1}
+    return found
+
+
+def test_a_class_name_is_defined_once():
+    repeated = {name for name, paths in defined(sources()).items() if len(paths) > 1}
+    assert repeated - OF_BOTH_FRAMEWORKS - REPEATED_CLASSES == set(), "rename the new class"
+    assert (OF_BOTH_FRAMEWORKS | REPEATED_CLASSES) - repeated == set(), "remove these entries: they are defined once"
+
+
+@pytest.mark.parametrize("name", sorted(OF_BOTH_FRAMEWORKS))
+def test_each_framework_has_one_class_of_a_name_that_both_have(name: str):
+    paths = defined(sources())[name]
+    assert len(paths) == 2 and sum(path.startswith("minitensor/torch/") for path in paths) == 1
+
+
+def test_a_file_name_repeats_only_for_the_same_thing():
+    named = defaultdict(list)
+    for path in sources():
+        named[Path(path).name].append(path)
+    repeated = {name for name, paths in named.items() if len(paths) > 1}
+    assert repeated - set(SAME_THING) - REPEATED_FILES == set(), "rename the new file"
+    assert (set(SAME_THING) | REPEATED_FILES) - repeated == set(), "remove these entries: they are used once"
+    assert set(SAME_THING) & REPEATED_FILES == set()
+
+
+def test_no_class_has_exactly_one_subclass_in_its_own_package():
+    found = chains(sources())
+    assert found - set(TWO_THINGS) - CHAINS == set(), "make one class of the two, or compose them"
+    assert (set(TWO_THINGS) | CHAINS) - found == set(), "remove these entries: they are no longer needed"
+
+
+def test_a_planted_chain_and_a_planted_name_are_found():
+    texts = {"a/b.py": "class A: ...\nclass B(A): ...\nclass C: ...\nclass D(C): ...\nclass E(C): ...",
+             "a/c/d.py": "class A: ...\nclass F(E[int]): ..."}  # fmt: skip
+    files = {path: classes(text) for path, text in texts.items()}
+    assert chains(files) == {("A", "B")}
+    assert [name for name, paths in defined(files).items() if len(paths) > 1] == ["A"]
