@@ -1,6 +1,6 @@
-"""Data sets, and batches of them: what ``io`` has under Paddle's names and ``torch.utils.data`` under PyTorch's.
+"""Data sets, and batches of them: shared by ``io`` under Paddle's names and ``torch.utils.data`` under PyTorch's.
 
-A batch is a copy of its samples unless views are asked for. Nothing here records, and no mode is changed on the way: a
-loop over a loader that is left early leaves grad mode as it was.
+A batch is a copy of its samples unless views are requested. Loaders record nothing and change no mode, so leaving a
+loop over a loader early does not change grad mode.
 May import: the ground files, ``core``, ``views``.
 """

@@ -1,4 +1,4 @@
-"""Data sets: a length, and a sample for each index."""
+"""Data sets with a length and a sample for each index."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class Dataset:
     """Samples by index. A subclass defines ``__getitem__`` and ``__len__``.
 
     Raises:
-        NotImplementedError: if a sample is asked for and there is no ``__getitem__``.
+        NotImplementedError: if a sample is read and there is no ``__getitem__``.
     """
 
     def __getitem__(self, index: Any) -> Any:
-        """The sample of an index."""
+        """Return the sample at an index."""
         raise NotImplementedError(f"{type(self).__name__} has no __getitem__; define `def __getitem__(self, index):`")
 
     def __add__(self, other: Any) -> ConcatDataset:
@@ -27,10 +27,10 @@ class Dataset:
 
 
 class IterableDataset:
-    """Samples one after another, where there is no index: a subclass defines ``__iter__``.
+    """Samples in sequence, without an index. A subclass defines ``__iter__``.
 
     Raises:
-        NotImplementedError: if it is gone through and has no ``__iter__``.
+        NotImplementedError: if it is iterated and has no ``__iter__``.
     """
 
     def __iter__(self) -> Iterator[Any]:
@@ -41,12 +41,12 @@ class Rows(Dataset):
     """Row i of each of several tensors is sample i.
 
     Args:
-        tensors: at least one; their first dimensions have one length.
-        share: a sample is a view of the tensors, as in Paddle and PyTorch; with False it is a copy, so that who writes
-            a sample in place does not change the data.
+        tensors: at least one; their first dimensions have the same length.
+        share: True if a sample is a view of the tensors, as in Paddle and PyTorch; False for copies, so that in-place
+            writes into a sample do not change the data.
 
     Raises:
-        TypeError: for anything but tensors.
+        TypeError: if an element is not a tensor.
         AssertionError: if the lengths differ.
     """
 
@@ -75,10 +75,10 @@ def _own(row: Any) -> Any:
 
 
 class Subset(Dataset):
-    """The samples of ``dataset`` at ``indices``, in that order. They are those of the data set, not copies.
+    """The samples of ``dataset`` at ``indices``, in that order. Samples are not copied.
 
     Raises:
-        IndexError: if a sample is asked for that the data set does not have.
+        IndexError: if a sample is read that the data set does not have.
     """
 
     def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
@@ -92,10 +92,10 @@ class Subset(Dataset):
 
 
 class ConcatDataset(Dataset):
-    """One data set behind the other.
+    """Several data sets, one after the other.
 
     Raises:
-        AssertionError: if there is none.
+        AssertionError: if the list is empty.
     """
 
     def __init__(self, datasets: Iterable[Any]) -> None:
@@ -117,7 +117,7 @@ class ConcatDataset(Dataset):
 
 
 def lengths_of(total: int, lengths: Sequence[float]) -> list[int]:
-    """How many samples each part of a split has; shares that sum to 1 are rounded down, and the rest goes round.
+    """Return the length of each part of a split. Shares that sum to 1 are rounded down, and the rest is dealt out.
 
     Raises:
         ValueError: if they do not sum to ``total``, or to 1.
@@ -138,6 +138,6 @@ def lengths_of(total: int, lengths: Sequence[float]) -> list[int]:
 
 
 def split(dataset: Any, counts: Sequence[int], order: Sequence[int]) -> list[Subset]:
-    """Parts of ``dataset`` of so many samples each, in ``order``."""
+    """Split ``dataset`` into parts of ``counts`` samples, in ``order``."""
     ends = list(itertools.accumulate(counts))
     return [Subset(dataset, list(order[end - count : end])) for end, count in zip(ends, counts, strict=True)]

@@ -1,4 +1,4 @@
-"""A loader: batches of a data set, one after another, made when they are asked for."""
+"""A loader: batches of a data set, one after the other, made on demand."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from minitensor.data.samplers import run_of
 
 
 class Loader:
-    """What loaders of both vocabularies do. They say how a batch is put together, and check what they were given.
+    """Base of both frameworks' loaders. Subclasses define how a batch is combined, and check their arguments.
 
     Attributes:
-        dataset: where samples come from.
-        batches: lists of indices, or None where there are no indices.
-        batch_size: how many samples without indices make a batch; None hands out samples as they are.
+        dataset: the source of the samples.
+        batches: lists of indices, or None without indices.
+        batch_size: the number of samples per batch without indices; None returns single samples.
         collate: makes one batch of a list of samples.
-        share: True for views of the tensors of a TensorDataset; False for copies, whatever ``collate`` does; None for
-            what Paddle and PyTorch do: batches are copies, and samples without a batch are as the data set has them.
+        share: True for views of the tensors of a TensorDataset; False for copies, even if ``collate`` makes none; None
+            as in Paddle and PyTorch: batches are copies, and single samples are those of the data set.
     """
 
     dataset: Any
@@ -33,7 +33,7 @@ class Loader:
     _own_collate = False
 
     def _check(self, num_workers: Any) -> None:
-        """Raises ValueError or TypeError for what is not here."""
+        """Raise ValueError or TypeError for unsupported settings."""
         name = type(self).__name__
         if not isinstance(num_workers, int) or num_workers < 0:
             raise ValueError("num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.")
@@ -76,14 +76,14 @@ class Loader:
             yield self._together(batch)
 
     def _order(self) -> Any:
-        """The indices, where no batches are made."""
+        """Return the indices to read if no batches are made."""
         raise NotImplementedError
 
     def _sample(self, index: Any) -> Any:
         return self.dataset[index]
 
     def _of(self, indices: Any) -> Any:
-        """The batch of some indices."""
+        """Return the batch of some indices."""
         indices = list(indices)
         if self.share:
             rows = run_of(indices)
@@ -102,7 +102,7 @@ class Loader:
             return [_gathered(each, rows_of) for each in dataset.tensors]
         return self._together([self._sample(index) for index in indices])
 
-    #: The class of this vocabulary whose samples are rows: a batch is taken from its tensors at once.
+    #: The framework's class whose samples are rows: a batch is taken from its tensors in one step.
     _rows: type = Rows
 
     def _together(self, samples: list[Any]) -> Any:
@@ -117,7 +117,7 @@ class Loader:
         return self._tensor(value) if isinstance(value, np.ndarray) else rebuilt(value, self._as_tensors)
 
     def _tensor(self, array: np.ndarray) -> Any:
-        """A sample that is an array, as a tensor."""
+        """Convert a sample that is an array to a tensor."""
         raise NotImplementedError
 
 
@@ -126,7 +126,7 @@ def _gathered(x: Any, indices: list[Any]) -> Any:
 
 
 def _copied(value: Any) -> Any:
-    """Everything in ``value`` that is a tensor or an array, as a copy."""
+    """Return ``value`` with all tensors and arrays copied."""
     if isinstance(value, Tensor):
         return value.clone()
     if isinstance(value, np.ndarray):
@@ -135,7 +135,7 @@ def _copied(value: Any) -> Any:
 
 
 def rebuilt(value: Any, change: Callable[[Any], Any]) -> Any:
-    """Lists, tuples and dictionaries with their parts changed; anything else itself."""
+    """Return lists, tuples and dicts with ``change`` applied to their parts; anything else unchanged."""
     if isinstance(value, dict):
         return {name: change(part) for name, part in value.items()}
     if isinstance(value, tuple) and hasattr(value, "_fields"):
@@ -146,14 +146,14 @@ def rebuilt(value: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def collated(samples: list[Any], join: Callable[[list[Any]], Any], words: str) -> Any:
-    """One batch of samples that are made alike: their parts of one place together, by ``join``.
+    """Combine samples of the same form into one batch, by joining their corresponding parts.
 
     Args:
         join: makes one tensor of tensors, arrays or numbers; NotImplemented for anything else.
-        words: begins the error.
+        words: the beginning of the error message.
 
     Raises:
-        TypeError: for what no batch can be made of.
+        TypeError: if the samples cannot be combined.
         RuntimeError: if samples have different numbers of parts.
     """
     first = samples[0]

@@ -1,4 +1,4 @@
-"""In which order the samples of a data set come. A vocabulary says what draws the random ones."""
+"""The order in which samples of a data set are read. Each framework draws random orders with its own generator."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 
 
 class Sampler:
-    """Indices of a data set, one after another. A subclass defines ``__iter__``.
+    """Indices of a data set in sequence. A subclass defines ``__iter__``.
 
     Raises:
-        NotImplementedError: if it is gone through and has no ``__iter__``.
+        NotImplementedError: if it is iterated and has no ``__iter__``.
     """
 
     def __init__(self, data_source: Any = None) -> None:
@@ -31,13 +31,13 @@ class InOrder(Sampler):
 
 
 class Shuffled(Sampler):
-    """Every index once, in an order drawn anew each time; with ``replacement`` any index at any time.
+    """Every index once, in a new random order each time; with ``replacement`` independent random indices.
 
     Args:
-        num_samples: how many are drawn; as many as there are, unless told.
+        num_samples: how many indices are drawn; the length of the data set by default.
 
     Raises:
-        ValueError: if that is no number above 0.
+        ValueError: if ``num_samples`` is not a positive integer.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class Shuffled(Sampler):
 
     @property
     def num_samples(self) -> int:
-        """How many indices are drawn."""
+        """The number of indices to draw."""
         return len(self.data_source) if self._count is None else self._count
 
     def __len__(self) -> int:
@@ -60,24 +60,24 @@ class Shuffled(Sampler):
         length, count = len(self.data_source), self.num_samples
         drawn = self._drawing()
         if self.replacement:
-            some = [32] * (count // 32) + [count % 32]  # as many at a time as PyTorch draws
+            some = [32] * (count // 32) + [count % 32]  # in blocks of 32, as PyTorch draws
             for each in some:
                 yield from drawn("integers", length, each)
             return
         for _ in range(count // length):
             yield from drawn("order", length, length)
-        yield from drawn("order", length, length)[: count % length]  # drawn also where nothing is left: so is PyTorch's
+        yield from drawn("order", length, length)[: count % length]  # drawn even if the rest is empty, as in PyTorch
 
     def _drawing(self) -> Callable[[str, int, int], list[int]]:
-        """``drawn(what, length, count)``: "integers" below ``length``, or an "order" of all of them."""
+        """Return ``drawn(what, length, count)``: "integers" below ``length``, or an "order" of all of them."""
         raise NotImplementedError
 
 
 class Batches(Sampler):
-    """Lists of ``batch_size`` indices; the last may be shorter, unless ``drop_last`` leaves it out.
+    """Lists of ``batch_size`` indices; the last may be shorter, unless ``drop_last`` removes it.
 
     Raises:
-        ValueError: if the size is no whole number above 0.
+        ValueError: if ``batch_size`` is not a positive integer.
     """
 
     def __init__(self, sampler: Iterable[Any], batch_size: int, drop_last: bool) -> None:
@@ -99,12 +99,12 @@ class Batches(Sampler):
             yield batch
 
     def __len__(self) -> int:
-        count = len(self.sampler)  # type: ignore[arg-type]  # where it has no length, Python's own error says so
+        count = len(self.sampler)  # type: ignore[arg-type]  # a sampler without a length raises Python's own error
         return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
 
 
 def run_of(indices: Sequence[Any]) -> slice | None:
-    """The slice that picks these indices, if they follow each other."""
+    """Return the slice that selects these indices, or None if they are not consecutive."""
     first = indices[0]
     if any(index != first + step for step, index in enumerate(indices)):
         return None

@@ -1,8 +1,8 @@
-"""Tensors in files: what ``save`` writes and ``load`` reads, in both vocabularies. No pickle, so a file runs nothing.
+"""Tensors in files: the format of ``save`` and ``load`` under Paddle's and PyTorch's names. No pickle, no code.
 
 A file is a zip archive of arrays in NumPy's own format, as ``numpy.savez`` writes it, and of ``structure.json``, which
-says how they are put together: ``numpy.load(path)["fc.weight"]`` reads one of them anywhere. It is written beside its
-place and moved there when it is whole; one that was cut short or damaged is refused, and nothing of it is loaded.
+describes how they are combined: ``numpy.load(path)["fc.weight"]`` reads one of them anywhere. It is written to a
+temporary file next to its path and renamed when it is complete. A damaged or truncated file is refused as a whole.
 
 May import: the ground files, ``device``, ``core``, ``creation``.
 """

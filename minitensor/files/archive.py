@@ -1,7 +1,7 @@
-"""The file: arrays under their names, and what says how they belong together. Written whole, read whole, or not at all.
+"""The archive: named arrays, and a structure that combines them. It is written and read completely or not at all.
 
-Every array has a checksum in the archive. What is read is measured first: an array is never made larger than the file
-that it comes from.
+Every array has a checksum in the archive. Sizes are checked before memory is allocated: an array is never larger than
+the file that contains it.
 """
 
 from __future__ import annotations
@@ -25,30 +25,30 @@ from minitensor.device.arrays import host_array
 
 try:
     from lzma import LZMAError
-except ImportError:  # Python in a browser has no lzma, and zipfile says so
-    LZMAError = RuntimeError  # type: ignore[assignment, misc]  # what it raises then
+except ImportError:  # Python in a browser has no lzma, and zipfile works without it
+    LZMAError = RuntimeError  # type: ignore[assignment, misc]  # the error that zipfile raises without lzma
 
 STRUCTURE = "structure.json"
-#: What an archive or an array in it may raise when its bytes are not what was written.
+#: Errors that an archive or an array may raise if its bytes are damaged.
 BROKEN = (
     *(zipfile.BadZipFile, zlib.error, LZMAError, struct.error, ValueError, TypeError, KeyError, IndexError),
     *(EOFError, OSError, NotImplementedError, RuntimeError, OverflowError, SyntaxError, MemoryError),
 )
-#: Arrays of these kinds of numpy have a format that is read without running anything: numbers and truth values.
+#: numpy's kinds of dtypes that can be read without running code: numbers and bools.
 KINDS = "biufc"
 
 
 class Unreadable(Exception):
-    """Says in one line why a file is not loaded. A vocabulary raises an error of its own with these words."""
+    """States in one line why a file cannot be loaded. Callers raise their own error with this message."""
 
 
 # ---------- writing ----------
 
 
 def write(target: Any, arrays: list[tuple[str, Any]], structure: dict[str, Any]) -> None:
-    """Write ``arrays``, of the host or of a GPU, under their names, and ``structure``, into a path or an open file.
+    """Write named ``arrays``, of the host or of a GPU, and ``structure`` into a path or an open file.
 
-    A path has the old file or the new one at any time, never a part of one.
+    At any time a path contains the old file or the new one, never a part of one.
     """
     if hasattr(target, "write"):
         whole = io.BytesIO()
@@ -56,7 +56,7 @@ def write(target: Any, arrays: list[tuple[str, Any]], structure: dict[str, Any])
         target.write(whole.getbuffer())
         return
     path = os.path.realpath(os.fspath(target))
-    if os.path.exists(path) and not os.path.isfile(path):  # a device or a pipe; a folder says so itself
+    if os.path.exists(path) and not os.path.isfile(path):  # a device or a pipe; for a folder, open raises the error
         with open(path, "wb") as file:
             _fill(file, arrays, structure)
         return
@@ -66,7 +66,7 @@ def write(target: Any, arrays: list[tuple[str, Any]], structure: dict[str, Any])
 
 @contextmanager
 def _in_its_place(path: str | bytes) -> Iterator[BinaryIO]:
-    """A new file beside ``path`` that takes its place when all is written and on the disk; else it is gone."""
+    """Open a new file next to ``path`` that replaces it once it is complete and on the disk, else is deleted."""
     folder, name = os.path.split(os.fsdecode(path))
     beside = os.path.join(folder, f".{name[:200]}.{os.urandom(6).hex()}")
     try:
@@ -77,7 +77,7 @@ def _in_its_place(path: str | bytes) -> Iterator[BinaryIO]:
         if os.path.exists(path):
             shutil.copymode(path, beside)
         os.replace(beside, path)
-    except BaseException:  # an interrupt, too, leaves nothing behind
+    except BaseException:  # also an interrupt removes the temporary file
         if os.path.exists(beside):
             os.unlink(beside)
         raise
@@ -85,7 +85,7 @@ def _in_its_place(path: str | bytes) -> Iterator[BinaryIO]:
 
 
 def _sync(folder: str) -> None:
-    """Have the new name on the disk, where a folder can be opened."""
+    """Write the folder's entry to the disk, on systems that can open a folder."""
     if not hasattr(os, "O_DIRECTORY"):
         return
     opened = os.open(folder or ".", os.O_RDONLY | os.O_DIRECTORY)
@@ -98,7 +98,7 @@ def _sync(folder: str) -> None:
 def _fill(file: Any, arrays: list[tuple[str, Any]], structure: dict[str, Any]) -> None:
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for name, array in arrays:
-            # Every file has the same date, so that the same numbers make the same bytes.
+            # Every file has the same date, so that the same data gives the same bytes.
             entry = zipfile.ZipInfo(f"{name}.npy")
             with archive.open(entry, "w", force_zip64=array.nbytes >= 1 << 30) as member:
                 npy.write_array(member, host_array(array), allow_pickle=False)
@@ -109,11 +109,11 @@ def _fill(file: Any, arrays: list[tuple[str, Any]], structure: dict[str, Any]) -
 
 
 def read(source: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """The arrays by their names, and the structure, of a path or of an open file from where it stands on.
+    """Return the named arrays and the structure from a path, or from the current position of an open file.
 
     Raises:
         OSError: if there is no such file.
-        Unreadable: for anything that ``write`` did not write, or that is no longer as it was.
+        Unreadable: if ``write`` did not write it, or if it was changed since.
     """
     if hasattr(source, "read"):
         return _read(io.BytesIO(source.read()), "the file")
@@ -176,7 +176,7 @@ def _refuse_other_archives(names: list[str], called: str) -> None:
 
 
 def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, length: int) -> np.ndarray:
-    """One array, whose checksum was right."""
+    """Read one array and verify its checksum."""
     with archive.open(entry) as member:
         header = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[npy.read_magic(member)]
         shape, by_columns, dtype = header(member)
@@ -186,7 +186,7 @@ def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, length: int) -> np.
         array = np.empty(shape, dtype, order="F" if by_columns else "C")
         cells: Any = array.reshape(-1, order="A").view(np.uint8)
         filled = 0
-        while part := member.read(1 << 20):  # the end is read as well: there the checksum is compared
+        while part := member.read(1 << 20):  # reads to the end, where the checksum is compared
             cells[filled : filled + len(part)] = np.frombuffer(part, np.uint8)
             filled += len(part)
     if filled != nbytes:

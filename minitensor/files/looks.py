@@ -1,4 +1,4 @@
-"""Tensors as looks at storages: which storage is written under which name, and how each tensor lies in it."""
+"""Map tensors to stored arrays: the name under which each storage is written, and the layout of each tensor in it."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from minitensor.dtypes import BY_NUMPY
 from minitensor.files.archive import Unreadable
 
 
-class Looks:
-    """The arrays that are to be written, by name, and of each tensor which one it looks at and how.
+class StoredLayouts:
+    """The arrays to write, by name, and for each tensor the array that it uses and its layout.
 
-    Where sharing is kept a storage is written once, whole, even if a tensor shows only a part of it: the tensor that
-    is read back is a view of the same storage again, and what stood twice is one tensor again.
+    If sharing is kept, a storage is written once and as a whole, even if a tensor shows only a part of it. The loaded
+    tensor is then a view of the same storage again, and a tensor that was saved twice is one tensor again.
     """
 
     def __init__(self, keeps_sharing: bool) -> None:
@@ -28,10 +28,10 @@ class Looks:
         self._keeps_sharing = keeps_sharing
         self._numbers: dict[int, int] = {}
         self._storages: dict[int, tuple[str, Any]] = {}
-        self._alive: list[Any] = []  # an id is one object's only while that lives
+        self._alive: list[Any] = []  # keeps ids unique, because an id is only valid while its object lives
 
     def tensor(self, x: Tensor, path: tuple[Any, ...]) -> int:
-        """The number of the entry of ``x``."""
+        """Return the number of the entry of ``x``."""
         if self._keeps_sharing and id(x) in self._numbers:
             return self._numbers[id(x)]
         name, strides, offset = self._member(x, path)
@@ -53,7 +53,7 @@ class Looks:
         return len(self.entries) - 1
 
     def _member(self, x: Tensor, path: tuple[Any, ...]) -> tuple[str, list[int], int]:
-        """The name of the array that ``x`` looks at, and its strides and offset there, in elements."""
+        """Return the name of the array that ``x`` uses, and its strides and offset there, in elements."""
         array, storage, size = x._array, x._storage, x._array.itemsize
         apart = any(stride % size for stride in array.strides) or storage.buffer.dtype != array.dtype
         if not self._keeps_sharing or apart:
@@ -66,11 +66,11 @@ class Looks:
         return name, [stride // size for stride in array.strides], (address(array) - address(cells)) // size
 
     def array(self, array: np.ndarray, path: tuple[Any, ...]) -> str:
-        """The name of an array that is no tensor."""
+        """Return the name of an array that is not a tensor."""
         return self._named(array, path)
 
     def _named(self, array: Any, path: tuple[Any, ...]) -> str:
-        """Enter ``array`` under a name made of the keys that lead to it, as no other has it."""
+        """Register ``array`` under a unique name made of the keys that lead to it."""
         parts = (str(key).encode("utf-8", "replace").decode() for key in path)
         wanted = "/".join(part.replace("/", "_") if part.strip(".") else "_" for part in parts)
         wanted = name = re.sub(r"[\x00-\x1f\\]", "_", wanted)[:200] or "value"
@@ -82,7 +82,7 @@ class Looks:
 
 
 def _strides_of(shape: tuple[int, ...]) -> list[int]:
-    """Of elements that lie one behind the other, in the order of the last index first."""
+    """Return the strides of a contiguous array, in elements."""
     strides, step = [0] * len(shape), 1
     for i in reversed(range(len(shape))):
         strides[i], step = step, step * shape[i]
@@ -90,10 +90,10 @@ def _strides_of(shape: tuple[int, ...]) -> list[int]:
 
 
 def put_on(gpu: Any, array: np.ndarray, entry: dict[str, Any], storages: dict[Any, Any]) -> Tensor:
-    """The tensor of ``entry``, which looks at ``array``, on ``gpu``. ``storages`` holds those that were made before.
+    """Return the tensor of ``entry`` on ``array`` and ``gpu``; ``storages`` caches the storages created so far.
 
     Raises:
-        Unreadable: when a tensor cannot have its dtype, or it would look outside of the array.
+        Unreadable: if a tensor cannot have this dtype, or if it would reach outside the array.
     """
     if array.dtype not in BY_NUMPY:
         known = ", ".join(str(each) for each in BY_NUMPY)

@@ -1,4 +1,4 @@
-"""Saving and loading as both vocabularies do it; each says what it adds and which error it raises."""
+"""Save and load values; Paddle's and PyTorch's functions add their own types and errors."""
 
 from __future__ import annotations
 
@@ -6,28 +6,28 @@ from typing import Any
 
 from minitensor.files import archive
 from minitensor.files.archive import Unreadable
-from minitensor.files.values import Read, Spelled, Written
+from minitensor.files.values import Decoder, Encoder, Extension
 
 
-def save_to(op: str, value: Any, target: Any, spelled: Spelled, keeps_sharing: bool) -> None:
-    """Write ``value`` into a path or an open file. All of it is looked at before the first byte is written.
+def save_to(op: str, value: Any, target: Any, extension: Extension, keeps_sharing: bool) -> None:
+    """Write ``value`` into a path or an open file. All of it is checked before the first byte is written.
 
     Raises:
-        TypeError: for what is no tensor and no plain value of Python.
+        TypeError: if ``value`` contains anything but tensors and plain Python values.
     """
-    written = Written(op, value, spelled, keeps_sharing)
-    archive.write(target, written.arrays, written.structure)
+    encoder = Encoder(op, value, extension, keeps_sharing)
+    archive.write(target, encoder.arrays, encoder.structure)
 
 
 def load_from(source: Any, **how: Any) -> Any:
-    """The value that was written into a path or an open file; ``how`` is what :class:`Read` takes.
+    """Return the value that was written into a path or an open file; ``how`` are arguments of :class:`Decoder`.
 
     Raises:
         OSError: if there is no such file.
-        Unreadable: when it is no file of :func:`save_to`, or damaged.
+        Unreadable: if :func:`save_to` did not write it, or if it is damaged.
     """
     arrays, structure = archive.read(source)
     try:
-        return Read(arrays, structure, **how).all()
+        return Decoder(arrays, structure, **how).all()
     except (KeyError, IndexError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        raise Unreadable(f"the file says what cannot be ({error}); nothing was loaded") from None
+        raise Unreadable(f"the structure of the file is invalid ({error}); nothing was loaded") from None

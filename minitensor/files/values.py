@@ -1,7 +1,7 @@
-"""From tensors and plain values of Python to arrays and a structure that JSON can hold, and back.
+"""Convert tensors and plain Python values to arrays and a structure for JSON, and back.
 
-What stands for itself in JSON is written as it is. Anything else is an object of one name: ``{"tuple": [1, 2]}``,
-``{"tensor": 0}``. A list or a dict that stands twice is read back as two.
+Values that JSON can represent are written directly. Any other value is an object with one key: ``{"tuple": [1, 2]}``,
+``{"tensor": 0}``. A list or a dict that occurs twice is loaded as two.
 """
 
 from __future__ import annotations
@@ -14,52 +14,52 @@ import numpy as np
 
 from minitensor.core.tensor import Tensor
 from minitensor.files.archive import KINDS, Unreadable
-from minitensor.files.looks import Looks, put_on
+from minitensor.files.looks import StoredLayouts, put_on
 
-#: What a vocabulary adds: the name and the plain form of a value; None for one that it does not know.
-Spelled = Callable[[Any], "tuple[str, Any] | None"]
-#: The other way round: by name, what makes the value of its plain form.
-Made = dict[str, Callable[[Any], Any]]
+#: Encodes the types that a framework adds: returns the name and the plain form of a value; None for unknown types.
+Extension = Callable[[Any], "tuple[str, Any] | None"]
+#: The functions that restore values of each name from their plain form.
+Restorers = dict[str, Callable[[Any], Any]]
 
 NOT_PLAIN = "a file holds tensors, arrays, numbers, texts, None, lists, tuples, sets and dicts of them, and no objects"
 
 
-class Written:
-    """What is gathered of one value: its structure, and the arrays under their names.
+class Encoder:
+    """The encoded form of one value: its structure, and the named arrays.
 
     Args:
-        op: who asks, for its errors.
-        spelled: what a vocabulary adds.
-        keeps_sharing: whether tensors on one storage are written as that storage and looks at it; else each is written
-            by itself.
+        op: the name of the calling function, for errors.
+        extension: encodes the types that a framework adds.
+        keeps_sharing: True to write tensors on one storage as that storage and their layouts; otherwise each is
+            written separately.
 
     Raises:
-        TypeError: for what is no plain value, naming where it stands.
+        TypeError: if a part is not a plain value; the message says which part.
     """
 
-    def __init__(self, op: str, value: Any, spelled: Spelled, keeps_sharing: bool) -> None:
-        self._op, self._spelled, self._inside = op, spelled, set[int]()
-        self._looks = Looks(keeps_sharing)
+    def __init__(self, op: str, value: Any, extension: Extension, keeps_sharing: bool) -> None:
+        self._op, self._extension, self._inside = op, extension, set[int]()
+        self._layouts = StoredLayouts(keeps_sharing)
         try:
-            told = self._told(value, ())
+            encoded = self._encode(value, ())
         except RecursionError:
             raise TypeError(f"{op}: lists or dicts lie too deep in each other to be saved") from None
-        self.structure = {"version": 1, "value": told, "tensors": self._looks.entries}
+        self.structure = {"version": 1, "value": encoded, "tensors": self._layouts.entries}
 
     @property
     def arrays(self) -> list[tuple[str, Any]]:
-        """What is to be written, under names that are all different."""
-        return list(self._looks.members.items())
+        """The arrays to write, under unique names."""
+        return list(self._layouts.members.items())
 
-    def _told(self, value: Any, path: tuple[Any, ...]) -> Any:
+    def _encode(self, value: Any, path: tuple[Any, ...]) -> Any:
         kind = type(value)
         if value is None or kind in (bool, int, float, str):
             return value
         if isinstance(value, Tensor):
-            return {"tensor": self._looks.tensor(value, path)}
+            return {"tensor": self._layouts.tensor(value, path)}
         if isinstance(value, (np.ndarray, np.generic)):
             return self._array(value, path)
-        if (own := self._spelled(value)) is not None:
+        if (own := self._extension(value)) is not None:
             return dict([own])
         if kind is complex:
             return {"complex": [value.real, value.imag]}
@@ -70,20 +70,20 @@ class Written:
         if id(value) in self._inside:
             raise TypeError(f"{self._op}: {_place(path)} holds itself, and would have no end in a file")
         self._inside.add(id(value))
-        told: Any
+        encoded: Any
         if kind in (dict, OrderedDict):
-            pairs = [[self._key(key, path), self._told(each, (*path, key))] for key, each in value.items()]
-            told = {"dict" if kind is dict else "ordered": pairs}
+            pairs = [[self._key(key, path), self._encode(each, (*path, key))] for key, each in value.items()]
+            encoded = {"dict" if kind is dict else "ordered": pairs}
         else:
-            each_told = [self._told(each, (*path, i)) for i, each in enumerate(value)]
-            told = each_told if kind is list else {kind.__name__: each_told}
+            items = [self._encode(each, (*path, i)) for i, each in enumerate(value)]
+            encoded = items if kind is list else {kind.__name__: items}
         self._inside.remove(id(value))
-        return told
+        return encoded
 
     def _key(self, key: Any, path: tuple[Any, ...]) -> Any:
         if isinstance(key, Tensor):
             raise TypeError(f"{self._op}: a key of {_place(path)} is a tensor; a key is a text or a number")
-        return self._told(key, path)
+        return self._encode(key, path)
 
     def _array(self, value: Any, path: tuple[Any, ...]) -> dict[str, Any]:
         if value.dtype.kind not in KINDS or isinstance(value, np.ma.MaskedArray):
@@ -91,8 +91,8 @@ class Written:
                 f"{self._op}: {_place(path)} is an array of dtype {value.dtype}; an array in a file holds numbers or "
                 "truth values of a dtype that NumPy has itself"
             )
-        told = self._looks.array(np.asarray(value), path)
-        return {"array": told} if isinstance(value, np.ndarray) else {"number": told}
+        encoded = self._layouts.array(np.asarray(value), path)
+        return {"array": encoded} if isinstance(value, np.ndarray) else {"number": encoded}
 
     def _refused(self, value: Any, path: tuple[Any, ...]) -> TypeError:
         what = f"{self._op}: {_place(path)} is {_a(type(value).__name__)}: {NOT_PLAIN}"
@@ -112,21 +112,20 @@ def _place(path: tuple[Any, ...]) -> str:
     return "the value" if not path else "the entry " + "".join(f"[{key!r}]" for key in path)
 
 
-class Read:
-    """One value as it was, of what :class:`Written` gathered.
+class Decoder:
+    """Decode one value that :class:`Encoder` encoded.
 
     Args:
-        kinds: by the name that a tensor's kind was written under, what makes a tensor of this vocabulary of it; "" is
-            for all others.
-        where: the GPU that a tensor goes to (None: the host), of the name of its place.
-        number: what becomes of an array that was no tensor.
+        kinds: for each kind of tensor in the file, the function that makes such a tensor; "" is for all other kinds.
+        where: returns the GPU (None: the host) for the name of a saved place.
+        array: converts an array that was not a tensor.
     """
 
     def __init__(
         self,
         arrays: dict[str, np.ndarray],
         structure: dict[str, Any],
-        made: Made,
+        restorers: Restorers,
         kinds: dict[str, Callable[[Tensor, dict[str, Any]], Any]],
         where: Callable[[str], Any],
         array: Callable[[np.ndarray], Any] = lambda array: array,
@@ -134,7 +133,7 @@ class Read:
         self._arrays, self._entries, self._kinds = arrays, structure["tensors"], kinds
         self._where, self._array, self._done = where, array, dict[int, Any]()
         self._storages: dict[tuple[str, int], Any] = {}
-        self._made: Made = {
+        self._restorers: Restorers = {
             "tensor": self._tensor,
             "array": lambda name: self._array(self._arrays[name]),
             "number": lambda name: self._arrays[name][()],
@@ -145,24 +144,24 @@ class Read:
             "frozenset": lambda items: frozenset(map(self.value, items)),
             "dict": lambda pairs: {self.value(key): self.value(each) for key, each in pairs},
             "ordered": lambda pairs: OrderedDict((self.value(key), self.value(each)) for key, each in pairs),
-            **made,
+            **restorers,
         }
-        self._told = structure["value"]
+        self._encoded = structure["value"]
 
-    def value(self, told: Any) -> Any:
-        """What was written as ``told``."""
-        if isinstance(told, list):
-            return [self.value(each) for each in told]
-        if not isinstance(told, dict):
-            return told
-        ((name, plain),) = told.items()
-        if name not in self._made:
-            raise Unreadable(f"the file holds a {name}, which there is none of here; nothing was loaded")
-        return self._made[name](plain)
+    def value(self, encoded: Any) -> Any:
+        """Decode the structure ``encoded``."""
+        if isinstance(encoded, list):
+            return [self.value(each) for each in encoded]
+        if not isinstance(encoded, dict):
+            return encoded
+        ((name, plain),) = encoded.items()
+        if name not in self._restorers:
+            raise Unreadable(f"the file holds a {name}, which cannot be loaded here; nothing was loaded")
+        return self._restorers[name](plain)
 
     def all(self) -> Any:
-        """The value that was saved."""
-        return self.value(self._told)
+        """Return the value that was saved."""
+        return self.value(self._encoded)
 
     def _tensor(self, number: int) -> Any:
         if number not in self._done:

@@ -1,6 +1,6 @@
 """Data sets and loaders under Paddle's names: ``from minitensor.io import DataLoader, TensorDataset``.
 
-What is drawn at random is drawn by the engine's generator, which ``minitensor.seed`` begins.
+The engine's generator draws all random numbers; ``minitensor.seed`` seeds it.
 May import: all that stands below ``io``.
 """
 

@@ -1,4 +1,4 @@
-"""Data sets of tensors, their orders and their batches, under Paddle's names."""
+"""Data sets of tensors, samplers and loaders under Paddle's names."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from minitensor.views.joining import stack
 
 
 class TensorDataset(datasets.Rows):
-    """Row i of each of ``tensors`` is sample i: a view of them; a copy with ``share=False`` (only minitensor has it).
+    """Row i of each of ``tensors`` is sample i: a view, or a copy with ``share=False`` (an addition of minitensor).
 
     Raises:
-        TypeError, AssertionError: for anything but tensors whose first dimensions have one length.
+        TypeError, AssertionError: unless all are tensors whose first dimensions have the same length.
     """
 
     def __init__(self, tensors: Sequence[Tensor], share: bool = True) -> None:
@@ -32,10 +32,10 @@ SequenceSampler = samplers.InOrder
 
 
 class RandomSampler(samplers.Shuffled):
-    """Every index once, in any order; with ``replacement`` any index at any time.
+    """Every index once, in random order; with ``replacement`` independent random indices.
 
     Raises:
-        ValueError: for ``num_samples`` below 1.
+        ValueError: if ``num_samples`` is below 1.
     """
 
     def _drawing(self) -> Callable[[str, int, int], list[int]]:
@@ -50,10 +50,10 @@ class RandomSampler(samplers.Shuffled):
 
 
 class BatchSampler(samplers.Batches):
-    """Lists of ``batch_size`` indices of a data set, or of what a sampler says.
+    """Lists of ``batch_size`` indices of a data set, or of those that a sampler yields.
 
     Raises:
-        ValueError: for a size that is no number above 0, both a data set and a sampler, or neither.
+        ValueError: if ``batch_size`` is not a positive integer; if both a data set and a sampler are given, or neither.
     """
 
     def __init__(
@@ -74,10 +74,10 @@ class BatchSampler(samplers.Batches):
 
 
 def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) -> list[datasets.Subset]:
-    """Parts of ``dataset``, of so many samples or of such shares, drawn at random.
+    """Split ``dataset`` at random into parts with the given lengths or shares.
 
     Raises:
-        ValueError: if the lengths do not sum to that of the data set, or to 1.
+        ValueError: if ``lengths`` do not sum to the length of the data set, or to 1.
     """
     counts = datasets.lengths_of(len(dataset), lengths)
     order = (source.generator if generator is None else generator).permutation(len(dataset))
@@ -96,21 +96,21 @@ def _joined(samples: list[Any]) -> Any:
 
 
 class DataLoader(Loader):
-    """Batches of ``dataset``, one after another.
+    """Batches of ``dataset``, one after the other.
 
     Args:
         dataset: a Dataset, an IterableDataset, or anything with ``__getitem__`` and ``__len__``.
-        batch_sampler: lists of indices, in the place of ``batch_size``, ``shuffle`` and ``drop_last``.
-        batch_size: how many samples a batch has; None hands out samples as the data set has them.
-        shuffle: a new order each time, drawn by the engine's generator.
-        drop_last: leave out a last batch that is shorter.
-        collate_fn: makes a batch of a list of samples; otherwise the parts of samples are stacked, which copies.
-        num_workers: 0; batches are made when they are asked for.
+        batch_sampler: lists of indices, instead of ``batch_size``, ``shuffle`` and ``drop_last``.
+        batch_size: the number of samples per batch; None returns single samples of the data set.
+        shuffle: True for a new order each time, drawn by the engine's generator.
+        drop_last: True to leave out a shorter last batch.
+        collate_fn: makes a batch of a list of samples; by default the parts of samples are stacked, which copies.
+        num_workers: must be 0; batches are made on demand.
         share: True for batches that are views of the tensors of a TensorDataset, False for copies in every case, also
-            with ``batch_size=None`` (only minitensor has it).
+            with ``batch_size=None`` (an addition of minitensor).
 
     Raises:
-        ValueError, TypeError: for arguments that do not fit together, and ``num_workers`` above 0.
+        ValueError, TypeError: if arguments contradict each other, or if ``num_workers`` is above 0.
     """
 
     _rows = TensorDataset
@@ -149,7 +149,7 @@ class DataLoader(Loader):
         self.batches = None
         if isinstance(dataset, datasets.IterableDataset):
             if shuffle:
-                raise ValueError("shuffle: an IterableDataset says its own order")
+                raise ValueError("shuffle: an IterableDataset defines its own order")
         elif batch_size is not None:
             self.batches = BatchSampler(dataset, shuffle=shuffle, batch_size=batch_size, drop_last=drop_last)
 

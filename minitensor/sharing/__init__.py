@@ -1,4 +1,4 @@
-"""Memory that others see as well: numpy arrays, DLPack, and writes of theirs that the engine is not told of.
+"""Memory shared with numpy and, by DLPack, with other libraries, and detection of writes from outside the engine.
 
 May import: the ground files, ``device``, ``core``, ``saving``.
 """

@@ -1,15 +1,14 @@
-"""Memory shared with the outside: with numpy, and with every library that speaks DLPack.
+"""Memory shared with numpy, and with every library that supports DLPack.
 
-Sharing is asked for by name: :func:`from_numpy`, :func:`from_dlpack`, ``x.numpy(share=True)``, ``x.__dlpack__()``. No
-byte is copied then. Everything else (``to_tensor``, ``x.numpy()``, ``np.asarray(x)``) copies.
+Sharing is always explicit: :func:`from_numpy`, :func:`from_dlpack`, ``x.numpy(share=True)``, ``x.__dlpack__()``. They
+copy no byte. Everything else (``to_tensor``, ``x.numpy()``, ``np.asarray(x)``) copies.
 
-* Memory that is lent lives, and counts as allocated, as long as anybody outside looks at it.
-* Memory that is borrowed is not counted: another has allocated it, and it is there with or without us. It lives as
-  long as a tensor looks at it.
-* A stretch of memory is one storage. Shared once more, in whole or in part, it gives one more tensor on that storage,
-  so that the version tells of every write that the engine makes. Where this cannot be, sharing is refused.
-* What may not be written outside may not be written here, and the other way round.
-* What the outside writes the engine does not see: see :mod:`minitensor.sharing.foreign_writes`.
+* Lent memory stays allocated, and is counted, as long as an outside object refers to it.
+* Borrowed memory is not counted, because somebody else allocated it. It is kept alive as long as a tensor uses it.
+* A range of memory is one storage. If it is shared again, in whole or in part, the new tensor uses the same storage, so
+  that the version counts every write by the engine. If this is impossible, sharing is refused.
+* Memory that is read-only outside is read-only in the engine, and the other way round.
+* The engine does not see writes from outside: see :mod:`minitensor.sharing.foreign_writes`.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from minitensor.events import watch
 
 
 class Window:
-    """What numpy takes for the owner of an array's memory: while the array or a view of it lives, so does ``keeps``."""
+    """Owner of an array's memory for numpy: as long as the array or a view of it is alive, so is ``keeps``."""
 
     __slots__ = ("__array_interface__", "keeps", "__weakref__")
 
@@ -50,21 +49,21 @@ class Window:
 
     @classmethod
     def on(cls, array: np.ndarray, writeable: bool, keeps: Any) -> Window:
-        """A window that shows the elements of ``array``."""
+        """Return a window onto the elements of ``array``."""
         return cls(address(array), array.shape, array.strides, array.dtype, writeable, keeps)
 
 
-# ---------- which storages the outside knows ----------
+# ---------- registry of shared storages ----------
 
 
 class _Shared:
-    """What is known of a storage that is shared, or was.
+    """State of a storage that is or was shared.
 
     Attributes:
         storage: a weak reference to it.
-        begin, end: the addresses between which its memory lies; equal when it has no byte, or lies on a GPU.
-        for_good: the outside has its address and no window that would tell when it lets go.
-        windows: through which the outside looks at it.
+        begin, end: the address range of its memory; equal if it has no bytes, or is on a GPU.
+        for_good: True if the outside has its address and no window that would report the end of its use.
+        windows: the windows through which the outside uses it.
     """
 
     __slots__ = ("storage", "begin", "end", "for_good", "windows")
@@ -79,10 +78,10 @@ class _Shared:
 
 
 _by_id: dict[int, _Shared] = {}
-#: Those that have bytes on the host, by address. No two overlap: each is an allocation, or was made to be apart.
+#: Those with bytes on the host, by address. They never overlap: each is an allocation, or was separated when created.
 _by_address: list[_Shared] = []
 
-#: Called with a storage when the outside gets to know it.
+#: Called with a storage when it is shared for the first time.
 when_shared: list[Callable[[Storage], None]] = []
 
 
@@ -91,7 +90,7 @@ def _begin(shared: _Shared) -> int:
 
 
 def entry_of(storage: Storage) -> _Shared:
-    """The entry of ``storage``, which is about to be shared."""
+    """Return the entry of ``storage``, which is about to be shared."""
     shared = _by_id.get(id(storage))
     if shared is None:
         shared = _by_id[id(storage)] = _Shared(storage)
@@ -101,14 +100,14 @@ def entry_of(storage: Storage) -> _Shared:
 
 
 def _forget(key: int) -> None:
-    """The storage with this id is freed."""
+    """Remove the entry of a freed storage."""
     shared = _by_id.pop(key)
     if shared.begin < shared.end:
         del _by_address[bisect_left(_by_address, shared.begin, key=_begin)]
 
 
-def _meeting(begin: int, end: int) -> list[_Shared]:
-    """Those that have a byte between two addresses."""
+def _overlapping(begin: int, end: int) -> list[_Shared]:
+    """Return the entries with a byte between two addresses."""
     first = bisect_right(_by_address, begin, key=_begin)
     if first and _by_address[first - 1].end > begin:
         first -= 1
@@ -116,8 +115,8 @@ def _meeting(begin: int, end: int) -> list[_Shared]:
 
 
 def storage_around(begin: int, end: int) -> Storage | None:
-    """The storage that was shared and has all the memory between two addresses; None where there is none."""
-    for shared in _meeting(begin, end):
+    """Return the shared storage that has all memory between two addresses, or None."""
+    for shared in _overlapping(begin, end):
         storage = shared.storage()
         if storage is not None and shared.begin <= begin and end <= shared.end:
             return storage
@@ -125,18 +124,18 @@ def storage_around(begin: int, end: int) -> Storage | None:
 
 
 def is_shared(storage: Storage) -> bool:
-    """Whether the outside may read or write ``storage`` now: then nothing else may be put into its memory."""
+    """True if the outside may read or write ``storage`` now, so that its memory must not be reused."""
     shared = _by_id.get(id(storage))
     return shared is not None and (shared.for_good or len(shared.windows) > 0)
 
 
 def shared_storages() -> list[Storage]:
-    """The living storages that are shared."""
+    """Return the living storages that are shared."""
     storages = [shared.storage() for shared in _by_id.values()]
     return [storage for storage in storages if storage is not None and is_shared(storage)]
 
 
-def _tell(storage: Storage) -> None:
+def _notify(storage: Storage) -> None:
     for listener in when_shared:
         listener(storage)
 
@@ -145,23 +144,23 @@ def _tell(storage: Storage) -> None:
 
 
 def from_numpy(array: np.ndarray) -> Tensor:
-    """A tensor that shares the memory of ``array``: a write into one is seen in the other. Nothing is copied.
+    """Return a tensor that shares the memory of ``array``: a write into one is visible in the other. Nothing is copied.
 
-    The tensor is on the host and wants no gradient. Its shape, strides and dtype are those of the array, which may be a
-    view of any kind; ``np.memmap`` and ``np.matrix`` are taken as the arrays that they are. What is read-only, and what
-    has elements that share memory, gives a tensor that cannot be written. The bytes are not counted: they are numpy's.
+    The tensor is on the host and wants no gradient. Its shape, strides and dtype are those of the array, which may be
+    any view; ``np.memmap`` and ``np.matrix`` are treated as plain arrays. If the array is read-only, or its elements
+    share memory, the tensor is read-only. Its bytes are not counted, because numpy owns them.
 
     Raises:
-        TypeError: for what is no array, means more than its numbers (as masked arrays do), or has a dtype or byte order
-            that tensors do not have.
-        ValueError: if elements do not lie at multiples of their size, or memory is shared already and this goes
-            beyond it, or sees it in another dtype.
+        TypeError: if ``array`` is not an array, has a meaning beyond its elements (as masked arrays do), or has a dtype
+            or byte order that tensors do not support.
+        ValueError: if its elements are not aligned to their size, or if part of its memory is shared already, or all of
+            it with another dtype.
     """
     return borrowed("from_numpy", plain("from_numpy", array))
 
 
 def plain(op: str, array: Any) -> np.ndarray:
-    """``array`` as a plain array in a dtype of tensors, on the same memory."""
+    """Return ``array`` as a plain array with a dtype of tensors, on the same memory."""
     if not isinstance(array, np.ndarray):
         raise TypeError(f"{op} shares the memory of a numpy array, not of {type(array).__name__}; to_tensor copies")
     if isinstance(array, np.ma.MaskedArray):
@@ -193,20 +192,20 @@ def plain(op: str, array: Any) -> np.ndarray:
 
 
 def borrowed(op: str, array: np.ndarray) -> Tensor:
-    """A tensor on the memory of ``array``."""
+    """Return a tensor on the memory of ``array``."""
     storage = _storage_at(op, array)
     new = storage is None
     if storage is None:
         storage = Storage.__new__(Storage)
         storage.buffer = _around(array)
-        storage.nbytes = 0  # as counted: the memory is another's
+        storage.nbytes = 0  # not counted, because somebody else owns the memory
         storage.version = 0
         storage.savers = None
-        entry_of(storage).for_good = True  # whose memory it is, keeps it
+        entry_of(storage).for_good = True  # the owner keeps the memory
     writeable = array.flags.writeable and not overlaps_itself(array)
     tensor = Tensor._alias(np.asarray(Window.on(array, writeable, storage.buffer)), storage)
     if new:
-        _tell(storage)
+        _notify(storage)
     listener = watch.listener
     if listener is not None:
         if new:
@@ -216,15 +215,15 @@ def borrowed(op: str, array: np.ndarray) -> Tensor:
 
 
 def _storage_at(op: str, array: np.ndarray) -> Storage | None:
-    """The storage that the memory of ``array`` belongs to already; None when it is new.
+    """Return the storage that already covers the memory of ``array``; None if there is none.
 
     Raises:
-        ValueError: if part of it does, or all in another dtype: then a version would not tell of every write.
+        ValueError: if only a part is covered, or all with another dtype, because a version would miss writes then.
     """
     if array.size == 0:
         return None
     begin, end = byte_bounds(array)
-    for shared in _meeting(begin, end):
+    for shared in _overlapping(begin, end):
         storage = shared.storage()
         if storage is None:
             continue
@@ -243,16 +242,16 @@ def _storage_at(op: str, array: np.ndarray) -> Storage | None:
 
 
 def _around(array: np.ndarray) -> np.ndarray:
-    """All memory that belongs with that of ``array``, in one dimension: what its owner has, where that is known.
+    """Return all memory of the owner of ``array``, in one dimension, or that of ``array`` if the owner is unknown.
 
-    Then other parts of it, shared later, are on the same storage.
+    Other parts of it that are shared later then use the same storage.
     """
     size = array.itemsize
     if array.size == 0:
         return array.view()
     begin, end = byte_bounds(array)
     first, last = _owned(array)
-    if first <= begin and end <= last and not _meeting(first, last):
+    if first <= begin and end <= last and not _overlapping(first, last):
         begin -= (begin - first) // size * size
         end += (last - end) // size * size
     window = Window(begin, ((end - begin) // size,), (size,), array.dtype, False, array)
@@ -260,7 +259,7 @@ def _around(array: np.ndarray) -> np.ndarray:
 
 
 def _owned(array: np.ndarray) -> tuple[int, int]:
-    """From which address to which the memory goes that the owner of ``array`` has."""
+    """Return the address range of the memory that the owner of ``array`` has."""
     owner, base = array, array.base
     while base is not None:
         if isinstance(base, np.ndarray):
@@ -268,9 +267,9 @@ def _owned(array: np.ndarray) -> tuple[int, int]:
         elif isinstance(base, memoryview):
             base = base.obj
         elif isinstance(getattr(base, "base", None), np.ndarray):
-            base = base.base  # a helper of numpy's own
+            base = base.base  # an internal helper of numpy
         else:
-            with suppress(TypeError, ValueError, BufferError):  # what does not say how much it has
+            with suppress(TypeError, ValueError, BufferError):  # owners of unknown size
                 owner = np.frombuffer(base, np.uint8)  # bytes, a bytearray, a mapped file
             break
     return byte_bounds(owner.view(np.ndarray))
@@ -280,14 +279,14 @@ def _owned(array: np.ndarray) -> tuple[int, int]:
 
 
 def numpy(x: Tensor, share: bool = False) -> np.ndarray:
-    """The elements as an array: a copy, as Paddle's; or, with ``share=True``, on the memory of the tensor itself.
+    """Return the elements as an array: a copy, as in Paddle, or with ``share=True`` an array on the tensor's memory.
 
-    Writing into a copy changes no tensor. What is written into shared memory every tensor on it shows, but no version
-    tells: a backward that needs the old values would be wrong (see ``check_foreign_writes``).
+    Writing into a copy changes no tensor. A write into shared memory is visible in every tensor on it, but does not
+    change the version, so a backward that needs the old values would be wrong (see ``check_foreign_writes``).
 
     Raises:
-        RuntimeError: to share, if the tensor wants a gradient.
-        TypeError: to share, if it lies on a GPU.
+        RuntimeError: if ``share`` is set and the tensor wants a gradient.
+        TypeError: if ``share`` is set and the tensor is on a GPU.
     """
     if share is False:
         return host_array(x._array) if type(x._array) is not np.ndarray else x._array.copy()
@@ -300,20 +299,20 @@ def numpy(x: Tensor, share: bool = False) -> np.ndarray:
         )
     if not x.stop_gradient:
         raise RuntimeError(
-            "numpy(share=True): this tensor wants a gradient, which would not know of what numpy writes. "
+            "numpy(share=True): this tensor wants a gradient, and autograd would not notice writes by numpy. "
             "Use `x.detach().numpy(share=True)`, or `x.numpy()` for a copy."
         )
     return lent(x)
 
 
 def lent(x: Tensor) -> np.ndarray:
-    """An array on the memory of ``x`` that keeps its storage alive."""
+    """Return an array on the memory of ``x`` that keeps its storage alive."""
     storage = x._storage
     was = is_shared(storage)
     window = Window.on(x._array, x._array.flags.writeable, storage)
     entry_of(storage).windows.add(window)
     if not was:
-        _tell(storage)
+        _notify(storage)
     return np.asarray(window)
 
 

@@ -1,8 +1,8 @@
-"""DLPack and the CUDA array interface: how libraries share memory without knowing each other.
+"""DLPack and the CUDA array interface: protocols by which libraries share memory without depending on each other.
 
-``np.from_dlpack(x)``, ``torch.from_dlpack(x)`` and the like look at the memory of a tensor; :func:`from_dlpack` makes a
-tensor that looks at theirs. No byte is copied. For the host numpy makes the capsules and reads them. Lifetimes,
-counting and versions are those of :mod:`minitensor.sharing.borrowing`.
+``np.from_dlpack(x)``, ``torch.from_dlpack(x)`` and similar functions use the memory of a tensor; :func:`from_dlpack`
+returns a tensor on theirs. No byte is copied. On the host numpy creates and reads the capsules. Lifetimes, counting
+and versions follow :mod:`minitensor.sharing.borrowing`.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from minitensor.device.arrays import gpu_of
 from minitensor.device.places import place_of
 from minitensor.sharing.borrowing import borrowed, entry_of, lent, plain
 
-#: Device types of the protocol.
+#: Device types of the DLPack protocol.
 CPU, CUDA = 1, 2
 
-#: numpy 2.0 speaks the first form of the protocol only, which cannot tell that memory is read-only.
+#: numpy 2.0 supports only the first version of the protocol, which cannot mark memory as read-only.
 _SPEAKS_VERSIONS = np.lib.NumpyVersion(np.__version__) >= "2.1.0"
 
 
 def _refuse_gradient(x: Tensor, what: str) -> None:
     if not x.stop_gradient:
         raise BufferError(
-            f"{what}: this tensor wants a gradient, which would not know of what others write. Use `x.detach()`."
+            f"{what}: this tensor wants a gradient, and autograd would not notice outside writes. Use `x.detach()`."
         )
 
 
@@ -40,10 +40,10 @@ def _refuse_simulated(x: Tensor, what: str) -> None:
 
 
 def dlpack_device(x: Tensor) -> tuple[int, int]:
-    """The type and the number of the device, as DLPack has them: (1, 0) for the host.
+    """Return the device's type and number in DLPack: (1, 0) for the host.
 
     Raises:
-        BufferError: for a simulated GPU.
+        BufferError: if the tensor is on a simulated GPU.
     """
     _refuse_simulated(x, "__dlpack_device__")
     return (CPU, 0) if gpu_of(x._array) is None else x._array.__dlpack_device__()
@@ -57,19 +57,19 @@ def dlpack(
     dl_device: tuple[int, int] | None = None,
     copy: bool | None = None,
 ) -> Any:
-    """A DLPack capsule of the memory of ``x``: with a version and flags where ``max_version`` allows, else without.
+    """Return a DLPack capsule of the memory of ``x``, with a version and flags if ``max_version`` allows them.
 
-    Not called by hand: ``np.from_dlpack(x)`` and ``torch.from_dlpack(x)`` do. The storage lives as long as the capsule
-    and what was made of it.
+    It is called by ``np.from_dlpack(x)`` and ``torch.from_dlpack(x)``, not by hand. The storage is kept alive by the
+    capsule and by the arrays made of it.
 
     Args:
-        stream: None for the host; what CuPy makes of it on a CUDA device.
-        dl_device: the device that the consumer wants; only the one where the tensor lies.
+        stream: None on the host; passed to CuPy on a CUDA device.
+        dl_device: the device that the consumer wants; must be the tensor's.
         copy: True for a copy, which shares nothing.
 
     Raises:
-        BufferError: if the tensor wants a gradient, lies on a simulated GPU, or is read-only where the capsule
-            cannot say so.
+        BufferError: if the tensor wants a gradient, is on a simulated GPU, or is read-only while the capsule has no
+            flag for that.
     """
     _refuse_gradient(x, "__dlpack__")
     _refuse_simulated(x, "__dlpack__")
@@ -91,7 +91,7 @@ def dlpack(
 
 
 class _Capsule:
-    """What gives a capsule that was made before."""
+    """Source object for a capsule that exists already."""
 
     def __init__(self, capsule: Any) -> None:
         self.capsule = capsule
@@ -100,19 +100,19 @@ class _Capsule:
         return self.capsule
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return CPU, 0  # numpy reads the true one in the capsule
+        return CPU, 0  # numpy reads the actual device from the capsule
 
 
 def from_dlpack(source: Any) -> Tensor:
-    """A tensor that shares the memory of ``source``, which has ``__dlpack__`` or is a capsule. Nothing is copied.
+    """Return a tensor that shares the memory of ``source``, which has ``__dlpack__`` or is a capsule.
 
-    The tensor wants no gradient. It is read-only where the producer says so, or cannot say: a capsule without a
-    version has no place for it, and is taken as numpy takes it.
+    The tensor wants no gradient. It is read-only if the producer marks the memory as read-only. A capsule without a
+    version has no such mark, and is treated as numpy treats it.
 
     Raises:
-        TypeError: for anything else, and for dtypes that tensors do not have.
-        BufferError: if the memory is not the host's, or the producer refuses.
-        ValueError: as :func:`from_numpy`.
+        TypeError: for any other object, and for dtypes that tensors do not support.
+        BufferError: if the memory is not on the host, or the producer refuses.
+        ValueError: as in :func:`from_numpy`.
     """
     if isinstance(source, np.ndarray):
         return borrowed("from_dlpack", plain("from_dlpack", source))
@@ -137,10 +137,10 @@ def from_dlpack(source: Any) -> Tensor:
 
 
 def cuda_array_interface(x: Tensor) -> dict[str, Any]:
-    """Where the elements lie in the memory of a CUDA device. CuPy, Numba and torch ask for it.
+    """Return a description of the tensor's memory on a CUDA device, for CuPy, Numba and torch.
 
     Raises:
-        AttributeError: unless the tensor lies on a CUDA device.
+        AttributeError: if the tensor is not on a CUDA device.
         RuntimeError: if it wants a gradient.
     """
     found = getattr(x._array, "__cuda_array_interface__", None)
@@ -148,7 +148,7 @@ def cuda_array_interface(x: Tensor) -> dict[str, Any]:
         raise AttributeError(f"only a tensor on a CUDA device has __cuda_array_interface__; this one is on {x.place}")
     if not x.stop_gradient:
         raise RuntimeError("__cuda_array_interface__: this tensor wants a gradient; use `x.detach()`")
-    entry_of(x._storage).for_good = True  # whoever reads the address does not say when it is done
+    entry_of(x._storage).for_good = True  # a reader of the address does not report when it is done
     return dict(found)
 
 

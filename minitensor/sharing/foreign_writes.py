@@ -1,14 +1,13 @@
-"""Writes that the engine does not see, found when they matter.
+"""Detect writes from outside the engine before backward uses the overwritten values.
 
-Memory that is shared (:mod:`minitensor.sharing.borrowing`) can be written by numpy or another library, and no version
-tells. A backward that needs the old values would then be wrong, and nobody would know. With
-:class:`check_foreign_writes`, what an operation saves of shared memory is also copied, and backward compares before it
-uses it: it raises, and names
-the operation that saved and the elements that changed.
+Shared memory (:mod:`minitensor.sharing.borrowing`) can be written by numpy or another library without changing a
+version. A backward that needs the old values would then be silently wrong. With :class:`check_foreign_writes`, saved
+tensors on shared memory are also copied, and backward compares them before it uses them. If they differ, it raises an
+error that names the operation that saved, and the elements that changed.
 
-A copy, not a checksum: copying costs no more time than reading, misses nothing, and can say what was there. The price
-is memory, for shared storages only; it is not counted, so that the meter shows what it would show without the check.
-Where the check is off nothing is copied and no operation does anything more.
+The check uses copies instead of checksums, because a copy takes no longer than reading, misses nothing, and can show
+the old value. The price is memory, for shared storages only. It is not counted, so that the meter shows the same values
+as without the check. If the check is off, nothing is copied and no operation does any more work.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Checking:
-    """``on``: whether what is saved of shared memory is copied."""
+    """``on``: True if saved tensors on shared memory are copied."""
 
     __slots__ = ("on",)
 
@@ -42,11 +41,11 @@ class Checking:
 checking = Checking()
 
 
-# ---------- what was saved, and what is there now ----------
+# ---------- saved and present values ----------
 
 
-class Note:
-    """How a saved tensor was when it was saved."""
+class SavedCopy:
+    """Copy of a saved tensor from the time when it was saved."""
 
     __slots__ = ("array", "__weakref__")
 
@@ -54,15 +53,15 @@ class Note:
         self.array = array.copy()
 
     def changed(self, now: np.ndarray) -> np.ndarray:
-        """For each element, whether its bytes are others ``now``."""
+        """Return a mask of the elements whose bytes differ ``now``."""
         bits = np.dtype(f"u{now.itemsize}")
         return now.view(bits) != self.array.view(bits)
 
     def check(self, node: Node, what: str, saved: Saved, now: np.ndarray) -> None:
-        """Compare before backward uses ``now``.
+        """Compare the copy with ``now`` before backward uses it.
 
         Raises:
-            RuntimeError: if an element is another.
+            RuntimeError: if an element differs.
         """
         changed = self.changed(now)
         if changed.any():
@@ -72,7 +71,7 @@ class Note:
 def written_outside(
     node: Node, what: str, saved: Saved, then: np.ndarray, now: np.ndarray, changed: np.ndarray
 ) -> RuntimeError:
-    """Backward needs a value that was written behind the engine's back."""
+    """Return the error for a saved value that was overwritten from outside the engine."""
     array, storage, version = saved
     which = {"out": "output", "x": "first input", "y": "second input"}.get(what, what)
     if what == "x" and len(node.inputs) == 1:
@@ -84,38 +83,38 @@ def written_outside(
     byte = at - byte_bounds(storage.buffer)[0]
     others = f"; {count - 1} more of its {array.size} elements changed" if count > 1 else ""
     return RuntimeError(
-        f"A tensor of shape {list(array.shape)} that backward needs has been written behind the engine's back, by "
-        f"somebody who shares its memory: no version tells.\n"
+        f"A tensor of shape {list(array.shape)} that backward needs was overwritten from outside the engine, by "
+        f"another user of its memory, so its version did not change.\n"
         f"  saved:   {node.op.name} saved its {which} at version {version.version} ({node.place})\n"
         f"  changed: {name} (bytes {byte} to {byte + array.itemsize - 1} of the storage) was {then[first].item()} and "
         f"is {now[first].item()}{others}\n"
         f"Ways out: let numpy or the other library write before the operation, or after backward; write through a "
-        f"tensor, as in `x[...] = value`, so that the version tells; or compute with a copy (`to_tensor`, `clone()`)."
+        f"tensor, as in `x[...] = value`, so that the version changes; or compute with a copy (`to_tensor`, `clone()`)."
     )
 
 
-# ---------- noting what is saved ----------
+# ---------- copying saved tensors ----------
 
 
-class NotingSavers(list[Any]):
-    """In place of the list of a storage's savers: whoever is put into it has what it saved copied."""
+class CopyingSavers(list[Any]):
+    """Replacement for a storage's list of savers that copies the saved tensors of every node appended to it."""
 
     def __init__(self, storage: Storage) -> None:
         super().__init__(storage.savers or ())
         self.storage = weakref.ref(storage)
-        #: The copies, by what they show: many operations save the same tensor.
-        self.notes: weakref.WeakValueDictionary[Any, Note] = weakref.WeakValueDictionary()
+        #: The copies by address and layout, because many operations save the same tensor.
+        self.copies: weakref.WeakValueDictionary[Any, SavedCopy] = weakref.WeakValueDictionary()
         for link in self:
-            self._note(link())
+            self._copy_saved(link())
 
     def append(self, link: Any) -> None:
-        """One more has saved: what it saved is noted."""
+        """Append a node, and copy the tensors that it saved."""
         super().append(link)
-        self._note(link())
+        self._copy_saved(link())
 
-    def _note(self, node: Node | None) -> None:
+    def _copy_saved(self, node: Node | None) -> None:
         storage = self.storage()
-        # The guard of a layer's call saves in order to learn of writes; no backward reads it.
+        # The guard of a layer's call saves only to be notified of writes; no backward reads it.
         if node is None or type(node.saved) is not tuple or node.op.name == "guard":
             return
         if storage is None or not borrowing.is_shared(storage):
@@ -127,61 +126,62 @@ class NotingSavers(list[Any]):
             array, _, version = entry
             if type(version) is int:
                 cells = np.unique(Cells.reached(array).numbers()).size if overlaps_itself(array) else array.size
-                entries[k] = array, storage, Preserved(version, (), cells, self._note_of(array))
+                entries[k] = array, storage, Preserved(version, (), cells, self._copy_of(array))
         node.saved = tuple(entries)
 
-    def _note_of(self, array: np.ndarray) -> Note:
+    def _copy_of(self, array: np.ndarray) -> SavedCopy:
         key = address(array), array.shape, array.strides
-        note = self.notes.get(key)
-        if note is None or note.changed(array).any():
-            self.notes[key] = note = Note(array)
-        return note
+        copy = self.copies.get(key)
+        if copy is None or copy.changed(array).any():
+            self.copies[key] = copy = SavedCopy(array)
+        return copy
 
 
-# ---------- switching it on and off ----------
+# ---------- switching on and off ----------
 
-_noting: weakref.WeakSet[Storage] = weakref.WeakSet()
+_copying: weakref.WeakSet[Storage] = weakref.WeakSet()
 
 
-def _note_from_now(storage: Storage) -> None:
-    """``storage`` is shared: begin to note what is saved of it, if that is asked for."""
+def _copy_from_now(storage: Storage) -> None:
+    """Copy tensors saved from the shared ``storage`` from now on, if the check is on."""
     if checking.on and gpu_of(storage.buffer) is None:
-        # Also where it has been noted before: what was saved while nobody shared it was not.
-        storage.savers = NotingSavers(storage)
-        _noting.add(storage)
+        # Also if it was registered before, because tensors saved while it was not shared have no copy.
+        storage.savers = CopyingSavers(storage)
+        _copying.add(storage)
 
 
 def _switch(on: bool) -> None:
     checking.on = on
     if on:
         for storage in borrowing.shared_storages():
-            _note_from_now(storage)
+            _copy_from_now(storage)
         return
-    for storage in list(_noting):
-        if type(storage.savers) is NotingSavers:
+    for storage in list(_copying):
+        if type(storage.savers) is CopyingSavers:
             storage.savers = list(storage.savers) or None
-    _noting.clear()
+    _copying.clear()
 
 
-borrowing.when_shared.append(_note_from_now)
+borrowing.when_shared.append(_copy_from_now)
 
 
 class check_foreign_writes:
-    """Have backward raise where it would use a value that was overwritten from outside since it was saved.
+    """Make backward raise if it would use a value that was overwritten from outside since it was saved.
 
-    Works at once when called, and as a context manager puts the former state back at the end. It covers what is saved,
-    of memory that is shared, while it is on; and what had been saved of it, as it was when the check began or the
-    memory was first shared. What was noted stays noted: its backward may come later.
+    The check starts with the call; used as a context manager, it restores the former state at the end. It covers
+    tensors on shared memory that are saved while it is on. Tensors saved earlier are covered from the time when the
+    check began or their memory was first shared. Copies are kept when the check ends, because their backward may run
+    later.
 
     The error is a RuntimeError. It names the operation and the line that saved, the first element that changed, its
-    bytes in the storage, and the values before and after. What backward does not need may be written freely, and so may
-    everything once it has run.
+    bytes in the storage, and the values before and after. Values that backward does not need may be written at any
+    time, and all values may be written after it has run.
 
     Args:
-        on: False to stop noting.
+        on: False to stop copying.
 
     Raises:
-        TypeError: for anything but True and False.
+        TypeError: if ``on`` is not a bool.
     """
 
     __slots__ = ("_before", "_on")

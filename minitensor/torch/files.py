@@ -56,7 +56,7 @@ def load(f: Any, map_location: Any = None, *, weights_only: bool | None = None) 
         )
     kinds = {"Parameter": _parameter, "": _tensor}
     try:
-        return load_from(f, made=_MADE, kinds=kinds, where=lambda place: _where(map_location, place))
+        return load_from(f, restorers=_MADE, kinds=kinds, where=lambda place: _where(map_location, place))
     except Unreadable as error:
         raise RuntimeError(f"torch.load: {error}") from None
 

@@ -47,7 +47,7 @@ def save(obj: Any, path: Any, protocol: int = 4) -> None:
             raise IsADirectoryError(21, os.strerror(21), os.fsdecode(path))
         if folder:
             os.makedirs(folder, exist_ok=True)
-    save_to("save", obj, path, _spelled, keeps_sharing=False)
+    save_to("save", obj, path, _extension, keeps_sharing=False)
 
 
 def load(path: Any, return_numpy: bool = False) -> Any:
@@ -68,7 +68,7 @@ def load(path: Any, return_numpy: bool = False) -> Any:
     try:
         return load_from(
             path,
-            made={"dtype": dtype_of},
+            restorers={"dtype": dtype_of},
             kinds={"": _array if return_numpy else _tensor},
             where=lambda place: None if return_numpy else current.gpu,
             array=(lambda array: array) if return_numpy else to_tensor,
@@ -82,7 +82,7 @@ def _need_path(path: Any) -> None:
         raise ValueError(f"only supports saving objects to file and `BytesIO`, but got {type(path)}")
 
 
-def _spelled(value: Any) -> tuple[str, Any] | None:
+def _extension(value: Any) -> tuple[str, Any] | None:
     return ("dtype", value.name) if isinstance(value, DType) else None
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import minitensor as mt
-from minitensor.sharing.foreign_writes import NotingSavers
+from minitensor.sharing.foreign_writes import CopyingSavers
 from tests.engine.memory import allocated, leaf
 from tests.engine.samples import DIFFERENTIABLE
 from tests.engine.state import Moment
@@ -38,7 +38,7 @@ def test_the_error_names_who_saved_and_what_changed():
     with mt.check_foreign_writes():
         y = w * x  # saved here
         array[1], array[2] = 9.0, 8.0
-        with pytest.raises(RuntimeError, match="behind the engine's back") as caught:
+        with pytest.raises(RuntimeError, match="overwritten from outside the engine") as caught:
             y.sum().backward()
     lines = str(caught.value).splitlines()
     assert "multiply saved its second input at version 0" in lines[1] and "saved here" in lines[1]
@@ -82,7 +82,7 @@ def test_no_operation_uses_what_was_written_from_outside(given, policy: str):
         try:
             got = mt.grad(out, wanting, allow_unused=True)
         except RuntimeError as error:
-            assert "behind the engine's back" in str(error)
+            assert "overwritten from outside the engine" in str(error)
         else:
             assert [g if g is None else g.tolist() for g in got] == right
 
@@ -134,7 +134,7 @@ def test_gradients_of_gradients_are_checked():
     with mt.check_foreign_writes():
         (first,) = mt.grad((w * x).square().sum(), w, create_graph=True)
         array[0] = 5.0
-        with pytest.raises(RuntimeError, match="behind the engine's back"):
+        with pytest.raises(RuntimeError, match="overwritten from outside the engine"):
             first.sum().backward()
 
 
@@ -355,7 +355,7 @@ def test_what_was_noted_stays_noted_and_what_comes_later_is_not():
     w = leaf([3])
     with mt.check_foreign_writes():
         y = w * x
-        assert type(x._storage.savers) is NotingSavers
+        assert type(x._storage.savers) is CopyingSavers
     later = w * x
     assert type(x._storage.savers) is list
     array[0] = 5.0
@@ -414,10 +414,10 @@ def test_the_copies_go_with_what_was_saved(no_collector: None):
     w = leaf([3])
     with mt.check_foreign_writes():
         results = [w * x for _ in range(100)]
-        assert len(x._storage.savers.notes) == 1, "all of them saved the same"
+        assert len(x._storage.savers.copies) == 1, "all of them saved the same"
         for result in results:
             result.sum().backward()
-        assert len(x._storage.savers.notes) == 0
+        assert len(x._storage.savers.copies) == 0
 
 
 def test_an_error_of_the_check_leaves_everything_as_it_was():
@@ -427,6 +427,6 @@ def test_an_error_of_the_check_leaves_everything_as_it_was():
         y = w * x
         array[0] = 5.0
         moment = Moment(x=x, w=w, y=y)
-        with pytest.raises(RuntimeError, match="behind"):
+        with pytest.raises(RuntimeError, match="from outside"):
             y.sum().backward()
         moment.expect_unchanged()

@@ -109,7 +109,7 @@ def test_a_write_through_data_is_found_when_foreign_writes_are_checked():
         return x.grad.tolist()
 
     assert program() == [22.0, 24.0]  # PyTorch's answer, and wrong: the slope of a * a was 2 and 4
-    with paddle.check_foreign_writes(), pytest.raises(RuntimeError, match="behind the engine's back"):
+    with paddle.check_foreign_writes(), pytest.raises(RuntimeError, match="overwritten from outside the engine"):
         program()
 
 

@@ -43,7 +43,7 @@ def say_error(done: Done, before: Sequence[Any]) -> str:
         return f"{code('backward')} asks for a saved tensor that was overwritten since it was saved, so it raises."
     if node is not None and "an earlier backward" in text and "freed" in text:
         return f"{node_text(node)} has let go of what it saved, for an earlier backward used it. So this one raises."
-    if node is not None and "behind the engine's back" in text:
+    if node is not None and "overwritten from outside the engine" in text:
         return f"{node_text(node)} saved numbers that were written from outside since, so {code('backward')} raises."
     if reason in ("leaf_written", "leaf_reshaped"):
         verb = "write" if reason == "leaf_written" else "change the shape of"

@@ -55,8 +55,8 @@ sharing(
 foreign_writes(
     "first-copy-serves-all",
     "An operation that reads what was written from outside is held to what was there before.",
-    "        if note is None or note.changed(array).any():",
-    "        if note is None:",
+    "        if copy is None or copy.changed(array).any():",
+    "        if copy is None:",
     "foreign_writes::test_each_of_two_operations_is_held_to_what_it_read",
 )  # fmt: skip
 foreign_writes(
