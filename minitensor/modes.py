@@ -126,15 +126,12 @@ class set_inplace_policy:
     """Choose the behaviour if an in-place operation overwrites a value that a backward needs.
 
     The call takes effect at once; as a context manager, it restores the former policy at the end. The policy that is
-    set
-    when the write happens applies.
+    set when the write happens applies.
 
     Args:
         name: ``"2.5"`` refuses the operation, ``"2.6"`` (the default) copies the input first; under both, the backward
-            of
-            another operation raises if the write overwrites a value that it saved. ``"copy_on_write"`` preserves
-            exactly
-            the bytes that a living saved tensor needs, just before they are written, so no backward raises.
+            of another operation raises if the write overwrites a value that it saved. ``"copy_on_write"`` preserves
+            exactly the bytes that a living saved tensor needs, just before they are written, so no backward raises.
 
     Raises:
         ValueError: if ``name`` is none of these.

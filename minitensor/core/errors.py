@@ -142,8 +142,8 @@ def stale(node: Node, what: str, saved: Saved) -> RuntimeError:
         made, writer = by.made, f"by {by.op}, which made version {by.made} ({CallSite(by.code, by.instruction)})"
     else:
         # Writes under "copy_on_write" preserve saved bytes, so name the last of the other writes.
-        kept_from, kept_to = getattr(storage, "kept", (0, -1))
-        made = kept_from if kept_to == now else now
+        first, last = getattr(storage, "preserving", (0, -1))
+        made = first if last == now else now
         write = write_that_made(storage, made)
         writer = "by a write that the log does not have: it was interrupted, or more than a thousand came after it"
         if write is not None:

@@ -33,15 +33,13 @@ class Operation:
     """The part that all nodes of one operation share.
 
     ``backward(node, g)`` returns one gradient array (or None) per entry of ``node.inputs``. It may return ``g`` itself
-    or
-    a view of it, and never writes into ``g``. Any other array it returns is new and returned only once, because other
-    gradients are added to it in place. ``on_tensors`` does the same with tensors, recorded. A linear operation supplies
-    ``jvp`` instead: ``jvp(node, i, u)`` is its result for ``u`` as input ``i`` and zeros for the other inputs.
+    or a view of it, and never writes into ``g``. Any other array it returns is new and returned only once, because
+    other gradients are added to it in place. ``on_tensors`` does the same with tensors, recorded. A linear operation
+    supplies ``jvp`` instead: ``jvp(node, i, u)`` is its result for ``u`` as input ``i`` and zeros for the other inputs.
 
     Two shortcuts avoid passes over a large memory if only a small part of it is read or written: backward may return a
     :class:`~minitensor.core.regions.PartGradient`; and ``owned(node, g)``, which may write into ``g``, replaces
-    backward
-    if nobody else holds ``g``.
+    backward if nobody else holds ``g``.
     """
 
     __slots__ = ("name", "backward", "saved_names", "jvp", "owned", "later", "_on_tensors")
@@ -350,7 +348,7 @@ def is_protected(x: Any) -> bool:
     return type(node) is Leaf
 
 
-# # ---------- the three operations of view groups ----------
+# ---------- the three operations of view groups ----------
 
 
 def _read_backward(node: Node, g: np.ndarray) -> tuple[PartGradient]:

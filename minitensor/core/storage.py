@@ -29,19 +29,19 @@ class Storage:
         buffer: the array that owns the memory (any shape; dense).
         nbytes: the size in bytes, as counted.
         version: the number of writes so far.
-        savers: weak references to the nodes that saved cells of it for backward; None if there are none, or if every
-            saved value has been freed.
-        kept: the last run of writes under "copy_on_write": the version before the first and after the last. Unset if
-            there was none.
+        savers: weak references to the nodes that saved cells of it for backward; None if there are none. If all of
+            them have lost their values, the list stays, empty.
+        preserving: the last run of writes under "copy_on_write": the version before the first and after the last.
+            Unset if there was none.
     """
 
-    __slots__ = ("buffer", "nbytes", "version", "savers", "kept", "__weakref__")
+    __slots__ = ("buffer", "nbytes", "version", "savers", "preserving", "__weakref__")
 
     buffer: ndarray
     nbytes: int
     version: int
     savers: list[Any] | None
-    kept: tuple[int, int]
+    preserving: tuple[int, int]
 
     @skip_in_tracebacks
     def __del__(self, _meter: Meter = cpu_meter, _watch: Watch = watch) -> None:
@@ -59,7 +59,7 @@ class DeviceStorage(Storage):
     __slots__ = ()
 
     @skip_in_tracebacks
-    def __del__(self, _watch: Watch = watch) -> None:  # type: ignore[override]  # the allocator counts the bytes
+    def __del__(self, _watch: Watch = watch) -> None:  # type: ignore[override]  # the GPU counts
         if _watch.listener is not None:
             _watch.listener("free", self)
 
@@ -102,7 +102,7 @@ def new_storage(buffer: ndarray) -> Storage:
     return storage
 
 
-# # ---------- the log of the program's last writes, so that an error can name the line of a write ----------
+# ---------- the log of the program's last writes, so that an error can name the line of a write ----------
 
 #: (weak reference to the storage, version that the write made, op name, code object, instruction). Table operations and
 #: optimizers log a write only if somebody saved cells of the storage: no error asks about the others, and an entry

@@ -34,8 +34,7 @@ class Extra:
         box: retains the gradient of a non-leaf.
         paused: the leaf that the tensor was before its ``stop_gradient`` was set to True, its group, and its array.
         emptied: for a gradient, the version at which ``clear_gradient`` zeroed it. If it still has that version, the
-            next
-            backward replaces it with a new tensor instead of adding to it.
+            next backward replaces it with a new tensor instead of adding to it.
     """
 
     __slots__ = ("name", "box", "paused", "emptied")
@@ -162,7 +161,7 @@ class Tensor(metaclass=TensorType):
         """Return the node of the value that this tensor shows now."""
         return self._node if self._history is None else current(self)
 
-    # # ---------- the view of the storage ----------
+    # ---------- the view of the storage ----------
 
     @property
     def shape(self) -> list[int]:
@@ -222,7 +221,7 @@ class Tensor(metaclass=TensorType):
         """The number of writes to the storage, through any tensor."""
         return self._storage.version
 
-    # # ---------- the history ----------
+    # ---------- the history ----------
 
     @property
     def stop_gradient(self) -> bool:
@@ -274,10 +273,8 @@ class Tensor(metaclass=TensorType):
         """The gradient that backward accumulated, of this shape and dtype: for a leaf, or after ``retain_grads()``.
 
         It remains one tensor: the next backward adds to it in place, which raises its version and is visible through
-        every
-        reference to it. Only after ``clear_gradient`` is a new tensor created. Update it under ``no_grad``: a recorded
-        write
-        would connect the gradient to the leaf it belongs to, and keep both in memory.
+        every reference to it. Only after ``clear_gradient`` is a new tensor created. Update it under ``no_grad``: a
+        recorded write would connect the gradient to the leaf it belongs to, and keep both in memory.
         """
         node = self._current()
         gradient: Tensor | None = None

@@ -94,8 +94,8 @@ def _what(op: str, names: list[str]) -> str:
 
 def _was_right(storage: Storage, version: int) -> bool:
     """Whether what was saved at ``version`` was right just before the last write."""
-    kept_from, kept_to = getattr(storage, "kept", (0, -1))
-    return version == storage.version - 1 or (kept_to == storage.version - 1 and kept_from <= version)
+    first, last = getattr(storage, "preserving", (0, -1))
+    return version == storage.version - 1 or (last == storage.version - 1 and first <= version)
 
 
 def _saved_of(storage: Storage) -> Iterator[tuple[Node, int, Saved]]:

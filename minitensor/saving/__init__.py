@@ -1,4 +1,4 @@
-"""What backward needs of memory, and what happens when a write takes it: preserved, or told to those who saved it.
+"""Saved tensors: the memory that backward needs, and how writes preserve its bytes or report them lost.
 
 May import: the ground files, ``device``, ``core``, ``kernels``.
 """

@@ -1,7 +1,7 @@
-"""Cells: which elements of a storage an array reaches, or an index picks.
+"""Cells: the elements of a storage that an array reaches or an index picks.
 
-A set of cells is told as shortly as it can be: as a stretch, as a regular grid in one (rows, a column, a diagonal, a
-block), or by notes: runs, single positions, or one bit for each cell of the stretch, whichever takes the fewest bytes.
+A set of cells has the smallest of several encodings: a stretch, a regular grid in one (rows, a column, a diagonal, a
+block), or index arrays: runs, single positions, or one bit for each cell of the stretch.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from minitensor.device.arrays import host_array, like, share_memory
 
 
 class Cells:
-    """Some cells of memory, which is divided into cells of ``itemsize`` bytes and counted from address 0.
+    """A set of cells. Memory is divided into cells of ``itemsize`` bytes, numbered from address 0.
 
     Attributes:
-        itemsize: the bytes of one cell.
-        begin: the first of them, and
-        extent: how many lie from there to the last.
-        layout: how they lie in this stretch, in the order of an array's elements; None when all of it is meant.
-        positions: in place of a layout, the cells that are meant, rising and counted from ``begin``.
-        lengths: how many cells are meant from each position on; None for one.
-        bits: in place of a layout, whether each cell of the stretch is meant, packed.
+        itemsize: the size of one cell in bytes.
+        begin: the first cell.
+        extent: the number of cells from the first to the last.
+        layout: the layout of the cells in this stretch, in the order of an array's elements; None for all of it.
+        positions: instead of a layout, the cells in rising order, counted from ``begin``.
+        lengths: the number of cells at each position; None for one.
+        bits: instead of a layout, one packed bit for each cell of the stretch: is it in the set?
     """
 
     __slots__ = ("itemsize", "begin", "extent", "layout", "positions", "lengths", "bits")
@@ -45,7 +45,7 @@ class Cells:
 
     @classmethod
     def of(cls, array: np.ndarray) -> Cells:
-        """The cells of ``array``."""
+        """Return the cells of ``array``."""
         size = array.itemsize
         if array.flags.c_contiguous:
             return cls(size, address(array) // size, array.size)
@@ -55,7 +55,7 @@ class Cells:
 
     @classmethod
     def reached(cls, array: np.ndarray) -> Cells:
-        """The cells of ``array`` in any order: a stretch more often than not."""
+        """Return the cells of ``array`` in any order, which is usually a stretch."""
         cells = cls.of(array)
         if cells.layout is None or cells.extent != array.size or overlaps_itself(array):
             return cells
@@ -63,7 +63,7 @@ class Cells:
 
     @classmethod
     def picked(cls, array: np.ndarray, index: Any) -> Cells:
-        """The cells of ``array[index]`` for an advanced index, rising. However large ``array`` is, few cost little."""
+        """Return the cells of ``array[index]``, an advanced index, in rising order; cheap for few cells."""
         size = array.itemsize
         index = _on_host(index)
         if array.size <= 4096:
@@ -80,7 +80,7 @@ class Cells:
 
     @classmethod
     def at(cls, numbers: np.ndarray, itemsize: int) -> Cells:
-        """The cells of these numbers, each given once, rising."""
+        """Return the cells with these numbers, which rise and do not repeat."""
         if numbers.size == 0:
             return cls(itemsize, 0, 0)
         begin = int(numbers[0])
@@ -105,7 +105,7 @@ class Cells:
 
     @classmethod
     def pieces(cls, numbers: np.ndarray, itemsize: int) -> list[Cells]:
-        """The same as :meth:`at`, but as a few stretches where that saves notes."""
+        """Like :meth:`at`, but return a few stretches if that saves index arrays."""
         cells = cls.at(numbers, itemsize)
         if not cells.notes:
             return [cells]
@@ -116,7 +116,7 @@ class Cells:
 
     @property
     def count(self) -> int:
-        """How many cells there are; of an array, how many elements."""
+        """The number of cells; for an array, of elements."""
         if self.layout is not None:
             return math.prod(self.layout.shape)
         if self.is_stretch:
@@ -127,26 +127,26 @@ class Cells:
 
     @property
     def end(self) -> int:
-        """The cell after the last."""
+        """The cell after the last one."""
         return self.begin + self.extent
 
     @property
     def lowest(self) -> int:
-        """The address (bytes) of the first."""
+        """The address of the first cell in bytes."""
         return self.begin * self.itemsize
 
     @property
     def is_stretch(self) -> bool:
-        """Whether all cells from the first to the last are meant, in this order."""
+        """True for all cells from the first to the last, in this order."""
         return self.layout is None and self.positions is None and self.bits is None
 
     @property
     def notes(self) -> list[np.ndarray]:
-        """The arrays that tell which cells are meant, where neither a stretch nor a grid does."""
+        """The index arrays of a set that is neither a stretch nor a grid."""
         return [note for note in (self.positions, self.lengths, self.bits) if note is not None]
 
     def numbers(self) -> np.ndarray:
-        """The number of every cell, in the order of the elements, one-dimensional."""
+        """Return the number of every cell, in the order of the elements, one-dimensional."""
         if self.layout is not None:
             at = np.full(self.layout.shape, self.begin + self.layout.offset)
             for axis, (n, stride) in enumerate(zip(self.layout.shape, self.layout.strides, strict=True)):
@@ -156,14 +156,14 @@ class Cells:
             return np.flatnonzero(np.unpackbits(self.bits, count=self.extent)) + self.begin
         if self.positions is None:
             return np.arange(self.begin, self.end)
-        at = self.positions.astype(np.intp) + self.begin  # as wide as numpy counts: 32 bits in a browser
+        at = self.positions.astype(np.intp) + self.begin  # the width numpy indexes with: 32 bits in a browser
         if self.lengths is not None:
             lengths = self.lengths.astype(np.intp)
             at = np.repeat(at - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
         return at
 
     def mark(self, marks: np.ndarray, begin: int, value: bool) -> None:
-        """Set these cells in ``marks``, one entry for each cell of a stretch that begins at ``begin``."""
+        """Set these cells in ``marks``, which has one entry for each cell of a stretch that begins at ``begin``."""
         shift = self.begin - begin
         if shift >= marks.size or shift + self.extent <= 0:
             return
@@ -176,13 +176,13 @@ class Cells:
             marks[at[(at >= 0) & (at < marks.size)]] = value
 
     def marked(self, begin: int, end: int) -> np.ndarray:
-        """For each cell from ``begin`` to before ``end``, whether it is one of these."""
+        """Return one bool for each cell from ``begin`` to before ``end``: is it one of these?"""
         marks = np.zeros(max(end - begin, 0), np.bool_)
         self.mark(marks, begin, True)
         return marks
 
-    def meets(self, other: Cells) -> bool:
-        """Whether the two have a cell in common."""
+    def overlaps(self, other: Cells) -> bool:
+        """True if the two sets have a cell in common."""
         begin, end = max(self.begin, other.begin), min(self.end, other.end)
         if begin >= end:
             return False
@@ -191,7 +191,7 @@ class Cells:
         return bool((self.marked(begin, end) & other.marked(begin, end)).any())
 
     def copied(self, buffer: np.ndarray) -> np.ndarray:
-        """What these cells of a storage's ``buffer`` hold, in the order of :meth:`numbers`, as an array of its own."""
+        """Copy the values of these cells from a storage's ``buffer``, in the order of :meth:`numbers`."""
         begin = self.begin - span(buffer)[0] // self.itemsize
         stretch = memory_of(buffer)[begin : begin + self.extent]
         if self.is_stretch:
@@ -204,19 +204,19 @@ class Cells:
 
 
 def _on_host(index: Any) -> Any:
-    """An advanced index whose arrays lie on the host, where cells are told."""
+    """Return an advanced index with its arrays in host memory, where cells are computed."""
     if isinstance(index, tuple):
         return tuple(_on_host(entry) for entry in index)
     return host_array(index) if hasattr(index, "dtype") else index
 
 
 def _along(axis: int, ndim: int, n: int, stride: int) -> np.ndarray:
-    """Multiples of ``stride`` along one of ``ndim`` dimensions; the others have length 1."""
+    """Return multiples of ``stride`` along one of ``ndim`` dimensions; the others have length 1."""
     return (np.arange(n) * stride).reshape([n if i == axis else 1 for i in range(ndim)])
 
 
 def _grid(at: np.ndarray) -> Layout | None:
-    """The layout of rising cells, the first of which is 0, that lie in a regular grid; None where they do not."""
+    """Return the layout of rising cells, the first of which is 0, if they form a regular grid; None otherwise."""
     shape: list[int] = []
     strides: list[int] = []
     while at.size > 1:
@@ -235,7 +235,7 @@ def _grid(at: np.ndarray) -> Layout | None:
 
 
 def touch(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether two arrays on one storage have a cell in common."""
+    """True if two arrays on one storage have a cell in common."""
     if a is b:
         return a.size > 0
     if not np.may_share_memory(a, b):
@@ -243,4 +243,4 @@ def touch(a: np.ndarray, b: np.ndarray) -> bool:
     try:
         return share_memory(a, b, max_work=10_000)
     except np.exceptions.TooHardError:
-        return Cells.of(a).meets(Cells.of(b))
+        return Cells.of(a).overlaps(Cells.of(b))

@@ -1,6 +1,6 @@
-"""What an in-place operation keeps, for its own backward, of the operand that it is about to overwrite.
+"""Save an operand for the backward of the in-place operation that is about to overwrite it.
 
-Either a copy of it, or, where the rules ask only what is true or false of each element, those marks: one bit each.
+Usually that is a copy. If the rules need only a yes or no for each element, those marks are saved: one bit each.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 
 def own_input(op: str, x: Tensor, *wanted: Node | None) -> Saved:
-    """A copy of ``x``, which ``op`` is about to overwrite.
+    """Copy ``x``, which ``op`` is about to overwrite.
 
     Args:
-        wanted: the nodes of its operands, as the error tells them.
+        wanted: the nodes of the operands, for the error.
 
     Raises:
         ValueError: under the policy "2.5".
@@ -39,25 +39,25 @@ def own_input(op: str, x: Tensor, *wanted: Node | None) -> Saved:
 
 
 def copy_of(a: np.ndarray) -> Saved:
-    """A copy of ``a``, on a storage of its own."""
+    """Copy ``a`` to a new storage."""
     kept = a.copy() if cpu_meter.allocated < large.nbytes else copied(a)
     return kept, new_storage(kept), 0
 
 
 def alias_input(op: str, b: np.ndarray, x: Tensor, own: Saved | None, *wanted: Node | None) -> Saved:
-    """What backward needs of an operand ``b`` on the storage of ``x``, which is about to be overwritten.
+    """Save an operand ``b`` on the storage of ``x``, which is about to be overwritten.
 
     Raises:
-        ValueError: under the policy "2.5", where that takes some of it.
+        ValueError: under the policy "2.5", if the write overwrites some of it.
     """
     a = x._array
     if own is not None:
         if same_layout(a, b):
             return own
         shown = Patch(Cells.of(a), own[0], storage=own[1]).shown(b)
-        if shown is not None:  # a view of what is overwritten is saved as the same view of its copy
+        if shown is not None:  # a view of the overwritten operand is saved as the same view of the copy
             return shown, own[1], 0
-    # Untouched, it is still right after the write, which makes one version more.
+    # `b` is not overwritten, so it is still right after the write, which raises the version by one.
     if not touch(a, b):
         return b, x._storage, x._storage.version + 1
     if modes.policy == "2.5":
@@ -66,10 +66,12 @@ def alias_input(op: str, b: np.ndarray, x: Tensor, own: Saved | None, *wanted: N
 
 
 def kept_marks(marks: np.ndarray, op: str = "", x: Tensor | None = None, *wanted: Node | None) -> Saved:
-    """Marks, packed: 1/32 of the bytes of a float32 tensor. ``op`` and ``x`` are given where it writes what they say.
+    """Save marks, packed: 1/32 of the bytes of a float32 tensor.
+
+    ``op`` and ``x`` are given if ``op`` is about to overwrite the operand that the marks describe.
 
     Raises:
-        ValueError: then, under the policy "2.5".
+        ValueError: in that case, under the policy "2.5".
     """
     if x is not None and modes.policy == "2.5":
         raise needs_own_input(op, x, *wanted)
@@ -78,6 +80,6 @@ def kept_marks(marks: np.ndarray, op: str = "", x: Tensor | None = None, *wanted
 
 
 def unpacked(saved: Saved, shape: tuple[int, ...]) -> np.ndarray:
-    """The marks again, as bools of ``shape``."""
+    """Unpack the marks to bools of ``shape``."""
     bits = np.unpackbits(saved[0])
     return bits[: int(np.prod(shape, dtype=np.int64))].view(np.bool_).reshape(shape)

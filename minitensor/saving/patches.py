@@ -1,4 +1,4 @@
-"""Patches: bytes that were preserved just before a write took them, and saved tensors put together again of them."""
+"""Patches: bytes that were copied just before a write, and the saved tensors that are restored from them."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from minitensor.saving.cells import Cells
 if TYPE_CHECKING:
     from minitensor.core.history import Node
 
-#: From so many patches of one saved tensor on, small ones are joined: a loop that writes element by element makes many.
+#: Join small patches from this many per saved tensor on, because a loop that writes element by element makes many.
 MANY = 32
 
 
 class Patch:
-    """What some cells held just before a write.
+    """The values of some cells just before a write.
 
     Attributes:
-        cells: where they are.
-        values: what they held, in the order of ``cells``.
-        holders: how many saved tensors it was made for, which all need all of it; 0 where it holds more than they need.
-        storages: what counts its bytes: those of the values first, then those of the notes of ``cells``.
+        cells: the cells.
+        values: their values, in the order of ``cells``.
+        holders: the number of saved tensors that share it and need all of it; 0 if it holds more than they need.
+        storages: the storages that count its bytes: those of the values, then those of the index arrays of ``cells``.
     """
 
     __slots__ = ("cells", "values", "holders", "storages")
@@ -38,11 +38,11 @@ class Patch:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that this patch holds."""
+        """The size of this patch in bytes."""
         return sum(storage.nbytes for storage in self.storages)
 
     def shown(self, array: np.ndarray) -> np.ndarray | None:
-        """``array`` as it was, as a view of this patch; None where the patch is not one stretch that covers it."""
+        """Return the old ``array`` as a view of this patch; None unless the patch is one stretch that covers it."""
         wanted = Cells.of(array)
         if not self.cells.is_stretch or wanted.begin < self.cells.begin or wanted.end > self.cells.end:
             return None
@@ -51,7 +51,7 @@ class Patch:
         return stretch.reshape(array.shape) if wanted.layout is None else wanted.layout.of(stretch)
 
     def put(self, memory: np.ndarray, begin: int) -> None:
-        """Write the values into ``memory``, one entry for each cell of a stretch that begins at ``begin``."""
+        """Write the values into ``memory``, which has one entry for each cell of a stretch that begins at ``begin``."""
         cells = self.cells
         shift = cells.begin - begin
         if shift >= memory.size or shift + cells.extent <= 0:
@@ -66,8 +66,8 @@ class Patch:
             inside = (at >= 0) & (at < memory.size)
             memory[like(at[inside], memory)] = self.values.ravel()[like(inside, memory)]
 
-    def give(self, array: np.ndarray, numbers: np.ndarray) -> None:
-        """Write the values into ``array``, whose elements stand for the cells ``numbers``."""
+    def scatter_into(self, array: np.ndarray, numbers: np.ndarray) -> None:
+        """Write the values into ``array``, whose elements are the cells ``numbers``."""
         mine = self.cells.numbers()
         order = np.argsort(mine, kind="stable")
         place = order[np.minimum(np.searchsorted(mine, numbers, sorter=order), mine.size - 1)]
@@ -76,7 +76,7 @@ class Patch:
 
 
 def joined(patches: Sequence[Patch]) -> Patch:
-    """One patch in place of several that have the same holders and no cell in common."""
+    """Join several patches that have the same holders and no cell in common."""
     numbers = np.concatenate([patch.cells.numbers() for patch in patches])
     order = np.argsort(numbers, kind="stable")
     cells = Cells.at(numbers[order], patches[0].cells.itemsize)
@@ -85,8 +85,8 @@ def joined(patches: Sequence[Patch]) -> Patch:
     return Patch(cells, values if cells.layout is None else values.reshape(cells.layout.shape), patches[0].holders)
 
 
-def as_it_was(array: np.ndarray, patches: Sequence[Patch]) -> np.ndarray:
-    """``array`` before the writes that ``patches``, the oldest first, were made for; an array of its own."""
+def restored(array: np.ndarray, patches: Sequence[Patch]) -> np.ndarray:
+    """Return a copy of ``array`` with the values before the writes of ``patches``, the oldest of which comes first."""
     cells = Cells.of(array)
     if cells.extent <= 2 * array.size:
         memory = np.empty_like(array, shape=(cells.extent,))
@@ -95,26 +95,26 @@ def as_it_was(array: np.ndarray, patches: Sequence[Patch]) -> np.ndarray:
         for patch in reversed(patches):
             patch.put(memory, cells.begin)
         return shown
-    # A column of a large matrix, say: what lies between its cells does not matter.
+    # For example, a column of a large matrix: the cells in between are not needed.
     shown = array.copy()
     numbers = cells.numbers().reshape(array.shape)
     for patch in reversed(patches):
-        patch.give(shown, numbers)
+        patch.scatter_into(shown, numbers)
     return shown
 
 
-# ---------- what a write takes, and from whom ----------
+# ---------- the bytes that a write overwrites, and their savers ----------
 
 
 class Group:
-    """Saved tensors that are alike: they show the same cells, and the same of those are preserved.
+    """Saved tensors that show the same cells and have the same patches.
 
     Attributes:
         members: pairs of a node and a position in its ``saved``.
         cells: the cells that each of them shows.
-        patches: what is preserved already, and
-        left: how many cells are not.
-        taken: how many of these the write takes.
+        patches: the patches that preserve some of them already.
+        left: the number of cells that are not preserved.
+        taken: the number of those that the write overwrites.
     """
 
     __slots__ = ("members", "cells", "patches", "left", "taken")
@@ -127,12 +127,12 @@ class Group:
         self.patches, self.left, self.taken = patches, left, 0
 
     def needs_all(self, written: Cells) -> bool:
-        """Whether all cells that are written are needed, as far as that is plain to see."""
+        """True if all written cells are certainly needed; a quick test that may miss some cases."""
         cells = self.cells
         return not self.patches and cells.is_stretch and cells.begin <= written.begin and written.end <= cells.end
 
     def needed(self, written: Cells) -> tuple[int, np.ndarray]:
-        """The first cell of a stretch, and for each cell of it whether it is written and still needed."""
+        """Return the first cell of a stretch, and one bool for each of its cells: is it written and still needed?"""
         begin, end = max(self.cells.begin, written.begin), min(self.cells.end, written.end)
         marks = self.cells.marked(begin, end)
         for patch in self.patches:
@@ -145,11 +145,11 @@ class Group:
 def preserved(
     groups: list[Group], storage: Storage, array: np.ndarray | None, written: Cells, own: Any
 ) -> list[tuple[Patch, list[Group]]]:
-    """Patches of what is written and needed, each cell once.
+    """Return patches of the cells that are written and needed, each cell once.
 
     Args:
-        array: what the write goes through; None where an index picks of it.
-        own: a saved copy of all of ``array`` that was made anyway.
+        array: the array that the write goes through; None for an advanced index of it.
+        own: a saved copy of all of ``array`` that the operation has made anyway.
     """
     if all(group.needs_all(written) for group in groups):
         for group in groups:
@@ -163,7 +163,7 @@ def preserved(
     if own is not None:
         return [(Patch(written, own[0], storage=own[1]), needing)]
     needed = sum(cells.count * written.itemsize + sum(note.nbytes for note in cells.notes) for cells, _ in parts)
-    if array is not None and needed > array.nbytes:  # to tell scattered cells takes more than to keep the others, too
+    if array is not None and needed > array.nbytes:  # scattered cells need index arrays: a copy of all is smaller
         return [(Patch(written, array.copy()), needing)]
     return [
         (Patch(cells, cells.copied(storage.buffer), sum(len(group.members) for group in part)), part)
@@ -172,7 +172,7 @@ def preserved(
 
 
 def _parts(groups: list[Group], written: Cells) -> tuple[list[Group], list[tuple[Cells, list[Group]]]]:
-    """Who needs any of the cells that are written; and these cells, divided by who needs them."""
+    """Return the groups that need any of the written cells, and these cells divided by the groups that need them."""
     parts: list[tuple[int, np.ndarray, list[Group]]] = []
     for group in groups:
         begin, marks = group.needed(written)
@@ -190,7 +190,7 @@ def _parts(groups: list[Group], written: Cells) -> tuple[list[Group], list[tuple
 def _divided(
     parts: list[tuple[int, np.ndarray, list[Group]]], begin: int, marks: np.ndarray, group: Group
 ) -> list[tuple[int, np.ndarray, list[Group]]]:
-    """Divide cells further, which are told apart by the groups that need them: ``group`` needs those in ``marks``."""
+    """Divide cells, which are separated by the groups that need them, once more: ``group`` needs those in ``marks``."""
     divided = []
     for start, theirs, others in parts:
         low, high = max(start, begin), min(start + theirs.size, begin + marks.size)
@@ -209,7 +209,7 @@ def _divided(
 
 
 def add(patch: Patch, groups: list[Group]) -> None:
-    """One patch more for ``groups``. Of many, small ones that these groups alone hold are joined with it."""
+    """Add a patch to ``groups``. If they have many, join it with small ones that only these groups hold."""
     small: list[Patch] = []
     if patch.holders and any(len(group.patches) >= MANY for group in groups):
         shared = set.intersection(*({id(each) for each in group.patches} for group in groups))
@@ -221,8 +221,8 @@ def add(patch: Patch, groups: list[Group]) -> None:
                 total += each.values.size
     if small:
         patch = joined([*small, patch])
-    gone = {id(each) for each in small}
+    replaced = {id(each) for each in small}
     for group in groups:
-        # In front: what was joined is older than some, and no older patch has a cell of it.
-        rest = tuple(each for each in group.patches if id(each) not in gone)
+        # The joined patch goes first: it is older than some, and no older patch has a cell of it.
+        rest = tuple(each for each in group.patches if id(each) not in replaced)
         group.patches = (patch, *rest) if small else (*rest, patch)

@@ -1,9 +1,10 @@
-"""What a node saved for backward, and what became of it.
+"""Values that a node saved for backward, and their state after writes.
 
-A node saves tensors by reference: an array, its storage, and the version that the storage had. The storage knows who
-saved from it, by weak references: a saver that dies first costs nothing. A write (:mod:`minitensor.saving.writing`)
-that takes saved bytes leaves word of it in place of the version: they are :class:`Preserved`, or :class:`Lost`.
-:func:`recovered` is what backward asks: the saved array as it was, or the error that says why there is none.
+A node saves tensors by reference: an array, its storage, and the storage's version. The storage refers to its savers
+by weak references, so a saver that dies first costs nothing. A write (:mod:`minitensor.saving.writing`) that overwrites
+saved bytes replaces the saved version: by :class:`Preserved` if the bytes were copied first, or by :class:`Lost`.
+Backward calls :func:`recovered`, which returns the saved array with its old values or raises an error that explains
+why it cannot.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 
 from minitensor.core.errors import stale
 from minitensor.core.storage import Storage
-from minitensor.saving.patches import Patch, as_it_was
+from minitensor.saving.patches import Patch, restored
 
 if TYPE_CHECKING:
     from minitensor.core.history import Node, Saved
@@ -25,12 +26,12 @@ if TYPE_CHECKING:
 #: A node and the position of a saved tensor in its ``saved``.
 Member = tuple["Node", int]
 
-#: Stands in ``Node.saved`` once a backward without ``retain_graph`` has used it.
+#: The value of ``Node.saved`` after a backward without ``retain_graph`` has used it.
 FREED: Any = "freed"
 
 
 def remember(storage: Storage, node: Node, ref: Any = weakref.ref) -> None:
-    """``node`` has saved from ``storage``: a later write must know."""
+    """Register ``node`` as a saver of ``storage``, so that later writes check it."""
     savers = storage.savers
     if savers is None:
         storage.savers = [ref(node)]
@@ -41,14 +42,14 @@ def remember(storage: Storage, node: Node, ref: Any = weakref.ref) -> None:
 
 
 def tidy(savers: list[Any]) -> None:
-    """Drop the dead, so that the list of a storage that is read a million times stays small.
+    """Drop dead savers, so that the list of a storage that is read a million times stays small.
 
-    Called at every 64th entry, it looks only at each doubling, and copies only what then shrinks: a constant cost for
-    each entry, however long they live.
+    It is called at every 64th entry, scans the list only at each doubling, and copies it only if that shrinks it. The
+    cost per entry is constant, however long the savers live.
     """
     count = len(savers) + 1  # called with 63, 127, ... entries, so that the empty list of a constant never is
     if count & (count - 1) == 0:
-        with _tidying:  # another thread may be reading the same storage: what it notes meanwhile comes behind these
+        with _tidying:  # another thread may read the same storage meanwhile: it appends behind these
             looked_at = len(savers)
             living = [link for link in savers[:looked_at] if link() is not None]
             if len(living) <= count * 3 // 4:
@@ -58,17 +59,17 @@ def tidy(savers: list[Any]) -> None:
 _tidying = RLock()
 
 
-# ---------- what became of a saved tensor ----------
+# ---------- the state of a saved tensor after writes ----------
 
 
 class Preserved:
-    """In place of a version: bytes of the saved tensor were preserved.
+    """Replaces the version of a saved tensor after some of its bytes were preserved.
 
     Attributes:
         version: the version at which it was saved.
-        patches: what holds them. The oldest comes first, and is right where two have a cell in common.
-        left: how many of its cells are not preserved, because no write has taken them.
-        noted: how all of it was, under ``check_foreign_writes``; there may be no patches then.
+        patches: the preserved bytes. The oldest patch comes first, and takes precedence if two share a cell.
+        left: the number of its cells that are not preserved, because no write has overwritten them.
+        noted: all of its values, under ``check_foreign_writes``; then there may be no patches.
     """
 
     __slots__ = ("version", "patches", "left", "noted")
@@ -78,7 +79,7 @@ class Preserved:
 
 
 class Lost:
-    """In place of a version: bytes of the saved tensor were overwritten, by ``op``, which made version ``made``."""
+    """Replaces the version of a saved tensor whose bytes were overwritten by ``op``, which made version ``made``."""
 
     __slots__ = ("version", "made", "op", "code", "instruction")
 
@@ -87,32 +88,33 @@ class Lost:
 
 
 def version_saved(saved: Saved) -> int:
-    """The version at which a tensor was saved."""
+    """Return the version at which a tensor was saved."""
     version = saved[2]
     return version if type(version) is int else version.version
 
 
 def is_right(saved: Saved) -> bool:
-    """Whether backward can still have the saved tensor as it was."""
+    """True if backward can still read the saved values."""
     _, storage, version = saved
     if type(version) is not int:
         if type(version) is Lost:
             return False
         if version.left == 0:
-            return True  # nothing of it depends on the storage any more
+            return True  # all of it is preserved: it no longer depends on the storage
         version = version.version
     if storage.version == version:
         return True
-    # Writes under "copy_on_write" harm nobody: what they took was preserved. All since then must have been such.
-    kept_from, kept_to = getattr(storage, "kept", (0, -1))
-    return kept_to == storage.version and kept_from <= version
+    # A "copy_on_write" write preserves the bytes it overwrites. The values are right if all writes since then were
+    # such.
+    first, last = getattr(storage, "preserving", (0, -1))
+    return last == storage.version and first <= version
 
 
 def recovered(node: Node, what: str, saved: Saved) -> np.ndarray:
-    """The saved array as it was when ``node`` saved it, although its storage has been written since.
+    """Return the saved array with the values it had when ``node`` saved it, even if its storage was written since.
 
     Raises:
-        RuntimeError: when it is lost, or may be; or, under ``check_foreign_writes``, was written from outside.
+        RuntimeError: if it is lost, or may be; or, under ``check_foreign_writes``, if a write came from outside.
     """
     if not is_right(saved):
         raise stale(node, what, saved)
@@ -120,7 +122,7 @@ def recovered(node: Node, what: str, saved: Saved) -> np.ndarray:
     if type(version) is int:
         return array
     if version.patches:
-        array = as_it_was(array, version.patches)
+        array = restored(array, version.patches)
     if version.noted is not None:
         version.noted.check(node, what, saved, array)
     return array

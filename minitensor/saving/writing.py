@@ -1,17 +1,17 @@
-"""One write, whoever makes it: the four steps that every write into a storage takes.
+"""One write: the four steps that every write into a storage takes.
 
-1. Who still needs the bytes that are about to be taken? :func:`before_write` finds them, where anybody saved at all.
+1. :func:`before_write` finds the savers of the bytes that are about to be overwritten, if anybody saved at all.
 2. The bytes are written.
-3. The version rises; also when the write was interrupted (:func:`broken_off`).
-4. The savers are told, and the line is noted that wrote (:func:`after_write`).
+3. The version rises, even if the write was interrupted (:func:`write_failed`).
+4. :func:`after_write` logs the line of the write and updates the savers.
 
-:func:`write` is these steps. The operations of the table have them in their own text, where a write that nobody saved
-from costs one test (``print(minitensor.source("add_"))``); all that is rarer is here.
+:func:`write` performs these steps. The operations of the table contain them in their generated code, in which a write
+to memory that nobody saved costs one test (``print(minitensor.source("add_"))``); the rarer parts are here.
 
-Under the policy "copy_on_write" the bytes that somebody needs, and no others, are preserved in a
-:class:`~minitensor.saving.patches.Patch`; under the others ("2.6", the default, and "2.5") the savers learn that their
-tensor is :class:`~minitensor.saving.saved.Lost`, and which line took it. What is preserved is freed with the last node
-that needs it. So cells that other nodes need have a patch of their own.
+The policy "copy_on_write" preserves the bytes that somebody needs, and no others, in a
+:class:`~minitensor.saving.patches.Patch`. Under the others ("2.6", the default, and "2.5"), the savers' tensors become
+:class:`~minitensor.saving.saved.Lost`, which records the line of the write. Preserved bytes are freed with the last
+node that needs them, so cells that are needed by different nodes are in different patches.
 """
 
 from __future__ import annotations
@@ -45,32 +45,32 @@ def write(
     *given: Any,
     index: Any = None,
 ) -> None:
-    """Call ``store(*given)``, which overwrites ``array``, or what an advanced ``index`` picks of it, as one write.
+    """Call ``store(*given)``, which overwrites ``array`` (or ``array[index]``, an advanced index), as one write.
 
     Args:
-        storage: what ``array`` lies in.
-        op: what to call the write in errors.
-        frame: the frame that asked for it; None for the innermost one outside the engine.
+        storage: the storage of ``array``.
+        op: the name of the write in errors.
+        frame: the frame that called for it; None for the innermost one outside the engine.
     """
     plan = None if storage.savers is None else before_write(storage, array, None, index)
     try:
         store(*given)
     except BaseException as error:
-        broken_off(storage, error)
+        write_failed(storage, error)
         raise
     storage.version += 1
     if plan is not None:
         after_write(plan, storage, op, frame or calling_frame())
 
 
-# ---------- when it fails ----------
+# ---------- a write that raises ----------
 
 
-def broken_off(storage: Storage, error: BaseException) -> None:
-    """A write into ``storage`` has raised ``error``.
+def write_failed(storage: Storage, error: BaseException) -> None:
+    """Raise the version of ``storage`` if ``error`` may have interrupted a write.
 
-    What is wrong with operands shows before anything is written. An interruption comes at any time: nobody knows what
-    has been written, so what was saved of it may be wrong.
+    Invalid operands raise before anything is written. An interruption comes at any time, so an unknown part may be
+    written, and values saved from the storage may be wrong.
     """
     if isinstance(error, KeyboardInterrupt):
         storage.version += 1
@@ -79,69 +79,69 @@ def broken_off(storage: Storage, error: BaseException) -> None:
 def unless_written(
     error: BaseException, explain: Callable[..., Exception], op: str, x: Tensor, arrays: tuple[np.ndarray, ...]
 ) -> None:
-    """An operation of the table that writes ``x`` has raised ``error``: raise what there is to be said of it.
+    """Handle ``error`` of a table operation that writes ``x``: raise an explained error, unless ``x`` was written.
 
-    numpy raises what it finds of inf and nan after it has written; they are values here, and this returns.
+    numpy raises errors about inf and nan after it has written. They are valid values here, so this returns normally.
     """
     if isinstance(error, (FloatingPointError, RuntimeWarning)):
         return
     if isinstance(error, (ValueError, TypeError, OverflowError, IndexError)):
         raise explain(op, x, error, arrays) from None
-    broken_off(x._storage, error)
+    write_failed(x._storage, error)
     try:
         raise error
     finally:
-        del error  # it leads to this frame, which would lead back to it
+        del error  # it refers to this frame, and the frame to it
 
 
-# ---------- before it ----------
+# ---------- before a write ----------
 
 
 class Plan:
-    """What a write is about to take, and from whom.
+    """The effect of a write on saved bytes, computed before it happens.
 
     Attributes:
-        keeps: whether the policy is "copy_on_write".
-        groups: under it, whose bytes the write takes, or took before and are preserved.
-        patches: what will stand in for these bytes, each with the groups that need it.
+        preserves: true if the policy is "copy_on_write".
+        groups: under it, the savers whose bytes the write overwrites, or whose overwritten bytes are preserved already.
+        patches: the patches that will preserve these bytes, each with the groups that need it.
         lost: pairs of a node and a position in its ``saved``, for which nothing is preserved.
-        spoiled: savers with patches whose bytes this write does not take: it makes them stale all the same, by
-            version, so their patches are let go.
+        spoiled: savers with patches whose bytes this write does not overwrite. It raises the version all the same,
+            which makes them stale, so their patches are freed.
     """
 
-    __slots__ = ("keeps", "groups", "patches", "lost", "spoiled")
+    __slots__ = ("preserves", "groups", "patches", "lost", "spoiled")
 
-    def __init__(self, keeps: bool, lost: list[Member], spoiled: Sequence[Member] = ()) -> None:
-        self.keeps, self.lost, self.spoiled = keeps, lost, spoiled
+    def __init__(self, preserves: bool, lost: list[Member], spoiled: Sequence[Member] = ()) -> None:
+        self.preserves, self.lost, self.spoiled = preserves, lost, spoiled
         self.groups: list[Group] = []
         self.patches: list[tuple[Patch, list[Group]]] = []
 
 
-#: A write of what nobody needs any more: there is only its line to be noted; and, under "copy_on_write", its run
-#: (``Storage.kept``).
-TAKING_NOTHING, KEEPING_NOTHING = Plan(False, []), Plan(True, [])
+#: Plans of writes whose bytes nobody needs: only the line is logged; under "copy_on_write", also the run of writes
+#: (``Storage.preserving``).
+NOTHING_LOST, NOTHING_TO_PRESERVE = Plan(False, []), Plan(True, [])
 
 
 def before_write(storage: Storage, array: np.ndarray, own: Saved | None = None, index: Any = None) -> Plan:
-    """Find who still needs the bytes that a write through ``array`` (at ``index``, when advanced) is about to take.
+    """Find the savers of the bytes that a write through ``array`` (at an advanced ``index``) is about to overwrite.
 
-    Only asked where ``storage.savers`` is not None. Nothing changes yet: the write may still fail. ``own`` is a copy of
-    all of ``array`` that was made anyway.
+    Called only if ``storage.savers`` is not None. It changes nothing, because the write may still fail. ``own`` is a
+    copy of all of ``array`` that the operation has made anyway.
     """
-    keeps = modes.policy == "copy_on_write"
-    if not storage.savers:  # those that there were have lost what they saved, and the line is noted for them
-        return KEEPING_NOTHING if keeps else TAKING_NOTHING
+    preserves = modes.policy == "copy_on_write"
+    if not storage.savers:  # all saved values are lost already; their errors may name this line, too
+        return NOTHING_TO_PRESERVE if preserves else NOTHING_LOST
     savers, patched = _touched(storage, array)
-    if not savers and (keeps or not patched):
-        return KEEPING_NOTHING if keeps else TAKING_NOTHING
+    if not savers and (preserves or not patched):
+        return NOTHING_TO_PRESERVE if preserves else NOTHING_LOST
     written = Cells.of(array)
     if index is not None:
         written, own = Cells.picked(array, index), None
-        savers = [(node, k) for node, k in savers if Cells.reached(node.saved[k][0]).meets(written)]
-    if not keeps:
+        savers = [(node, k) for node, k in savers if Cells.reached(node.saved[k][0]).overlaps(written)]
+    if not preserves:
         return Plan(False, savers, [saver for saver in patched if saver not in savers])
-    # From here on "copy_on_write". Nothing is preserved for a saver that an earlier write under another policy has made
-    # stale.
+    # From here on, the policy is "copy_on_write". A saver that an earlier write under another policy made stale gets no
+    # patch.
     plan = Plan(True, [(node, k) for node, k in savers if not is_right(node.saved[k])])
     groups: dict[Any, Group] = {}
     for node, k in savers:
@@ -159,14 +159,14 @@ def before_write(storage: Storage, array: np.ndarray, own: Saved | None = None, 
 
 
 def _touched(storage: Storage, array: np.ndarray) -> tuple[list[Member], list[Member]]:
-    """Who has saved bytes of ``array`` and may still want them; and of whose bytes some are preserved.
+    """Return the savers of bytes of ``array`` that may still need them, and those with some bytes preserved.
 
-    Savers that want nothing of the storage any more are dropped from its list on the way.
+    Savers that no longer depend on the storage are removed from its list.
     """
     found, patched = [], []
     living: dict[Any, None] = {}
     lost = False
-    for link in storage.savers:  # type: ignore[union-attr]  # it has savers, or nobody asks
+    for link in storage.savers:  # type: ignore[union-attr]  # called only if there are savers
         node = link()
         if node is None or node.saved is FREED or link in living:
             continue
@@ -187,7 +187,7 @@ def _touched(storage: Storage, array: np.ndarray) -> tuple[list[Member], list[Me
         if stays:
             living[link] = None
     if type(storage.savers) is list:
-        # An error about what was lost may name later writes, too: they are noted while there is a list.
+        # An error about a lost value may name later writes, too: they are logged as long as there is a list.
         storage.savers = list(living) if living or lost else None
     else:
         storage.savers[:] = living  # type: ignore[index]  # a list of ``sharing.foreign_writes``
@@ -197,31 +197,31 @@ def _touched(storage: Storage, array: np.ndarray) -> tuple[list[Member], list[Me
 def before_write_of_part(
     storage: Storage, array: np.ndarray, part: Callable[[], tuple[np.ndarray, Any]], own: Saved | None = None
 ) -> Plan:
-    """The same for an operation that writes ``part()`` of ``array``: an array on the same memory, and an index."""
+    """Like :func:`before_write`, if only a part is written: ``part()`` returns an array on this memory and an index."""
     try:
         shown, index = part()
     except (ValueError, IndexError, TypeError):
-        shown, index = array, None  # the operation itself says what is wrong
+        shown, index = array, None  # the operation itself will raise the error
     return before_write(storage, shown, own, index)
 
 
 def index_written(array: np.ndarray, part: Callable[[], tuple[np.ndarray, Any]]) -> Any:
-    """The advanced index, a tuple, of what an operation wrote of ``array``; None where it cannot be told as one."""
+    """Return the advanced index, a tuple, that an operation wrote in ``array``; None if no index describes it."""
     shown, index = part()
     if shown is not array:
         return None
     return index if isinstance(index, tuple) else (index,)
 
 
-# ---------- after it ----------
+# ---------- after a write ----------
 
 
 def after_write(plan: Plan, storage: Storage, op: str, frame: FrameType) -> None:
-    """The write that ``frame`` asked for has happened and made a version: note its line, and tell the savers."""
+    """Log the line of the write that ``frame`` called for, after its version was counted, and update the savers."""
     frame = outside_engine(frame)
     version, code, instruction = storage.version, frame.f_code, frame.f_lasti
     write_log.append((ref(storage), version, op, code, instruction))
-    if plan is TAKING_NOTHING:
+    if plan is NOTHING_LOST:
         return
     for node, k in plan.lost:
         array, _, _ = saved = node.saved[k]
@@ -229,9 +229,9 @@ def after_write(plan: Plan, storage: Storage, op: str, frame: FrameType) -> None
     for node, k in plan.spoiled:
         array, _, saved_at = node.saved[k]
         _replace(node, k, (array, storage, saved_at.version))
-    if plan.keeps:
-        kept_from, kept_to = getattr(storage, "kept", (0, -1))
-        storage.kept = (kept_from if kept_to == version - 1 else version - 1), version
+    if plan.preserves:
+        first, last = getattr(storage, "preserving", (0, -1))
+        storage.preserving = (first if last == version - 1 else version - 1), version
         for patch, needing in plan.patches:
             add(patch, needing)
         for group in plan.groups:
@@ -247,7 +247,7 @@ def after_write(plan: Plan, storage: Storage, op: str, frame: FrameType) -> None
 
 
 def _settle(group: Group) -> None:
-    """Tell the members of ``group`` what is preserved now; when that is all, they let go of the storage if they can."""
+    """Store the preserved bytes in the members of ``group``; if all are preserved, detach them from the storage."""
     left = group.left - group.taken
     if left == 0 and len(group.patches) > 1 and all(p.holders == len(group.members) for p in group.patches):
         group.patches = (joined(group.patches),)

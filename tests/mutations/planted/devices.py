@@ -117,7 +117,7 @@ storage(
 storage(
     "device-storage-freed-on-the-host",
     "A storage on a GPU is taken off the bytes of the host when it dies.",
-    "    def __del__(self, _watch: Watch = watch) -> None:  # type: ignore[override]  # the allocator counts the bytes\n",
+    "    def __del__(self, _watch: Watch = watch) -> None:  # type: ignore[override]  # the GPU counts\n",
     "    def __del__(self, _watch: Watch = watch, _meter: Meter = cpu_meter) -> None:\n"
     "        _meter.allocated -= self.nbytes\n",
     "devices::test_what_lies_on_a_gpu_is_not_counted_on_the_host",

@@ -84,21 +84,21 @@ writing(
 writing(
     "harmless-run-begins-one-late",
     "The run of writes that harm nobody is noted from its second version on.",
-    "kept_from if kept_to == version - 1 else version - 1",
-    "kept_from if kept_to == version - 1 else version",
+    "first if last == version - 1 else version - 1",
+    "first if last == version - 1 else version",
     "copy_on_write_policies::test_the_policy_of_the_write_decides_not_that_of_the_save",
 )  # fmt: skip
 saving(
     "harmless-run-never-ends",
     "A write under another policy after one under copy on write counts as harmless, too.",
-    "return kept_to == storage.version and kept_from <= version",
-    "return kept_from <= version",
+    "return last == storage.version and first <= version",
+    "return first <= version",
     "copy_on_write_policies::test_a_write_beside_what_is_saved_moves_only_the_version",
 )  # fmt: skip
 saving(
     "preserved-bytes-not-put-back",
     "Backward takes what is there now, although what was there is preserved.",
-    "        array = as_it_was(array, version.patches)",
+    "        array = restored(array, version.patches)",
     "        pass",
     "copy_on_write::test_a_write_preserves_the_cells_that_it_takes",
 )  # fmt: skip
@@ -140,8 +140,8 @@ writing(
 writing(
     "policy-of-the-save-decides",
     "Bytes are preserved under every policy.",
-    'keeps = modes.policy == "copy_on_write"',
-    'keeps = modes.policy != "2.5"',
+    'preserves = modes.policy == "copy_on_write"',
+    'preserves = modes.policy != "2.5"',
     "stale::test_the_error_names_both_lines_both_versions_and_two_ways_out",
 )  # fmt: skip
 writing(
@@ -162,8 +162,8 @@ patches(
 patches(
     "scattered-patches-restored-in-the-wrong-order",
     "The same, where the saved cells lie far apart.",
-    "    for patch in reversed(patches):\n        patch.give(shown, numbers)",
-    "    for patch in patches:\n        patch.give(shown, numbers)",
+    "    for patch in reversed(patches):\n        patch.scatter_into(shown, numbers)",
+    "    for patch in patches:\n        patch.scatter_into(shown, numbers)",
     "copy_on_write_random::test_under_copy_on_write_everything_is_found_as_it_was",
 )  # fmt: skip
 patches(
