@@ -34,7 +34,7 @@ class Encoder:
             written separately.
 
     Raises:
-        TypeError: if a part is not a plain value; the message says which part.
+        TypeError: if a part is not a plain value; the message names the part.
     """
 
     def __init__(self, op: str, value: Any, extension: Extension, keeps_sharing: bool) -> None:

@@ -1,5 +1,5 @@
-"""What the layers of networks compute, as functions of tensors: those of Paddle in ``nn`` and of PyTorch in ``torch``.
+"""Functions of neural network layers on tensors, shared by Paddle's ``nn`` and PyTorch's ``torch.nn``.
 
-A function here is one recorded operation where bytes or time ask for it, and otherwise a few operations of the table.
+A function is one recorded operation if that saves memory or time, and otherwise consists of operations of the table.
 May import: all that stands below ``networks``.
 """

@@ -1,4 +1,4 @@
-"""Activations that are a few operations of the table."""
+"""Activation functions made of operations of the table."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from minitensor.views.arguments import as_axis
 
 
 def silu(x: Tensor, inplace: bool = False, name: str | None = None) -> Tensor:
-    """``x * sigmoid(x)`` (Elfwing, Uchibe and Doya 2017).
+    """Return ``x * sigmoid(x)`` (Elfwing, Uchibe and Doya 2017).
 
     Args:
         x: float32 or float64, of any shape; the result has its shape and dtype.
-        inplace: overwrite ``x`` and return it. Its gradient needs the input, which is copied first where a gradient is
-            wanted: nothing is saved then.
+        inplace: overwrite ``x`` and return it. The gradient needs the input, so the input is copied first if a gradient
+            is wanted, which saves no memory.
 
     Raises:
-        TypeError: for anything but a tensor of floats.
+        TypeError: if ``x`` is not a tensor of floats.
         ValueError: with ``inplace``, for a leaf that wants a gradient, in grad mode.
     """
-    (x,) = floats_of("silu", x=x)  # type: ignore[assignment]  # as many as were given
+    (x,) = floats_of("silu", x=x)  # type: ignore[assignment]  # one result per argument
     if not inplace:
         return FUNCTIONS["multiply"](x, FUNCTIONS["sigmoid"](x))
     kept = x if x.stop_gradient or not modes.grad else x.clone()
@@ -34,16 +34,16 @@ def silu(x: Tensor, inplace: bool = False, name: str | None = None) -> Tensor:
 
 
 def gelu(x: Tensor, approximate: bool = False, name: str | None = None) -> Tensor:
-    """``x`` times the probability that a standard normal number is below ``x`` (Hendrycks and Gimpel 2016).
+    """Return ``x`` times the probability that a standard normal number is below ``x`` (Hendrycks and Gimpel 2016).
 
     Args:
         x: float32 or float64, of any shape; the result has its shape and dtype.
-        approximate: by tanh, as in the paper, instead of the error function.
+        approximate: use tanh, as in the paper, instead of the error function.
 
     Raises:
-        TypeError: for anything but a tensor of floats.
+        TypeError: if ``x`` is not a tensor of floats.
     """
-    (x,) = floats_of("gelu", x=x)  # type: ignore[assignment]  # as many as were given
+    (x,) = floats_of("gelu", x=x)  # type: ignore[assignment]  # one result per argument
     a: Any = x
     if approximate:
         inner = FUNCTIONS["tanh"]((a + a * a * a * 0.044715) * math.sqrt(2 / math.pi))
@@ -53,23 +53,23 @@ def gelu(x: Tensor, approximate: bool = False, name: str | None = None) -> Tenso
 
 
 def log_softmax(x: Tensor, axis: int = -1, name: str | None = None) -> Tensor:
-    """The logarithm of softmax along ``axis``, without overflow on the way.
+    """Return the logarithm of softmax along ``axis``, without overflow in between.
 
     Args:
         x: float32 or float64, of any shape; the result has its shape and dtype.
 
     Raises:
-        TypeError: for anything but a tensor of floats, and an axis that is no integer.
+        TypeError: if ``x`` is not a tensor of floats, or ``axis`` is not an integer.
         IndexError: if ``x`` does not have that axis.
     """
-    (x,) = floats_of("log_softmax", x=x)  # type: ignore[assignment]  # as many as were given
+    (x,) = floats_of("log_softmax", x=x)  # type: ignore[assignment]  # one result per argument
     axis = as_axis("log_softmax", axis, x.ndim)
     shifted: Any = FUNCTIONS["subtract"](x, FUNCTIONS["max"](x.detach(), axis, True))
     return shifted - FUNCTIONS["log"](FUNCTIONS["sum"](FUNCTIONS["exp"](shifted), axis, True))
 
 
 def dropout(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False, name: str | None = None) -> Tensor:
-    """In training, 0 with probability ``p``, and what is left divided by ``1 - p``; otherwise ``x`` itself
+    """In training, set elements to 0 with probability ``p`` and divide the others by ``1 - p``; otherwise return ``x``
     (Srivastava and others 2014).
 
     Args:
@@ -78,11 +78,11 @@ def dropout(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = Fa
 
     Raises:
         ValueError: if ``p`` is not a probability.
-        TypeError: for anything but a tensor of floats.
+        TypeError: if ``x`` is not a tensor of floats.
     """
     if not isinstance(p, (int, float)) or not 0.0 <= p <= 1.0:
         raise ValueError(f"dropout: p is a probability from 0 to 1, not {p!r}")
-    (x,) = floats_of("dropout", x=x)  # type: ignore[assignment]  # as many as were given
+    (x,) = floats_of("dropout", x=x)  # type: ignore[assignment]  # one result per argument
     if not training or p == 0:
         return x
     kept: Any = bernoulli(full_like(x.detach(), 1.0 - p))

@@ -1,4 +1,4 @@
-"""Attention, and the table of vectors that texts begin with."""
+"""Attention, and the lookup of embedding vectors."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from minitensor.views.arguments import need_tensor
 
 
 def embedding(x: Tensor, weight: Tensor, padding_idx: int | None = None, name: str | None = None) -> Tensor:
-    """Row ``x[i]`` of ``weight`` for each index. The gradient of a row is the sum over all places that asked for it.
+    """Return row ``x[i]`` of ``weight`` for each index. The gradient of a row is the sum over all its uses.
 
     Args:
         x: integers, of any shape.
         weight: shape [rows, length].
-        padding_idx: this row gets no gradient.
+        padding_idx: the row that receives no gradient.
 
     Raises:
-        TypeError, IndexError: if ``x`` holds no integers, or one that is no row.
+        TypeError, IndexError: if ``x`` does not hold integers, or if one of them is not the index of a row.
     """
     need_tensor("embedding", x)
     if x._array.dtype.kind != "i":
@@ -43,17 +43,17 @@ def attend(
     is_causal: bool = False,
     training: bool = True,
 ) -> Tensor:
-    """``softmax(query @ key.T / sqrt(length)) @ value`` over the last two dimensions (Vaswani et al. 2017).
+    """Return ``softmax(query @ key.T / sqrt(length)) @ value`` over the last two dimensions (Vaswani et al. 2017).
 
     Args:
         query: shape [..., queries, length]; key: [..., keys, length]; value: [..., keys, any].
-        mask: truth values that say which keys a query may see, or floats that are added to the scores.
-        is_causal: query i sees the keys up to i only.
+        mask: bools that mark the keys a query may use, or floats that are added to the scores.
+        is_causal: query i uses only the keys up to i.
 
     Raises:
-        ValueError: if shapes do not fit, or both a mask and ``is_causal`` are given.
+        ValueError: if the shapes do not fit, or if both a mask and ``is_causal`` are given.
     """
-    query, key, value = floats_of("attention", query=query, key=key, value=value)  # type: ignore[assignment]  # as many as were given
+    query, key, value = floats_of("attention", query=query, key=key, value=value)  # type: ignore[assignment]  # one result per argument
     if query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]:
         raise ValueError(f"attention: query [..., n, d], key [..., m, d] and value [..., m, e] do not fit; their "
                          f"shapes are {query.shape}, {key.shape} and {value.shape}")  # fmt: skip

@@ -1,14 +1,14 @@
-"""Convolution in two dimensions, by way of columns: each window of the input is one column of a matrix.
+"""Convolution in two dimensions as a matrix product: each window of the input is one column of a matrix.
 
-Convolution ``y`` of an input ``x`` with a kernel ``w`` is linear in both. With a third array ``g`` in the shape of
-``y``, the number ``sum(g * y)`` is a form ``T(x, w, g)`` linear in all three, and everything here is a slope of it:
+Convolution ``y`` of an input ``x`` with a kernel ``w`` is linear in both. With a third array ``g`` of the shape of
+``y``, the number ``sum(g * y)`` is a form ``T(x, w, g)`` that is linear in all three, and this module needs its slopes:
 
     y = dT/dg, from x and w          the convolution
     dT/dx, from w and g              the gradient of the input
     dT/dw, from x and g              the gradient of the kernel
 
-So each of the three operations has the other two for gradients, to any order. What backward keeps is ``x`` and ``w``
-themselves; columns are made anew, for as many images at a time as a processor's cache holds.
+So each of the three operations has the other two as gradients, to any order. Backward saves only ``x`` and ``w``; the
+columns are computed again, for as many images at a time as fit into the processor's cache.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ import numpy as np
 from minitensor.core.history import Node
 from minitensor.core.tensor import Tensor
 from minitensor.device.arrays import restrided
-from minitensor.networks.recording import arguments_of, floats_of, ones_that_want, operation, recorded
+from minitensor.networks.recording import arguments_of, floats_of, operation, recorded, wanted_gradients
 from minitensor.operations import FUNCTIONS
 from minitensor.views.arguments import whole
 
 Array = Any
 
 #: Bytes of columns made at a time. A step of a small network (32 images of 28 x 28) took 11.8 ms with 64 KiB, 8.0 ms
-#: with 256 KiB, 9.3 ms with 1 MiB and 10.3 ms with all columns at once. A GPU is better off with few large blocks.
+#: with 256 KiB, 9.3 ms with 1 MiB and 10.3 ms with all columns at once. On a GPU a few large blocks are faster.
 COLUMNS = {"host": 256 << 10, "gpu": 256 << 20}
 
 
 class Windows(NamedTuple):
-    """Where the windows lie: height and width of each, in elements; images and kernels in ``groups``."""
+    """Layout of the windows: height and width of each setting, in elements; images and kernels are in ``groups``."""
 
     stride: tuple[int, int]
     padding: tuple[int, int]
@@ -44,8 +44,8 @@ class Windows(NamedTuple):
 
     @property
     def out(self) -> tuple[int, int]:
-        """Height and width of the result."""
-        return tuple(  # type: ignore[return-value]  # two of them
+        """The height and width of the result."""
+        return tuple(  # type: ignore[return-value]  # a tuple of two
             (n + 2 * p - d * (k - 1) - 1) // s + 1
             for n, k, s, p, d in zip(
                 self.x_shape[2:], self.w_shape[2:], self.stride, self.padding, self.dilation, strict=True
@@ -54,12 +54,12 @@ class Windows(NamedTuple):
 
     @property
     def y_shape(self) -> tuple[int, ...]:
-        """Shape of the result."""
+        """The shape of the result."""
         return self.x_shape[0], self.w_shape[0], *self.out
 
     @property
     def column(self) -> int:
-        """Elements of one window, of the channels of one group."""
+        """The number of elements of one window, for the channels of one group."""
         return self.w_shape[1] * self.w_shape[2] * self.w_shape[3]
 
 
@@ -67,7 +67,7 @@ class Windows(NamedTuple):
 
 
 def _blocks(windows: Windows, like: Array) -> Iterator[tuple[int, int]]:
-    """Ranges of images whose columns are made together."""
+    """Yield ranges of images whose columns are made together."""
     here = "host" if type(like) is np.ndarray else "gpu"
     height, width = windows.out
     each = max(1, windows.column * windows.groups * height * width * like.itemsize)
@@ -77,7 +77,7 @@ def _blocks(windows: Windows, like: Array) -> Iterator[tuple[int, int]]:
 
 
 def _padded(x: Array, windows: Windows) -> Array:
-    """``x`` with zeros around each image; itself where there are none."""
+    """Return ``x`` with zeros around each image, or ``x`` itself without padding."""
     (top, left), (height, width) = windows.padding, x.shape[2:]
     if top == left == 0:
         return x
@@ -87,13 +87,13 @@ def _padded(x: Array, windows: Windows) -> Array:
 
 
 def _inner(padded: Array, windows: Windows) -> Array:
-    """A view of what lies inside the padding."""
+    """Return a view of the part inside the padding."""
     (top, left), (height, width) = windows.padding, windows.x_shape[2:]
     return padded[:, :, top : top + height, left : left + width]
 
 
 def _tiles(padded: Array, windows: Windows) -> Array:
-    """A view of all windows, of shape [images, channels, kernel height, kernel width, height, width]."""
+    """Return a view of all windows, of shape [images, channels, kernel height, kernel width, height, width]."""
     down, right = padded.strides[2:]
     (rows, columns), (apart_down, apart_right) = windows.stride, windows.dilation
     shape = (*padded.shape[:2], *windows.w_shape[2:], *windows.out)
@@ -102,19 +102,19 @@ def _tiles(padded: Array, windows: Windows) -> Array:
 
 
 def _columns(x: Array, windows: Windows) -> Array:
-    """A copy of all windows, of shape [images, groups, elements of a window, windows]."""
+    """Return a copy of all windows, of shape [images, groups, elements of a window, windows]."""
     height, width = windows.out
     tiles = _tiles(_padded(x, windows), windows).copy()
     return tiles.reshape(len(x), windows.groups, windows.column, height * width)
 
 
 def _kernels(w: Array, windows: Windows) -> Array:
-    """The kernels as matrices, of shape [groups, kernels of a group, elements of a window]."""
+    """Return the kernels as matrices, of shape [groups, kernels of a group, elements of a window]."""
     return w.reshape(windows.groups, windows.w_shape[0] // windows.groups, windows.column)
 
 
 def _by_group(g: Array, windows: Windows) -> Array:
-    """An array in the shape of the result as matrices, of shape [images, groups, kernels of a group, windows]."""
+    """Return an array of the result's shape as matrices, of shape [images, groups, kernels of a group, windows]."""
     return g.reshape(len(g), windows.groups, windows.w_shape[0] // windows.groups, -1)
 
 
@@ -166,7 +166,7 @@ _ON_ARRAYS = {"g": _result, "x": _input_slope, "w": _kernel_slope}
 
 
 def _slopes(inputs: tuple[str, str]) -> tuple[Any, Any]:
-    """The gradients of the operation of these two of x, w and g: what arrives is the third."""
+    """Return the gradient rules of the operation of two of x, w and g; its incoming gradient is the third."""
     third = next(name for name in "xwg" if name not in inputs)
 
     def others(kind: str, arrived: Any, saved: tuple[Any, ...]) -> tuple[Any, Any]:
@@ -178,18 +178,18 @@ def _slopes(inputs: tuple[str, str]) -> tuple[Any, Any]:
         (windows,) = arguments_of(node)
         slopes = [lambda kind=kind: _ON_ARRAYS[kind](*others(kind, arrived, saved), windows) for kind in inputs]
         bias = [lambda: arrived.sum(axis=(0, 2, 3))] * (len(node.inputs) - 2)
-        return ones_that_want(node, slopes + bias)
+        return wanted_gradients(node, slopes + bias)
 
     def on_tensors(node: Node, arrived: Tensor, *saved: Tensor) -> Any:
         (windows,) = arguments_of(node)
         slopes = [lambda kind=kind: _slope(kind, *others(kind, arrived, saved), windows) for kind in inputs]
         bias = [lambda: FUNCTIONS["sum"](arrived, [0, 2, 3])] * (len(node.inputs) - 2)
-        return ones_that_want(node, slopes + bias)
+        return wanted_gradients(node, slopes + bias)
 
     return on_arrays, on_tensors
 
 
-#: The operations by what each is the slope for. Their inputs are the other two of x, w and g, in this order.
+#: The operation for each slope. Its inputs are the other two of x, w and g, in this order.
 _OPERATIONS = {
     kind: operation(name, inputs, *_slopes(inputs))
     for kind, name, inputs in (
@@ -213,10 +213,10 @@ def _slope(kind: str, first: Tensor, second: Tensor, windows: Windows, bias: Ten
 
 
 def pair(op: str, name: str, given: Any, least: int) -> tuple[int, int]:
-    """Two integers for height and width, given as one or two.
+    """Return two integers for height and width, given as one or two.
 
     Raises:
-        TypeError, ValueError: for anything else, and for one below ``least``.
+        TypeError, ValueError: for anything else, and for an integer below ``least``.
     """
     numbers = list(given) if isinstance(given, (list, tuple)) else [given, given]
     if len(numbers) != 2:
@@ -244,13 +244,13 @@ def conv2d(
         weight: kernels, of shape [kernels, channels / groups, height, width].
         bias: one number for each kernel.
         stride, padding, dilation: one integer, or two for height and width. The padding is of zeros.
-        groups: so many parts of the channels have kernels of their own.
+        groups: the number of groups of channels; each has its own kernels.
 
     Raises:
-        ValueError: if shapes do not fit, or no window fits into an image.
-        TypeError: for anything but tensors of floats on one device.
+        ValueError: if the shapes do not fit, or if no window fits into an image.
+        TypeError: unless all are tensors of floats on one device.
     """
-    x, weight, bias = floats_of("conv2d", x=x, weight=weight, bias=bias)  # type: ignore[assignment]  # as many as were given
+    x, weight, bias = floats_of("conv2d", x=x, weight=weight, bias=bias)  # type: ignore[assignment]  # one result per argument
     windows = Windows(
         pair("conv2d", "stride", stride, 1),
         pair("conv2d", "padding", padding, 0),

@@ -1,6 +1,6 @@
-"""Cross entropy of a softmax, as one operation: no array of probabilities is kept between forward and backward.
+"""Cross entropy of a softmax as one operation, which keeps no array of probabilities between forward and backward.
 
-Of each row two numbers are kept, its largest score and the sum of the powers of e: with them backward has the
+Two numbers are kept for each row, its largest score and the sum of the exponentials. With them backward computes the
 probabilities again in two passes, and is exact for scores of any size.
 """
 
@@ -29,7 +29,7 @@ _UNSIGNED = {np.dtype(signed): np.dtype(f"u{signed}") for signed in ("int32", "i
 
 
 class Settings(NamedTuple):
-    """How labels are read. ``ignored`` is None where no row is; ``rows`` is how many count, at least 1."""
+    """How labels are read. ``ignored`` is None if no row is ignored; ``rows`` is the number that counts, at least 1."""
 
     ignored: int | None
     rows: int
@@ -39,18 +39,18 @@ class Settings(NamedTuple):
 
 
 def _beside(label: Array, input: Array, axis: int) -> Array:
-    """Labels with as many dimensions as the input: of classes, with length 1 along ``axis``."""
+    """Return labels with as many dimensions as the input: classes get length 1 along ``axis``."""
     return label if label.ndim == input.ndim else label.reshape((*label.shape[:axis], 1, *label.shape[axis:]))
 
 
 def _one_hot(label: Array, input: Array, axis: int) -> Array:
-    """Where the class of ``label`` (length 1 along ``axis``) is, along ``axis``."""
+    """Return a mask along ``axis`` that is True at the class of ``label`` (length 1 along ``axis``)."""
     numbers = np.arange(input.shape[axis], dtype=label.dtype)
     return np.equal(label, like(numbers.reshape([-1 if d == axis else 1 for d in range(input.ndim)]), label))
 
 
 def _right_classes(label: Array, shape: tuple[int, ...], settings: Settings) -> Array:
-    """The flat positions of each row's class in an array of ``shape``; where the row is ignored, of some class."""
+    """Return the flat position of each row's class in an array of ``shape``; for an ignored row, of any class."""
     axis, ignored = settings.axis, settings.ignored
     if ignored is not None:
         label = np.where(np.not_equal(label, ignored), label, 0)
@@ -64,7 +64,7 @@ def _right_classes(label: Array, shape: tuple[int, ...], settings: Settings) -> 
 
 
 def _reduced(a: Array, label: Array, settings: Settings) -> tuple[Any, Array, Array]:
-    """The loss, or one of each row; and of each row the largest score and the sum of the powers of e."""
+    """Return the loss, or one per row; and for each row the largest score and the sum of the exponentials."""
     losses, most, powers = _losses(a, label, settings)
     if settings.reduction != "none":
         losses = total(losses, None, False)
@@ -74,12 +74,12 @@ def _reduced(a: Array, label: Array, settings: Settings) -> tuple[Any, Array, Ar
 
 
 def _losses(a: Array, label: Array, settings: Settings) -> tuple[Array, Array, Array]:
-    """The loss of each row, with length 1 along the axis; its largest score, and the sum of its powers of e."""
+    """Return the loss of each row, with length 1 along the axis; its largest score, and its sum of exponentials."""
     parts = blocks(a, settings.axis)
     if len(parts) == 1:
         return _losses_of(a, label, settings)
     found = [_losses_of(a[part], label[part], settings) for part in parts]
-    return tuple(np.concatenate(each) for each in zip(*found, strict=True))  # type: ignore[return-value]  # as many as a part has
+    return tuple(np.concatenate(each) for each in zip(*found, strict=True))  # type: ignore[return-value]  # three arrays per part
 
 
 def _losses_of(a: Array, label: Array, settings: Settings) -> tuple[Array, Array, Array]:
@@ -102,15 +102,15 @@ def _losses_of(a: Array, label: Array, settings: Settings) -> tuple[Array, Array
 
 
 def _share(g: Any, label: Array, settings: Settings, ndim: int) -> Any:
-    """The gradient of each row's loss, with length 1 along the axis: its part of the mean, and 0 where ignored.
+    """Return the gradient of each row's loss, with length 1 along the axis: its part of the mean, or 0 if ignored.
 
-    Where it is the same for all rows, it has length 1 along each axis.
+    If it is the same for all rows, it has length 1 along each axis.
     """
     ignored, rows, _, axis, reduction = settings
     if g.ndim != ndim:
         g = g.reshape((*g.shape[:axis], 1, *g.shape[axis:]) if g.ndim else (1,) * ndim)
     if reduction == "mean":
-        g = g / (np.array(rows, g.dtype) if type(g) is np.ndarray else rows)  # a number would take 900 ns more
+        g = g / (np.array(rows, g.dtype) if type(g) is np.ndarray else rows)  # a Python number would take 900 ns longer
     return g if ignored is None else g * np.not_equal(label, ignored)
 
 
@@ -130,7 +130,7 @@ def _on_arrays(node: Node, g: Array, input: Array, label: Array) -> Any:
 
 
 def _gradient(a: Array, label: Array, most: Array, powers: Array, share: Any, settings: Settings, out: Array) -> None:
-    """The gradient of some rows' losses, each times its share."""
+    """Write the gradient of some rows' losses, each times its share, into ``out``."""
     np.subtract(a, most, out)
     np.exp(out, out)
     if settings.soft:
@@ -169,10 +169,10 @@ def cross_entropy(
     axis: int = -1,
     name: str | None = None,
 ) -> Tensor:
-    """Minus the logarithm of the probability that a softmax of ``input`` gives to the right class.
+    """Return the negative log-probability of the right class, under a softmax of ``input``.
 
-    For backward it keeps ``input`` and ``label`` by reference, and two numbers for each row; the probabilities are
-    computed again. The gradient is the probabilities, less 1 at the right class.
+    Backward keeps ``input`` and ``label`` by reference, and two numbers for each row; it computes the probabilities
+    again. The gradient is the probabilities, minus 1 at the right class.
 
     Args:
         input: scores, of shape [rows, classes], or with more dimensions and the classes along ``axis``.
@@ -184,12 +184,12 @@ def cross_entropy(
 
     Raises:
         ValueError: if the shapes do not fit.
-        IndexError: if a label is no class.
-        TypeError: if the input holds no floats, or the labels no integers.
+        IndexError: if a label is not a class.
+        TypeError: if the input does not hold floats, or the labels do not hold integers.
     """
     need_tensor("cross_entropy: label", label)
     if soft_label:
-        scores, label = floats_of("cross_entropy", input=input, label=label)  # type: ignore[assignment]  # as many as were given
+        scores, label = floats_of("cross_entropy", input=input, label=label)  # type: ignore[assignment]  # one result per argument
     else:
         (scores,) = floats_of("cross_entropy", input=input)
     a, given = scores._array, label._array  # type: ignore[union-attr]  # tensors by now
@@ -216,15 +216,15 @@ def softmax_with_cross_entropy(
     return_softmax: bool = False,
     axis: int = -1,
 ) -> Any:
-    """The loss of each row, with length 1 along ``axis``; with ``return_softmax`` also the probabilities.
+    """Return the loss of each row, with length 1 along ``axis``; with ``return_softmax`` also the probabilities.
 
-    Paddle's older name of :func:`cross_entropy` with ``reduction="none"``.
+    This is Paddle's older name of :func:`cross_entropy` with ``reduction="none"``.
 
     Args:
         logits, label: of the shapes that :func:`cross_entropy` takes.
 
     Raises:
-        ValueError, IndexError, TypeError: as there.
+        ValueError, IndexError, TypeError: as in :func:`cross_entropy`.
     """
     losses = cross_entropy(logits, label, ignore_index=ignore_index, reduction="none", soft_label=soft_label, axis=axis)
     if losses.ndim < logits.ndim:
@@ -256,7 +256,7 @@ def _classes(input: Tensor, label: Tensor, ignored: int, axis: int) -> tuple[int
             f"{[*before, *after]}; the labels have shape {label.shape}"
         )
     classes = a.shape[axis]
-    # Read without a sign, a negative number is a large one.
+    # As unsigned numbers, negative labels are too large, so that one comparison suffices.
     if given.size == 0 or (
         not 0 <= ignored < classes and largest(given.view(_UNSIGNED[given.dtype]), None, False).item() < classes
     ):

@@ -1,4 +1,4 @@
-"""The linear map of a layer: ``x @ weight + bias`` as one operation, with no array between the product and the sum."""
+"""The linear layer: ``x @ weight + bias`` as one operation, without an array between the product and the sum."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from minitensor.core.history import Node
 from minitensor.core.tensor import Tensor
 from minitensor.kernels.reducing import total
-from minitensor.networks.recording import computed, floats_of, ones_that_want, operation, recorded
+from minitensor.networks.recording import computed, floats_of, operation, recorded, wanted_gradients
 from minitensor.operations import FUNCTIONS
 
 
@@ -27,18 +27,18 @@ def _on_arrays(node: Node, g: np.ndarray, x: Any, weight: Any) -> Any:
 
 
 def _rows(x: np.ndarray) -> np.ndarray:
-    """``x`` as a matrix: a view, but itself where it is one, so that nobody need ask whether its memory is shared."""
+    """Return ``x`` as a matrix: ``x`` itself if it is one, so that no check for shared memory is needed."""
     return x if x.ndim == 2 else x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
 
 
 def _on_tensors(node: Node, g: Tensor, x: Tensor | None, weight: Tensor | None) -> Any:
     matmul, added_up = FUNCTIONS["matmul"], FUNCTIONS["sum"]
     rows: Any = g.reshape([-1, g.shape[-1]])
-    return ones_that_want(
+    return wanted_gradients(
         node,
         (
             lambda: matmul(g, weight, False, True),
-            lambda: matmul(x.reshape([-1, x.shape[-1]]), rows, True, False),  # type: ignore[union-attr]  # asked for where x is there
+            lambda: matmul(x.reshape([-1, x.shape[-1]]), rows, True, False),  # type: ignore[union-attr]  # only called if x was saved
             lambda: added_up(rows, 0),
         ),
     )
@@ -48,20 +48,20 @@ LINEAR = operation("linear", ("x", "weight"), _on_arrays, _on_tensors)
 
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None, name: str | None = None) -> Tensor:
-    """``x @ weight + bias``: for each row of ``x`` (..., in) a row of the result (..., out).
+    """Return ``x @ weight + bias``: a row of shape (..., out) for each row (..., in) of ``x``.
 
-    For backward it keeps ``x`` and ``weight`` by reference, each only when the other wants a gradient.
+    Backward keeps ``x`` and ``weight`` by reference, each only if the other wants a gradient.
 
     Args:
         x: shape [..., in].
-        weight: shape [in, out], as in Paddle; PyTorch has it the other way round.
+        weight: shape [in, out], as in Paddle; PyTorch uses [out, in].
         bias: shape [out].
 
     Raises:
         ValueError: if the shapes do not fit.
-        TypeError: for anything but tensors of floats on one device.
+        TypeError: unless all are tensors of floats on one device.
     """
-    x, weight, bias = floats_of("linear", x=x, weight=weight, bias=bias)  # type: ignore[assignment]  # as many as were given
+    x, weight, bias = floats_of("linear", x=x, weight=weight, bias=bias)  # type: ignore[assignment]  # one result per argument
     a, b = x._array, weight._array
     if a.ndim < 1 or b.ndim != 2 or a.shape[-1] != b.shape[0]:
         raise ValueError(

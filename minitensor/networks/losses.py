@@ -1,4 +1,4 @@
-"""Distances between a prediction and what it should be, as losses."""
+"""Loss functions of a prediction and its label."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from minitensor.core.history import Node
 from minitensor.core.tensor import Tensor
 from minitensor.device.arrays import host_array, like
 from minitensor.networks.cross_entropy import REDUCTIONS
-from minitensor.networks.recording import floats_of, ones_that_want, operation, recorded
+from minitensor.networks.recording import floats_of, operation, recorded, wanted_gradients
 from minitensor.operations import FUNCTIONS
 
 
 def _reduced(op: str, distance: str, input: Tensor, label: Tensor, reduction: Any) -> Tensor:
-    """``distance`` of the difference, reduced."""
+    """Return ``distance`` of the difference, reduced."""
     if reduction not in REDUCTIONS:
         raise ValueError(f"{op}: reduction is 'mean', 'sum' or 'none', not {reduction!r}")
-    input, label = floats_of(op, input=input, label=label)  # type: ignore[assignment]  # as many as were given
+    input, label = floats_of(op, input=input, label=label)  # type: ignore[assignment]  # one result per argument
     if input.shape != label.shape:
         raise ValueError(f"{op}: input and label have one shape; theirs are {input.shape} and {label.shape}")
     losses = FUNCTIONS[distance](FUNCTIONS["subtract"](input, label))
@@ -26,16 +26,16 @@ def _reduced(op: str, distance: str, input: Tensor, label: Tensor, reduction: An
 
 
 def mse_loss(input: Tensor, label: Tensor, reduction: str = "mean", name: str | None = None) -> Tensor:
-    """The squares of ``input - label``, their mean or their sum.
+    """Return the squares of ``input - label``, their mean or their sum.
 
     Raises:
-        ValueError: if the shapes differ: a loss that was broadcast is a mistake that is hard to find.
+        ValueError: if the shapes differ, because an accidentally broadcast loss is hard to notice.
     """
     return _reduced("mse_loss", "square", input, label, reduction)
 
 
 def l1_loss(input: Tensor, label: Tensor, reduction: str = "mean", name: str | None = None) -> Tensor:
-    """The absolute values of ``input - label``, their mean or their sum.
+    """Return the absolute values of ``input - label``, their mean or their sum.
 
     Raises:
         ValueError: if the shapes differ.
@@ -51,19 +51,19 @@ def binary_cross_entropy_with_logits(
     pos_weight: Tensor | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Minus the log-probability of ``label`` (0 or 1, or between), where ``sigmoid(logit)`` is the probability of 1.
+    """Return the negative log-probability of ``label`` (from 0 to 1), if ``sigmoid(logit)`` is the probability of 1.
 
-    Computed as ``max(x, 0) - x * y + log(1 + exp(-|x|))``, which no logit overflows.
+    It is computed as ``max(x, 0) - x * y + log(1 + exp(-|x|))``, which does not overflow.
 
     Args:
-        weight: each loss is multiplied by it.
-        pos_weight: how much more a positive label counts.
+        weight: a factor for each loss.
+        pos_weight: a factor for positive labels.
 
     Raises:
-        ValueError: if the shapes differ, or the reduction is none of the three.
+        ValueError: if the shapes differ, or if ``reduction`` is not one of the three.
     """
     op = "binary_cross_entropy_with_logits"
-    logit, label, weight, pos_weight = floats_of(op, logit=logit, label=label, weight=weight, pos_weight=pos_weight)  # type: ignore[assignment]  # as many as were given
+    logit, label, weight, pos_weight = floats_of(op, logit=logit, label=label, weight=weight, pos_weight=pos_weight)  # type: ignore[assignment]  # one result per argument
     if logit.shape != label.shape:
         raise ValueError(f"{op}: logit and label have one shape; theirs are {logit.shape} and {label.shape}")
     x: Any = logit
@@ -75,14 +75,16 @@ def binary_cross_entropy_with_logits(
 
 
 def _bce_on_arrays(node: Node, g: Any, x: Any, label: Any) -> Any:
-    spread = np.maximum(x * (1 - x), 1e-12)  # as PyTorch and Paddle bound it
-    return ones_that_want(node, (lambda: g * (x - label) / spread, lambda: g * (_log_bounded(1 - x) - _log_bounded(x))))
+    spread = np.maximum(x * (1 - x), 1e-12)  # the bound of PyTorch and Paddle
+    return wanted_gradients(
+        node, (lambda: g * (x - label) / spread, lambda: g * (_log_bounded(1 - x) - _log_bounded(x)))
+    )
 
 
 def _bce_on_tensors(node: Node, g: Any, x: Any, label: Any) -> Any:
     log, bounded = FUNCTIONS["log"], FUNCTIONS["clip"]
     spread = bounded(x * (1.0 - x), 1e-12)
-    return ones_that_want(
+    return wanted_gradients(
         node,
         (lambda: g * (x - label) / spread, lambda: g * (bounded(log(1.0 - x), -100.0) - bounded(log(x), -100.0))),
     )
@@ -99,18 +101,18 @@ BINARY_CROSS_ENTROPY = operation("binary_cross_entropy", ("input", "label"), _bc
 def binary_cross_entropy(
     input: Tensor, label: Tensor, weight: Tensor | None = None, reduction: str = "mean", name: str | None = None
 ) -> Tensor:
-    """Minus the log-probability of ``label`` (0 or 1, or between), where ``input`` is the probability of 1.
+    """Return the negative log-probability of ``label`` (from 0 to 1), if ``input`` is the probability of 1.
 
-    A logarithm is at least -100, so a certain and wrong prediction has a large loss and not an infinite one.
+    Logarithms are at least -100, so a certain and wrong prediction has a large loss instead of an infinite one.
 
     Args:
-        weight: each loss is multiplied by it.
+        weight: a factor for each loss.
 
     Raises:
-        ValueError: if the shapes differ, the reduction is none of the three, or an input is no probability.
+        ValueError: if the shapes differ, ``reduction`` is not one of the three, or an input is not a probability.
     """
     op = "binary_cross_entropy"
-    input, label, weight = floats_of(op, input=input, label=label, weight=weight)  # type: ignore[assignment]  # as many as were given
+    input, label, weight = floats_of(op, input=input, label=label, weight=weight)  # type: ignore[assignment]  # one result per argument
     if input.shape != label.shape:
         raise ValueError(f"{op}: input and label have one shape; theirs are {input.shape} and {label.shape}")
     x, y = input._array, label._array
@@ -127,15 +129,16 @@ def binary_cross_entropy(
 def smooth_l1_loss(
     input: Tensor, label: Tensor, reduction: str = "mean", delta: float = 1.0, name: str | None = None
 ) -> Tensor:
-    """Half the square of differences below ``delta``; of others ``delta`` times the size, less half its square.
+    """Return Huber's loss (1964): quadratic for differences below ``delta``, linear for others.
 
-    It is Huber's loss (1964), as Paddle has it; PyTorch's of this name is that over ``delta``.
+    For a difference of size d it is ``d * d / 2`` below ``delta``, and ``delta * d - delta**2 / 2`` above, as in
+    Paddle; PyTorch's loss of this name divides that by ``delta``.
 
     Raises:
-        ValueError: if the shapes differ, or the reduction is none of the three.
+        ValueError: if the shapes differ, or if ``reduction`` is not one of the three.
     """
     op = "smooth_l1_loss"
-    input, label = floats_of(op, input=input, label=label)  # type: ignore[assignment]  # as many as were given
+    input, label = floats_of(op, input=input, label=label)  # type: ignore[assignment]  # one result per argument
     if input.shape != label.shape:
         raise ValueError(f"{op}: input and label have one shape; theirs are {input.shape} and {label.shape}")
     size: Any = FUNCTIONS["abs"](FUNCTIONS["subtract"](input, label))
@@ -150,18 +153,18 @@ def nll_loss(
     reduction: str = "mean",
     name: str | None = None,
 ) -> Tensor:
-    """Minus the log-probability of each row's class.
+    """Return the negative log-probability of each row's class.
 
     Args:
         input: log-probabilities, of shape [rows, classes].
         label: the class of each row (integers), of shape [rows].
-        weight: how much each class counts; the mean is over these.
+        weight: a weight for each class, also in the mean.
         ignore_index: rows of this class do not count.
 
     Raises:
-        ValueError, IndexError, TypeError: if shapes do not fit, or a label is no class.
+        ValueError, IndexError, TypeError: if the shapes do not fit, or if a label is not a class.
     """
-    input, weight = floats_of("nll_loss", input=input, weight=weight)  # type: ignore[assignment]  # as many as were given
+    input, weight = floats_of("nll_loss", input=input, weight=weight)  # type: ignore[assignment]  # one result per argument
     if input.ndim != 2 or label.shape != input.shape[:1]:
         raise ValueError(f"nll_loss: input is [rows, classes] and label [rows]; their shapes are {input.shape} and "
                          f"{label.shape}")  # fmt: skip
@@ -186,17 +189,17 @@ def nll_loss(
 def kl_div(
     input: Tensor, label: Tensor, reduction: str = "mean", log_target: bool = False, name: str | None = None
 ) -> Tensor:
-    """``label * (log(label) - input)``: how far probabilities ``label`` are from log-probabilities ``input``
+    """Return ``label * (log(label) - input)``: the divergence of probabilities ``label`` from logarithms ``input``
     (Kullback and Leibler 1951).
 
     Args:
-        reduction: also ``"batchmean"``: the sum over the number of rows, which is what the formula means.
-        log_target: ``label``, too, holds logarithms.
+        reduction: also ``"batchmean"``, the sum divided by the number of rows, which is the mathematical definition.
+        log_target: True if ``label`` holds logarithms, too.
 
     Raises:
-        ValueError: if the shapes differ, or the reduction is none of the four.
+        ValueError: if the shapes differ, or if ``reduction`` is not one of the four.
     """
-    input, label = floats_of("kl_div", input=input, label=label)  # type: ignore[assignment]  # as many as were given
+    input, label = floats_of("kl_div", input=input, label=label)  # type: ignore[assignment]  # one result per argument
     if input.shape != label.shape:
         raise ValueError(f"kl_div: input and label have one shape; theirs are {input.shape} and {label.shape}")
     x: Any = input

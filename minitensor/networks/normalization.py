@@ -1,4 +1,4 @@
-"""Normalization: mean 0 and variance 1, over the batch, a layer, a group or an image; then a scale and a shift."""
+"""Normalization to mean 0 and variance 1 over the batch, a layer, a group or an image, with a scale and a shift."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from minitensor.core.history import Node
 from minitensor.core.storage import new_storage
 from minitensor.core.tensor import Tensor
 from minitensor.modes import no_grad
-from minitensor.networks.recording import arguments_of, floats_of, ones_that_want, operation, recorded
+from minitensor.networks.recording import arguments_of, floats_of, operation, recorded, wanted_gradients
 from minitensor.operations import FUNCTIONS
 
 Array = Any
 
 
 def _axes(ndim: int) -> tuple[int, ...]:
-    """All but the channels, which are dimension 1."""
+    """Return all axes except 1, the channels."""
     return (0, *range(2, ndim))
 
 
 def _beside(ndim: int) -> list[int]:
-    """The shape in which one number for each channel meets a batch."""
+    """Return the shape that broadcasts one number per channel over a batch."""
     return [1, -1, *[1] * (ndim - 2)]
 
 
@@ -31,13 +31,15 @@ def _on_arrays(node: Node, g: Array, x: Array, weight: Array | None) -> Any:
     axes, beside = _axes(x.ndim), _beside(x.ndim)
     normal = np.multiply(np.subtract(x, mean), spread)
 
-    def of_x() -> Array:
+    def gradient_of_x() -> Array:
         inner = g if weight is None else np.multiply(g, weight.reshape(beside))
         both = np.multiply(normal, np.multiply(inner, normal).mean(axis=axes, keepdims=True))
         np.add(both, inner.mean(axis=axes, keepdims=True), out=both)
         return np.multiply(np.subtract(inner, both, out=both), spread, out=both)
 
-    return ones_that_want(node, (of_x, lambda: np.multiply(g, normal).sum(axis=axes), lambda: g.sum(axis=axes)))
+    return wanted_gradients(
+        node, (gradient_of_x, lambda: np.multiply(g, normal).sum(axis=axes), lambda: g.sum(axis=axes))
+    )
 
 
 def _on_tensors(node: Node, g: Any, x: Any, weight: Any) -> Any:
@@ -48,12 +50,12 @@ def _on_tensors(node: Node, g: Any, x: Any, weight: Any) -> Any:
     spread = FUNCTIONS["rsqrt"](average(centred * centred, axes, True) + epsilon)
     normal = centred * spread
 
-    def of_x() -> Any:
+    def gradient_of_x() -> Any:
         inner = g if weight is None else g * weight.reshape(beside)
         return (inner - average(inner, axes, True) - normal * average(inner * normal, axes, True)) * spread
 
     total = FUNCTIONS["sum"]
-    return ones_that_want(node, (of_x, lambda: total(g * normal, axes), lambda: total(g, axes)))
+    return wanted_gradients(node, (gradient_of_x, lambda: total(g * normal, axes), lambda: total(g, axes)))
 
 
 BATCH_NORM = operation("batch_norm", ("x", "weight"), _on_arrays, _on_tensors)
@@ -70,19 +72,19 @@ def batch_norm(
     epsilon: float = 1e-5,
     name: str | None = None,
 ) -> Tensor:
-    """``(x - mean) / sqrt(variance + epsilon) * weight + bias`` for each channel (Ioffe and Szegedy 2015).
+    """Return ``(x - mean) / sqrt(variance + epsilon) * weight + bias`` for each channel (Ioffe and Szegedy 2015).
 
     In training, mean and variance are those of the batch (the variance divided by the number of elements), and the
-    running ones are moved towards them in place: one counted write each. Otherwise the running ones are used.
+    running statistics move towards them in place, in one counted write each. Otherwise the running ones are used.
 
     Args:
         x: shape [rows, channels] or [images, channels, height, width].
         running_mean, running_var, weight, bias: shape [channels].
-        momentum: how much of the running values stays; PyTorch calls what goes by this name.
+        momentum: the share of the running values that is kept; in PyTorch, momentum is the share that is replaced.
 
     Raises:
         ValueError: if the shapes do not fit.
-        TypeError: for anything but tensors of floats on one device.
+        TypeError: unless all are tensors of floats on one device.
     """
     given = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
     if isinstance(x, Tensor) and x.ndim < 2:
@@ -113,11 +115,11 @@ def of_batch(
     share: float,
     larger: float = 1.0,
 ) -> Tensor:
-    """Normalization by the batch's own mean and variance.
+    """Normalize by the batch's own mean and variance.
 
     Args:
-        running_mean, running_var: where given, moved by ``share`` towards the batch's, in place: one write each.
-        larger: what the variance is multiplied by for that (PyTorch divides it by one less than the count).
+        running_mean, running_var: if given, moved by ``share`` towards the batch's, in one in-place write each.
+        larger: a factor for the variance in that update (PyTorch divides it by one less than the count).
     """
     a, axes, beside = x._array, _axes(x.ndim), _beside(x.ndim)
     if a.size == 0:
@@ -140,11 +142,11 @@ def of_batch(
     return recorded(out, BATCH_NORM, (x, weight, bias), ((0, 1), (0,)), mean, spread, counted, epsilon)
 
 
-# ---------- without the batch: made of operations of the table ----------
+# ---------- without the batch, made of operations of the table ----------
 
 
 def _normal(x: Any, axes: list[int], epsilon: float) -> Any:
-    """``x`` with mean 0 and variance 1 over ``axes``; the variance is divided by the number of elements."""
+    """Return ``x`` with mean 0 and variance 1 over ``axes``; the variance is divided by the number of elements."""
     mean = FUNCTIONS["mean"]
     centred = x - mean(x, axes, True)
     return centred * FUNCTIONS["rsqrt"](mean(centred * centred, axes, True) + epsilon)
@@ -158,7 +160,7 @@ def layer_norm(
     epsilon: float = 1e-5,
     name: str | None = None,
 ) -> Tensor:
-    """Each example with mean 0 and variance 1 over its last dimensions (Ba, Kiros and Hinton 2016).
+    """Normalize each example over its last dimensions (Ba, Kiros and Hinton 2016).
 
     Args:
         normalized_shape: the lengths of these dimensions, or of the last one.
@@ -168,7 +170,7 @@ def layer_norm(
         ValueError: if ``x`` does not end in these dimensions.
     """
     shape = [normalized_shape] if isinstance(normalized_shape, int) else list(normalized_shape)
-    x, weight, bias = floats_of("layer_norm", x=x, weight=weight, bias=bias)  # type: ignore[assignment]  # as many as were given
+    x, weight, bias = floats_of("layer_norm", x=x, weight=weight, bias=bias)  # type: ignore[assignment]  # one result per argument
     if not shape or list(x.shape)[-len(shape) :] != shape:
         raise ValueError(f"layer_norm: x ends in the dimensions {shape}; its shape is {x.shape}")
     return _moved(_normal(x, list(range(x.ndim - len(shape), x.ndim)), epsilon), weight, bias, shape)
@@ -182,16 +184,16 @@ def group_norm(
     bias: Tensor | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Each of ``num_groups`` parts of an image's channels with mean 0 and variance 1 (Wu and He 2018).
+    """Normalize each of ``num_groups`` parts of an image's channels (Wu and He 2018).
 
     Args:
         x: shape [images, channels, ...].
         weight, bias: one number for each channel.
 
     Raises:
-        ValueError: if the channels do not make so many groups.
+        ValueError: if the channels cannot be divided into that many groups.
     """
-    x, weight, bias = floats_of("group_norm", x=x, weight=weight, bias=bias)  # type: ignore[assignment]  # as many as were given
+    x, weight, bias = floats_of("group_norm", x=x, weight=weight, bias=bias)  # type: ignore[assignment]  # one result per argument
     if x.ndim < 2 or num_groups < 1 or x.shape[1] % num_groups:
         raise ValueError(f"group_norm: the channels of x, [images, channels, ...], make {num_groups} groups; its shape "
                          f"is {x.shape}")  # fmt: skip
@@ -210,23 +212,23 @@ def instance_norm(
     eps: float = 1e-5,
     name: str | None = None,
 ) -> Tensor:
-    """Each channel of each image with mean 0 and variance 1 (Ulyanov, Vedaldi and Lempitsky 2016).
+    """Normalize each channel of each image (Ulyanov, Vedaldi and Lempitsky 2016).
 
-    Running statistics are not kept: ``running_mean`` and ``running_var`` have to be None.
+    Running statistics are not kept: ``running_mean`` and ``running_var`` must be None.
 
     Raises:
-        ValueError: if ``x`` has no dimension beside images and channels, or running statistics are given.
+        ValueError: if ``x`` has no dimension besides images and channels, or if running statistics are given.
     """
     if running_mean is not None or running_var is not None or not use_input_stats:
         raise ValueError("instance_norm: it normalizes by the image's own statistics; running ones are not kept")
-    x, weight, bias = floats_of("instance_norm", x=x, weight=weight, bias=bias)  # type: ignore[assignment]  # as many as were given
+    x, weight, bias = floats_of("instance_norm", x=x, weight=weight, bias=bias)  # type: ignore[assignment]  # one result per argument
     if x.ndim < 3:
         raise ValueError(f"instance_norm: x is [images, channels, ...]; its shape is {x.shape}")
     return _moved(_normal(x, list(range(2, x.ndim)), eps), weight, bias, _beside(x.ndim))
 
 
 def _moved(normal: Any, weight: Any, bias: Any, shape: list[int]) -> Any:
-    """``normal`` times ``weight``, plus ``bias``, where they are given."""
+    """Return ``normal`` times ``weight``, plus ``bias``, if they are given."""
     if weight is not None:
         normal = normal * weight.reshape(shape)
     return normal if bias is None else normal + bias.reshape(shape)

@@ -1,4 +1,4 @@
-"""Pooling: the windows of an image are a view of it, and each becomes one number."""
+"""Pooling: the windows of an image are a view of it, and each is reduced to one number."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from minitensor.vocabulary.asking import argmax
 
 
 def _windows(op: str, x: Tensor, kernel: tuple[int, int], stride: Any, padding: Any, fill: float) -> Any:
-    """A view of all windows, of shape [images, channels, rows, columns, kernel height, kernel width].
+    """Return a view of all windows, of shape [images, channels, rows, columns, kernel height, kernel width].
 
     Raises:
         ValueError: if no window fits into an image.
@@ -43,7 +43,7 @@ def _windows(op: str, x: Tensor, kernel: tuple[int, int], stride: Any, padding: 
 
 
 def _padded(x: Tensor, top: int, left: int, fill: float) -> Tensor:
-    """``x`` within a frame of ``fill``; itself where there is none."""
+    """Return ``x`` with a border of ``fill``, or ``x`` itself without padding."""
     if top == left == 0:
         return x
     images, channels, height, width = x._array.shape
@@ -55,7 +55,7 @@ def _padded(x: Tensor, top: int, left: int, fill: float) -> Tensor:
 
 
 def max_pool2d(x: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, name: str | None = None) -> Tensor:
-    """The largest number of each window. Where several are the largest, the first has the gradient.
+    """Return the maximum of each window. If several elements are the maximum, the first receives the gradient.
 
     Args:
         x: images, of shape [images, channels, height, width].
@@ -65,10 +65,10 @@ def max_pool2d(x: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0
         A tensor of shape [images, channels, rows, columns].
 
     Raises:
-        ValueError: if no window fits, or the padding is more than half of the kernel.
-        TypeError: for anything but a tensor of floats.
+        ValueError: if no window fits, or if the padding is more than half of the kernel.
+        TypeError: if ``x`` is not a tensor of floats.
     """
-    (x,) = floats_of("max_pool2d", x=x)  # type: ignore[assignment]  # as many as were given
+    (x,) = floats_of("max_pool2d", x=x)  # type: ignore[assignment]  # one result per argument
     windows = _windows("max_pool2d", x, pair("max_pool2d", "kernel_size", kernel_size, 1), stride, padding, -np.inf)
     each = windows.reshape([*windows.shape[:4], -1])
     place = argmax(each.detach(), -1, True)
@@ -83,20 +83,21 @@ def avg_pool2d(
     exclusive: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    """The mean of each window.
+    """Return the mean of each window.
 
     Args:
         x: images, of shape [images, channels, height, width].
-        exclusive: the padding does not count (Paddle's default; PyTorch's ``count_include_pad=True`` is the opposite).
+        exclusive: True if the padding does not count (Paddle's default; PyTorch's ``count_include_pad=True`` is the
+            opposite).
 
     Returns:
         A tensor of shape [images, channels, rows, columns].
 
     Raises:
-        ValueError: if no window fits, or the padding is more than half of the kernel.
-        TypeError: for anything but a tensor of floats.
+        ValueError: if no window fits, or if the padding is more than half of the kernel.
+        TypeError: if ``x`` is not a tensor of floats.
     """
-    (x,) = floats_of("avg_pool2d", x=x)  # type: ignore[assignment]  # as many as were given
+    (x,) = floats_of("avg_pool2d", x=x)  # type: ignore[assignment]  # one result per argument
     kernel = pair("avg_pool2d", "kernel_size", kernel_size, 1)
     means = FUNCTIONS["mean"](_windows("avg_pool2d", x, kernel, stride, padding, 0.0), [4, 5])
     if not exclusive or max(pair("avg_pool2d", "padding", padding, 0)) == 0:
@@ -106,9 +107,9 @@ def avg_pool2d(
 
 
 def adaptive_avg_pool2d(x: Tensor, output_size: Any, name: str | None = None) -> Tensor:
-    """The means of ``output_size`` parts of each image, as equal as they can be.
+    """Return the means of ``output_size`` parts of each image, of nearly equal size.
 
-    Part i of n goes from ``floor(i * length / n)`` to ``ceil((i + 1) * length / n)``: parts may overlap.
+    Part i of n is from ``floor(i * length / n)`` to ``ceil((i + 1) * length / n)``, so parts may overlap.
 
     Args:
         x: images, of shape [images, channels, height, width].
@@ -118,10 +119,10 @@ def adaptive_avg_pool2d(x: Tensor, output_size: Any, name: str | None = None) ->
         A tensor of shape [images, channels, *output_size].
 
     Raises:
-        ValueError: for images of another shape, or a size below 1.
-        TypeError: for anything but a tensor of floats.
+        ValueError: if ``x`` has another shape, or if a size is below 1.
+        TypeError: if ``x`` is not a tensor of floats.
     """
-    (x,) = floats_of("adaptive_avg_pool2d", x=x)  # type: ignore[assignment]  # as many as were given
+    (x,) = floats_of("adaptive_avg_pool2d", x=x)  # type: ignore[assignment]  # one result per argument
     if x.ndim != 4:
         raise ValueError(f"adaptive_avg_pool2d: x is [images, channels, height, width]; its shape is {x.shape}")
     rows, columns = pair("adaptive_avg_pool2d", "output_size", output_size, 1)

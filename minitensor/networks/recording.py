@@ -1,9 +1,9 @@
-"""How the operations of this package are recorded.
+"""Hand-written operations and how they are recorded.
 
-An operation that is more than one row of the derivative table is written here by hand: a forward on arrays, the
-gradients on arrays, and the gradients on tensors for ``create_graph``. The rest is as for every row: tensors are saved
-by reference with the version that they had, a write tells those who saved, and backward has the saved array as it was
-or raises.
+An operation that is not one row of the derivative table is defined by three functions: forward on arrays, gradients on
+arrays, and gradients on tensors for ``create_graph``. Everything else works as for the rows of the table: tensors are
+saved by reference with their version, a write notifies the nodes that saved, and backward gets the saved array with
+its old values, or raises.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from minitensor.saving.saved import FREED, recovered, remember
 
 _blank = blanks(Tensor)
 
-#: ``gradients(node, g, *saved)``: one gradient, or None, for each input; ``saved`` are arrays, or tensors.
+#: ``gradients(node, g, *saved)``: one gradient, or None, per input; ``saved`` are arrays, or tensors.
 Gradients = Callable[..., Sequence[Any]]
 
 
 def operation(name: str, saved_names: tuple[str, ...], on_arrays: Gradients, on_tensors: Gradients) -> Operation:
-    """An operation that saves the inputs of these names, and whose gradients are those two functions."""
+    """Return an operation that saves the inputs with these names and has these two gradient functions."""
 
     def backward(node: Node, g: np.ndarray) -> Sequence[Any]:
         entries = node.saved
@@ -64,17 +64,17 @@ def _named(node: Node) -> Any:
 
 
 def arguments_of(node: Node) -> tuple[Any, ...]:
-    """The plain values that a node keeps beside what it saved."""
+    """Return the plain values that a node keeps besides its saved tensors."""
     return node.saved[len(node.op.saved_names) :]
 
 
 def recorded(
     out: np.ndarray, op: Operation, inputs: Sequence[Tensor | None], needed_by: Sequence[Sequence[int]], *arguments: Any
 ) -> Tensor:
-    """A tensor of ``out``, with a node where some input wants a gradient.
+    """Return a tensor of ``out``, with a node if some input wants a gradient.
 
     Args:
-        inputs: the tensors, None where an optional one was left out; first those that ``op.saved_names`` names.
+        inputs: the tensors, or None for an optional one that was not given; those named in ``op.saved_names`` first.
         needed_by: for each saved name, the positions of the inputs whose gradient needs it.
         arguments: plain values that the gradients need.
     """
@@ -111,7 +111,7 @@ def recorded(
 
 
 def computed(function: Callable[..., Any], *given: Any) -> Any:
-    """What ``function`` makes of arrays. numpy may have been told to raise for inf and nan, which are values here."""
+    """Call ``function`` on arrays, again without errors if numpy is set to raise for inf and nan: both are values."""
     try:
         return function(*given)
     except (FloatingPointError, RuntimeWarning):
@@ -120,10 +120,10 @@ def computed(function: Callable[..., Any], *given: Any) -> Any:
 
 
 def floats_of(op: str, **given: Tensor | None) -> tuple[Tensor | None, ...]:
-    """The tensors that an operation computes with, brought to one floating dtype; None stays None.
+    """Return the tensors of an operation, converted to one floating dtype; None is kept.
 
     Raises:
-        TypeError: if one is no tensor of floats, or they lie on different devices.
+        TypeError: if one is not a tensor of floats, or if they are on different devices.
     """
     first, alike = None, True
     for name, x in given.items():
@@ -137,7 +137,7 @@ def floats_of(op: str, **given: Tensor | None) -> tuple[Tensor | None, ...]:
         elif array.dtype is dtype and type(array) is np.ndarray is type(first):
             continue
         else:
-            alike = False  # as far as this tells: arrays of GPUs are compared below
+            alike = False  # not certain yet: arrays on GPUs are compared below
         if array.dtype not in FLOATS:
             raise TypeError(f"{op}: {name} holds floats (float32 or float64), not {x.dtype.name}")
     if alike:
@@ -149,6 +149,6 @@ def floats_of(op: str, **given: Tensor | None) -> tuple[Tensor | None, ...]:
     return tuple(None if x is None else next(turns) for x in given.values())
 
 
-def ones_that_want(node: Node, values: Sequence[Callable[[], Any]]) -> tuple[Any, ...]:
-    """The gradient of each input that wants one, and None for the others: nothing is computed for those."""
+def wanted_gradients(node: Node, values: Sequence[Callable[[], Any]]) -> tuple[Any, ...]:
+    """Compute the gradient of each input that wants one, and return None for the others."""
     return tuple(None if parent is None else value() for parent, value in zip(node.inputs, values, strict=True))

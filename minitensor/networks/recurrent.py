@@ -1,4 +1,4 @@
-"""One step of recurrent networks, and a run over a sequence."""
+"""Single steps of recurrent networks, and a run over a sequence."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ Weights = tuple[Any, Any, Any, Any]
 
 
 def rnn_step(x: Any, state: Any, weights: Weights, activation: str = "tanh") -> Any:
-    """``activation(x @ w + b + state @ u + c)``: the new state (Elman 1990). All are [rows, ...]."""
+    """Return the new state ``activation(x @ w + b + state @ u + c)`` (Elman 1990). All are [rows, ...]."""
     w, u, b, c = weights
     return FUNCTIONS[activation](linear(x, w, b) + linear(state, u, c))
 
 
 def lstm_step(x: Any, state: tuple[Any, Any], weights: Weights) -> tuple[Any, Any]:
-    """The new output and cell of a long short-term memory (Hochreiter and Schmidhuber 1997).
+    """Return the new output and cell of a long short-term memory (Hochreiter and Schmidhuber 1997).
 
-    The four gates stand side by side in the weights, in the order of Paddle and PyTorch: input, forget, candidate,
+    The weights contain the four gates side by side, in the order of Paddle and PyTorch: input, forget, candidate,
     output.
     """
     output, cell = state
@@ -36,9 +36,9 @@ def lstm_step(x: Any, state: tuple[Any, Any], weights: Weights) -> tuple[Any, An
 
 
 def gru_step(x: Any, state: Any, weights: Weights) -> Any:
-    """The new state of a gated recurrent unit (Cho et al. 2014), with the reset gate behind the product.
+    """Return the new state of a gated recurrent unit (Cho et al. 2014), with the reset gate after the product.
 
-    The three gates stand side by side in the weights, in the order of Paddle and PyTorch: reset, update, candidate.
+    The weights contain the three gates side by side, in the order of Paddle and PyTorch: reset, update, candidate.
     """
     w, u, b, c = weights
     of_input, of_state = linear(x, w, b), linear(state, u, c)
@@ -53,7 +53,7 @@ def gru_step(x: Any, state: Any, weights: Weights) -> Any:
 
 
 def run(step: Callable[[Any, Any], Any], sequence: Any, state: Any) -> tuple[Any, Any]:
-    """``step`` over ``sequence`` [rows, time, ...]: all outputs [rows, time, ...], and the last state.
+    """Run ``step`` over ``sequence`` [rows, time, ...]; return all outputs [rows, time, ...], and the last state.
 
     The output of a step is its state, or the first part of it.
     """

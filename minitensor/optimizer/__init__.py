@@ -1,4 +1,4 @@
-"""Optimizers under Paddle's names: they write parameters in place, and every write counts.
+"""Optimizers under Paddle's names. They write parameters in place, and each write is counted.
 
 May import: the ground files, ``device``, ``core``, ``kernels``, ``saving``.
 """

@@ -1,4 +1,4 @@
-"""Adam (Kingma and Ba, 2015), and AdamW, whose weight decay leaves the gradient alone (Loshchilov and Hutter, 2019)."""
+"""Adam (Kingma and Ba, 2015), and AdamW with weight decay outside the gradient (Loshchilov and Hutter, 2019)."""
 
 from __future__ import annotations
 
@@ -15,19 +15,21 @@ from minitensor.optimizer.optimizer import Array, Optimizer, penalized
 
 
 class Adam(Optimizer):
-    """Moves each element by its average gradient over the root of its average squared gradient
+    """Move each element by its average gradient, divided by the root of its average squared gradient
     (Kingma and Ba, 2015).
 
-    Parameters of any shape, each written once a step, with two averages of the shape of each. See :class:`Optimizer`
+    Parameters have any shape and are written once per step; each has two averages of its shape. See :class:`Optimizer`
     for the other arguments.
 
     Args:
-        beta1, beta2: how much of the average gradient and of the average squared gradient stays, from 0 up to 1.
+        beta1, beta2: the share of the average gradient and of the average squared gradient that is kept, from 0 up to
+            1.
         epsilon: added to the root.
-        weight_decay: an L2 penalty, in the gradient.
+        weight_decay: an L2 penalty, added to the gradient.
 
     Raises:
-        TypeError, ValueError: as there, and for ``beta1`` or ``beta2`` outside 0 to 1, or an ``epsilon`` below 0.
+        TypeError, ValueError: as in :class:`Optimizer`, and if ``beta1`` or ``beta2`` is outside 0 to 1, or ``epsilon``
+            is below 0.
     """
 
     slots = ("moment1", "moment2")
@@ -49,7 +51,7 @@ class Adam(Optimizer):
 
     def _numbers(self, step: int) -> tuple[float, ...]:
         first, second = self._betas
-        # The averages begin with 0; dividing by these makes up for it.
+        # The averages begin with 0; dividing by these corrects the bias.
         began, began_squared = 1 - first**step, math.sqrt(1 - second**step)
         rate, epsilon = self._rate * began_squared / began, self._epsilon * began_squared
         return first, 1 - first, second, 1 - second, rate, epsilon, self._decay, 1 - self._rate * self._decay
@@ -68,19 +70,19 @@ class Adam(Optimizer):
         np.subtract(parameter, room, parameter)
 
     def _prepared(self, gradient: Array, parameter: Array, decay: Any, shrunk: Any, room: Array) -> Array:
-        """The gradient to use; the parameter may be changed first."""
+        """Return the gradient to use; a subclass may change the parameter first."""
         return penalized(gradient, parameter, decay, room) if self._decay else gradient
 
 
 class AdamW(Adam):
-    """Adam; before each step the parameter is made smaller by ``learning_rate * weight_decay`` of itself
+    """Adam that first shrinks the parameter by ``learning_rate * weight_decay`` of itself, at each step
     (Loshchilov and Hutter, 2019).
 
-    Parameters of any shape, each written once a step, with two averages of the shape of each. See :class:`Optimizer`
+    Parameters have any shape and are written once per step; each has two averages of its shape. See :class:`Optimizer`
     for the other arguments.
 
     Raises:
-        TypeError, ValueError: as there, and for ``beta1`` or ``beta2`` outside 0 to 1, or an ``epsilon`` below 0.
+        TypeError, ValueError: as in :class:`Adam`.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Gradients made smaller before a step. The gradients themselves stay as they are: a step works with a copy."""
+"""Limit gradients before a step. The gradients themselves do not change, because a step uses a copy."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ Array = Any
 
 
 class Clip:
-    """Says what a step uses in place of each gradient."""
+    """Selects the array that a step uses for each gradient."""
 
     def __call__(self, gradients: list[Array]) -> list[Array]:
-        """New arrays in place of those that are too large; the others themselves."""
+        """Return new arrays for gradients that are too large, and the others unchanged."""
         raise NotImplementedError
 
 
 class ClipGradByValue(Clip):
-    """Each element of a gradient between ``min`` and ``max``; ``min`` is ``-max`` unless told.
+    """Limit each element of a gradient to the range from ``min`` (by default ``-max``) to ``max``.
 
-    Gradients of any shape.
+    Gradients have any shape.
 
     Raises:
-        ValueError: for ``min`` above ``max``.
+        ValueError: if ``min`` is above ``max``.
     """
 
     def __init__(self, max: float, min: float | None = None) -> None:
@@ -33,45 +33,45 @@ class ClipGradByValue(Clip):
             raise ValueError(f"ClipGradByValue: min {self.min} is above max {self.max}")
 
     def __call__(self, gradients: list[Array]) -> list[Array]:
-        """The gradients, none of them too large."""
+        """Return the limited gradients."""
         return [np.minimum(np.maximum(each, self.min), self.max) for each in gradients]
 
 
 class ClipGradByNorm(Clip):
-    """Each gradient whose root of the sum of squares is above ``clip_norm`` is scaled to that.
+    """Scale each gradient whose norm (root of the sum of squares) is above ``clip_norm`` down to it.
 
-    Gradients of any shape.
+    Gradients have any shape.
 
     Raises:
-        ValueError: for a ``clip_norm`` that is not above 0.
+        ValueError: if ``clip_norm`` is not above 0.
     """
 
     def __init__(self, clip_norm: float) -> None:
         self.clip_norm = _norm_of(clip_norm, "ClipGradByNorm")
 
     def __call__(self, gradients: list[Array]) -> list[Array]:
-        """The gradients, none of them too large."""
+        """Return the limited gradients."""
         return [
-            _scaled(each, 1.0 if (norm := _norm([each])) <= self.clip_norm else self.clip_norm / norm)  # also by nan
+            _scaled(each, 1.0 if (norm := _norm([each])) <= self.clip_norm else self.clip_norm / norm)  # also for nan
             for each in gradients
         ]
 
 
 class ClipGradByGlobalNorm(Clip):
-    """All gradients are scaled alike, where the root of the sum of all their squares is above ``clip_norm``
+    """Scale all gradients by one factor if the root of the sum of all their squares is above ``clip_norm``
     (Pascanu, Mikolov and Bengio, 2013).
 
-    Gradients of any shape.
+    Gradients have any shape.
 
     Raises:
-        ValueError: for a ``clip_norm`` that is not above 0.
+        ValueError: if ``clip_norm`` is not above 0.
     """
 
     def __init__(self, clip_norm: float) -> None:
         self.clip_norm = _norm_of(clip_norm, "ClipGradByGlobalNorm")
 
     def __call__(self, gradients: list[Array]) -> list[Array]:
-        """The gradients, all of them together not too large."""
+        """Return the gradients, scaled together."""
         norm = _norm(gradients)
         return [_scaled(each, self.clip_norm / norm if norm > self.clip_norm else 1.0) for each in gradients]
 

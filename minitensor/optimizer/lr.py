@@ -1,6 +1,6 @@
-"""Learning rates that change with the step, under Paddle's names: each says its rate for a step, counted from 0.
+"""Learning rates that change with the step, under Paddle's names: each computes the rate of a step, counted from 0.
 
-Give one to an optimizer as ``learning_rate``, and call its ``step()`` when the rate is to change.
+Pass one to an optimizer as ``learning_rate``, and call its ``step()`` to advance the rate.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from typing import Any
 
 
 class LRScheduler:
-    """A rate for each step.
+    """A learning rate for each step.
 
     Args:
-        learning_rate: the rate that is begun with.
-        last_epoch: the step that was last; -1 to begin.
+        learning_rate: the initial rate.
+        last_epoch: the previous step; -1 at the beginning.
 
     Raises:
-        ValueError: for a ``learning_rate`` that is no number from 0 on.
+        ValueError: if ``learning_rate`` is not a number from 0 on.
     """
 
     def __init__(self, learning_rate: float = 0.1, last_epoch: int = -1) -> None:
@@ -28,27 +28,27 @@ class LRScheduler:
         self.step()
 
     def get_lr(self) -> float:
-        """The rate of step ``last_epoch``. A subclass says."""
+        """Return the rate of step ``last_epoch``; implemented by subclasses."""
         raise NotImplementedError
 
     def step(self, epoch: int | None = None) -> None:
-        """Go on by one step, or to step ``epoch``."""
+        """Advance by one step, or to step ``epoch``."""
         self.last_epoch = self.last_epoch + 1 if epoch is None else int(epoch)
         self.last_lr = float(self.get_lr())
 
     def __call__(self) -> float:
-        """The rate now."""
+        """Return the current rate."""
         return self.last_lr
 
     def state_dict(self) -> dict[str, Any]:
-        """Where it is."""
+        """Return the current step and rate."""
         return {"last_epoch": self.last_epoch, "last_lr": self.last_lr}
 
     def set_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from there.
+        """Continue from the step and rate of ``state_dict``.
 
         Raises:
-            RuntimeError: if it says not where.
+            RuntimeError: if one of them is missing.
         """
         for name in ("last_epoch", "last_lr"):
             if name not in state_dict:
@@ -62,7 +62,7 @@ class StepDecay(LRScheduler):
     """``learning_rate * gamma ** (step // step_size)``.
 
     Raises:
-        ValueError: for a ``step_size`` below 1, or a rate that is no number from 0 on.
+        ValueError: if ``step_size`` is below 1, or if the rate is not a number from 0 on.
     """
 
     def __init__(self, learning_rate: float, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
@@ -72,15 +72,15 @@ class StepDecay(LRScheduler):
         super().__init__(learning_rate, last_epoch)
 
     def get_lr(self) -> float:
-        """The rate of this step."""
+        """Return the rate of this step."""
         return self.base_lr * self.gamma ** (self.last_epoch // self.step_size)
 
 
 class CosineAnnealingDecay(LRScheduler):
-    """From ``learning_rate`` down to ``eta_min`` along half a cosine, in ``T_max`` steps, and back (SGDR, 2017).
+    """Decrease ``learning_rate`` to ``eta_min`` along half a cosine in ``T_max`` steps, then increase it (SGDR, 2017).
 
     Raises:
-        ValueError: for a ``T_max`` that is not above 0, or a rate that is no number from 0 on.
+        ValueError: if ``T_max`` is not above 0, or if the rate is not a number from 0 on.
     """
 
     def __init__(self, learning_rate: float, T_max: float, eta_min: float = 0.0, last_epoch: int = -1) -> None:  # noqa: N803  # Paddle's name
@@ -90,16 +90,18 @@ class CosineAnnealingDecay(LRScheduler):
         super().__init__(learning_rate, last_epoch)
 
     def get_lr(self) -> float:
-        """The rate of this step."""
+        """Return the rate of this step."""
         turn = math.cos(math.pi * self.last_epoch / self.T_max)
         return self.eta_min + (self.base_lr - self.eta_min) * (1 + turn) / 2
 
 
 class LinearWarmup(LRScheduler):
-    """From ``start_lr`` to ``end_lr`` in ``warmup_steps`` steps; then ``learning_rate``, a number or a scheduler.
+    """Increase the rate from ``start_lr`` to ``end_lr`` in ``warmup_steps`` steps, then use ``learning_rate``.
+
+    ``learning_rate`` is a number or a scheduler.
 
     Raises:
-        ValueError: for ``warmup_steps`` below 1, or an ``end_lr`` that is not above ``start_lr``.
+        ValueError: if ``warmup_steps`` is below 1, or if ``end_lr`` is not above ``start_lr``.
     """
 
     def __init__(
@@ -120,7 +122,7 @@ class LinearWarmup(LRScheduler):
         super().__init__(start_lr, last_epoch)
 
     def get_lr(self) -> float:
-        """The rate of this step."""
+        """Return the rate of this step."""
         if self.last_epoch < self.warmup_steps:
             return self.start_lr + (self.end_lr - self.start_lr) * self.last_epoch / self.warmup_steps
         if isinstance(self.then, LRScheduler):

@@ -1,7 +1,7 @@
-"""What all optimizers do: for each parameter with a gradient, one in-place update, counted as one write.
+"""Base class of optimizers: one in-place update for each parameter with a gradient, counted as one write.
 
-The update is that of a write under ``no_grad``: numbers and version change, history does not. It is worked out a piece
-at a time, so that what it needs beside the parameter, its gradient and the kept averages has the size of a piece.
+The update acts like a write under ``no_grad``: data and version change, but not the history. It is computed in pieces,
+so that memory beyond the parameter, its gradient and the averages is limited to the size of a piece.
 """
 
 from __future__ import annotations
@@ -26,28 +26,28 @@ from minitensor.saving.writing import write
 
 Array = Any
 
-#: Elements worked on at a time, at most, on the host and on a GPU. A step with momentum on 2**24 elements took 74 ms at
-#: once and 48 ms in pieces of 2**15; larger ones save 8 % of that, and take more memory.
+#: Most elements processed at a time, on the host and on a GPU. A step with momentum on 2**24 elements took 74 ms at
+#: once and 48 ms in pieces of 2**15; larger pieces are up to 8 % faster, but take more memory.
 PIECE, PIECE_ON_GPU = 1 << 15, 1 << 22
 
 
 class Optimizer:
-    """Updates parameters from their gradients.
+    """Update parameters from their gradients.
 
     Args:
         learning_rate: a number from 0 on, which ``set_lr`` changes; or a scheduler of ``optimizer.lr``.
-        parameters: the tensors to update, as ``layer.parameters()`` lists them. One without a gradient, or with
-            ``stop_gradient=True``, is passed over.
-        weight_decay: this times the parameter is added to its gradient first (an L2 penalty); None for 0.
-        grad_clip: makes gradients that are too large smaller for the step: see ``nn.ClipGradByNorm`` and its like.
+        parameters: the tensors to update, as ``layer.parameters()`` returns them. One without a gradient, or with
+            ``stop_gradient=True``, is skipped.
+        weight_decay: factor of the parameter that is added to its gradient first (an L2 penalty); None for 0.
+        grad_clip: limits gradients that are too large: see ``nn.ClipGradByNorm`` and similar classes.
 
     Raises:
-        TypeError, ValueError: for anything else.
+        TypeError, ValueError: if an argument is anything else.
     """
 
-    #: The averages kept for each parameter, under the names that ``state_dict`` gives them.
+    #: The names of the averages of each parameter, as in ``state_dict``.
     slots: tuple[str, ...] = ()
-    #: How many arrays of room a piece of an update takes.
+    #: The number of temporary arrays for each piece of an update.
     rooms: int = 1
 
     def __init__(
@@ -96,15 +96,15 @@ class Optimizer:
     # ---------- a step ----------
 
     def step(self) -> None:
-        """Update every parameter that has a gradient: one counted write each. Nothing is written when one cannot be.
+        """Update every parameter that has a gradient, in one counted write each. If one cannot be written, none is.
 
         Raises:
-            RuntimeError: for a parameter whose elements share memory, or whose memory is read-only.
+            RuntimeError: if a parameter's elements share memory, or if its memory is read-only.
         """
         self._step(None)
 
     def _step(self, chosen: set[int] | None) -> None:
-        """A step of all parameters, or of those with these ids."""
+        """Update all parameters, or those with these ids."""
         ready: list[Any] = []
         longest: dict[Any, tuple[int, Array]] = {}
         for position, parameter in enumerate(self._parameters):
@@ -122,8 +122,8 @@ class Optimizer:
             if key not in longest or piece > longest[key][0]:
                 longest[key] = piece, array
         self._rate = self.get_lr()
-        # All memory that this takes is there before the first write.
-        with np.errstate(all="ignore"):  # inf and nan are values
+        # Allocate all memory before the first write.
+        with np.errstate(all="ignore"):  # inf and nan are valid values
             slopes = self._slopes(ready)
         for position, parameter, *_ in ready:
             if not self._kept[position] and self.slots:
@@ -150,7 +150,7 @@ class Optimizer:
                     watch.listener("write", parameter, self._op, (parameter, gradient), None)
 
     def _slopes(self, ready: list[Any]) -> list[Array]:
-        """What the step uses of each gradient: clipped where it is to be, and never the parameter's own memory."""
+        """Return the array that the step uses for each gradient: clipped, and never the parameter's own memory."""
         slopes = [gradient._array for _, _, gradient, *_ in ready]
         if self._clip is not None:
             slopes = self._clip(slopes)
@@ -160,7 +160,7 @@ class Optimizer:
         ]
 
     def _update(self, numbers: list[Any], arrays: list[Array], room: list[Array], piece: int) -> None:
-        """Update one parameter, so many elements at a time."""
+        """Update one parameter in pieces of ``piece`` elements."""
         size = arrays[0].size
         if size == piece:
             self._write(numbers, *arrays, *[each[:size].reshape(arrays[0].shape) for each in room])
@@ -172,11 +172,11 @@ class Optimizer:
             self._write(numbers, *[line[begin : begin + piece] for line in lines], *room)
 
     def _numbers(self, step: int) -> tuple[float, ...]:
-        """The numbers of the step that is a parameter's ``step``-th."""
+        """Return the numbers for a parameter's step number ``step``."""
         raise NotImplementedError
 
     def _write(self, numbers: list[Any], parameter: Array, gradient: Array, *kept_and_room: Array) -> None:
-        """Update a piece of one parameter: after its gradient come the averages that are kept, and the room."""
+        """Update a piece of one parameter; the averages and the temporary arrays follow its gradient."""
         raise NotImplementedError
 
     # ---------- around a step ----------
@@ -184,13 +184,13 @@ class Optimizer:
     def minimize(
         self, loss: Tensor, startup_program: None = None, parameters: Any = None, no_grad_set: None = None
     ) -> tuple[list[Any], list[tuple[Tensor, Tensor]]]:
-        """A step, as ``step()``: the gradients are those that ``loss.backward()`` has left, which is not called here.
+        """Update as ``step()`` does, with the gradients of an earlier ``loss.backward()``, which is not called here.
 
         Args:
             parameters: the tensors to update; all by default.
 
         Returns:
-            An empty list, as in Paddle's dynamic graph, and the pairs of a parameter and its gradient.
+            An empty list, as in Paddle's dynamic graph, and pairs of each parameter and its gradient.
         """
         if not isinstance(loss, Tensor):
             raise TypeError(f"{self._name}.minimize: the loss is a Tensor, not {type(loss).__name__}")
@@ -200,30 +200,30 @@ class Optimizer:
         return [], [(each, each.grad) for each in wanted if each.grad is not None]
 
     def clear_grad(self, set_to_zero: bool = True) -> None:
-        """Fill the gradient of every parameter with zeros, or drop it (``set_to_zero=False``) and free its memory."""
+        """Fill the gradient of every parameter with zeros, or drop it (``set_to_zero=False``) to free its memory."""
         for parameter in self._parameters:
             parameter.clear_gradient(set_to_zero)
 
     clear_gradients = clear_grad
 
     def get_lr(self) -> float:
-        """The learning rate of the next step."""
+        """Return the learning rate of the next step."""
         return self._rate if self._schedule is None else self._schedule()
 
     def set_lr(self, value: float) -> None:
         """Change the learning rate, from the next step on.
 
         Raises:
-            RuntimeError: if a scheduler says it.
+            RuntimeError: if a scheduler determines the rate.
         """
         if self._schedule is not None:
-            raise RuntimeError(f"{self._name}.set_lr: the rate is said by {type(self._schedule).__name__}")
+            raise RuntimeError(f"{self._name}.set_lr: {type(self._schedule).__name__} determines the rate")
         self._rate = self._number("learning_rate", value)
 
     def state_dict(self) -> dict[str, Any]:
-        """The averages kept for each parameter, as tensors, and how many steps it has had, by its name.
+        """Return the averages of each parameter, as tensors, and its number of steps, by the parameter's name.
 
-        They are what this optimizer goes on writing, no copies. Of a scheduler, ``"LR_Scheduler"`` says where it is.
+        They are not copies: later steps write them. ``"LR_Scheduler"`` is the state of a scheduler.
         """
         found: dict[str, Any] = {}
         for parameter, kept, steps in zip(self._parameters, self._kept, self._steps, strict=True):
@@ -235,13 +235,14 @@ class Optimizer:
         return found
 
     def set_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Go on from what ``state_dict`` of such an optimizer returned. The numbers are copied.
+        """Continue from the ``state_dict`` of such an optimizer. Its data is copied.
 
-        Entries for no parameter of this optimizer are warned of: a second network in one program has other names.
+        Entries that belong to no parameter of this optimizer cause a warning: a second network in one program has other
+        names.
 
         Raises:
-            ValueError: naming all averages that are missing beside others, or of another shape than their parameter,
-                and the scheduler's state where it is missing. Nothing was loaded then.
+            ValueError: if a parameter has only some of its averages, if one has another shape than its parameter, or if
+                the scheduler's state is missing. The message lists them all, and nothing is loaded.
         """
         wrong, known = [], {"LR_Scheduler"}
         for parameter in self._parameters:
@@ -255,7 +256,7 @@ class Optimizer:
                 if list(state_dict[name].shape) != parameter.shape
             ]
         if self._schedule is not None and state_dict and "LR_Scheduler" not in state_dict:
-            wrong.append("'LR_Scheduler' is missing, and a scheduler says the rate")
+            wrong.append("'LR_Scheduler' is missing, and a scheduler determines the rate")
         if wrong:
             raise ValueError(f"{self._name}.set_state_dict: {'; '.join(wrong)}. Nothing was loaded.")
         if strangers := [name for name in state_dict if name not in known]:
@@ -276,25 +277,25 @@ class Optimizer:
 
 
 def _like(given: Any, array: Array) -> Array:
-    """A copy of the numbers of a tensor or an array, with the dtype and on the device of ``array``."""
+    """Return a copy of a tensor or an array, with the dtype and on the device of ``array``."""
     host = np.array(given, array.dtype, order="C")
     return like(host, array)
 
 
 def _piece(array: Array) -> int:
-    """How many elements of ``array`` are worked on at a time."""
+    """Return the number of elements of ``array`` to process at a time."""
     if not array.flags.c_contiguous:
         return array.size
     most = PIECE if type(array) is np.ndarray else PIECE_ON_GPU
-    return array.size if array.size <= most else -(-array.size // -(-array.size // most))  # all alike, rounded up
+    return array.size if array.size <= most else -(-array.size // -(-array.size // most))  # equal pieces, rounded up
 
 
 def penalized(gradient: Array, parameter: Array, decay: Any, room: Array) -> Array:
-    """The gradient with the L2 penalty added, in ``room``."""
+    """Return the gradient with the L2 penalty added, in ``room``."""
     np.multiply(parameter, decay, room)
     return np.add(room, gradient, room)
 
 
 def _number_for(array: Array, number: float) -> Any:
-    """A number in the dtype of ``array``: on the host as an array, which a ufunc takes 400 ns faster."""
+    """Return a number in the dtype of ``array``: on the host as an array, which saves a ufunc 400 ns."""
     return np.asarray(number, array.dtype) if type(array) is np.ndarray else number

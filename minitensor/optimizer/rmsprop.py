@@ -14,20 +14,21 @@ from minitensor.optimizer.optimizer import Array, Optimizer, penalized
 
 
 class RMSProp(Optimizer):
-    """Moves each element by its gradient over the root of its average squared gradient, with momentum if asked for
+    """Move each element by its gradient, divided by the root of its average squared gradient, optionally with momentum
     (Hinton, 2012).
 
-    Parameters of any shape, each written once a step, with averages of the shape of each. See :class:`Optimizer` for
+    Parameters have any shape and are written once per step; each has averages of its shape. See :class:`Optimizer` for
     the other arguments.
 
     Args:
-        rho: how much of the average squared gradient stays, from 0 up to 1.
-        epsilon: added to the average, below the root, as Paddle does.
-        momentum: how much of the last movement is made again.
-        centered: the square of the average gradient is taken off first.
+        rho: the share of the average squared gradient that is kept, from 0 up to 1.
+        epsilon: added to the average before the root, as in Paddle.
+        momentum: the share of the last movement that is repeated.
+        centered: True to subtract the square of the average gradient first.
 
     Raises:
-        TypeError, ValueError: as there, and for ``rho`` outside 0 to 1, or an ``epsilon`` or ``momentum`` below 0.
+        TypeError, ValueError: as in :class:`Optimizer`, and if ``rho`` is outside 0 to 1, or ``epsilon`` or
+            ``momentum`` is below 0.
     """
 
     slots = ("mean_square", "mean_grad", "momentum")

@@ -16,10 +16,10 @@ from minitensor.optimizer.optimizer import Array, Optimizer, penalized
 class SGD(Optimizer):
     """``parameter -= learning_rate * gradient``.
 
-    Parameters of any shape, each written once a step. See :class:`Optimizer` for the other arguments.
+    Parameters have any shape and are written once per step. See :class:`Optimizer` for the other arguments.
 
     Raises:
-        TypeError, ValueError: as there.
+        TypeError, ValueError: as in :class:`Optimizer`.
     """
 
     def _numbers(self, step: int) -> tuple[float, ...]:
@@ -40,10 +40,10 @@ class Momentum(Optimizer):
     With ``use_nesterov`` the parameter moves by ``learning_rate * (gradient + momentum * velocity)`` (Nesterov,
     1983).
 
-    Parameters of any shape, each written once a step. See :class:`Optimizer` for the other arguments.
+    Parameters have any shape and are written once per step. See :class:`Optimizer` for the other arguments.
 
     Raises:
-        TypeError, ValueError: as there, and for a ``momentum`` that is no number from 0 on.
+        TypeError, ValueError: as in :class:`Optimizer`, and if ``momentum`` is not a number from 0 on.
     """
 
     slots = ("velocity",)

@@ -31,7 +31,7 @@ from minitensor.events import watch
 
 
 class Window:
-    """Owner of an array's memory for numpy: as long as the array or a view of it is alive, so is ``keeps``."""
+    """Owner of an array's memory for numpy: the array and its views keep it alive, and it keeps ``keeps`` alive."""
 
     __slots__ = ("__array_interface__", "keeps", "__weakref__")
 

@@ -46,7 +46,7 @@ from minitensor.views.parts import INDEX
 def _plain(index: Any, array: np.ndarray) -> tuple[Any, bool]:
     """Return the index for numpy, and True if it is advanced. Tensors and lists become arrays with no other reference.
 
-    If ``array``, which is indexed, is on a GPU, so are the arrays of the index.
+    Its arrays are on the device of ``array``, which is indexed.
     """
     if type(index) is int and -sys.maxsize <= index <= sys.maxsize:
         return (index,), False

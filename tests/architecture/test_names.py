@@ -49,7 +49,6 @@ REPEATED_CLASSES = {
     "Look",
     "Memory",
     "Meter",
-    "Note",
     "Options",
     "Outside",
     "Patch",

@@ -58,7 +58,7 @@ def test_a_schedule_says_the_rate_of_the_step_and_set_lr_is_refused():
         sgd.clear_grad()
         schedule.step()
         assert w.tolist() == [expected]
-    with pytest.raises(RuntimeError, match="the rate is said by StepDecay"):
+    with pytest.raises(RuntimeError, match="StepDecay determines the rate"):
         sgd.set_lr(0.1)
 
 
