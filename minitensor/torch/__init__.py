@@ -13,10 +13,9 @@ import math as _math
 from types import ModuleType as _ModuleType
 
 from minitensor.device.cpu import get_num_threads, set_num_threads
-from minitensor.torch import accelerator, autograd, cuda, functions, nn, operators, optim, parts, utils, views
-from minitensor.torch import data as _data
-from minitensor.torch import hidden as _hidden
-from minitensor.torch import indexing as _indexing
+from minitensor.torch import accelerator, autograd, cuda, nn, optim, utils
+from minitensor.torch import assembly as _assembly
+from minitensor.torch import hide_paddle_names as _hide_paddle_names
 from minitensor.torch.autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from minitensor.torch.compiling import FUNCTIONS as _TABLE
 from minitensor.torch.compiling import source
@@ -40,10 +39,9 @@ from minitensor.torch.creation import (
 )
 from minitensor.torch.dtypes import Size, device, dtype, finfo, float32, float64, iinfo, int32, int64
 from minitensor.torch.dtypes import bool_ as bool
-from minitensor.torch.files import load, save
+from minitensor.torch.errors import missing_in as _missing_in
 from minitensor.torch.generator import Generator, default_generator
-from minitensor.torch.keywords import with_out as _with_out
-from minitensor.torch.missing import missing_in as _missing_in
+from minitensor.torch.operation_table import found_in as _found_in
 from minitensor.torch.printing import set_printoptions
 from minitensor.torch.random import (
     bernoulli,
@@ -60,17 +58,13 @@ from minitensor.torch.random import (
     seed,
     set_rng_state,
 )
-from minitensor.torch.spelling import found_in as _found_in
+from minitensor.torch.serialization import load, save
 from minitensor.torch.tensor import Tensor
 
 inf, nan, pi, e = _math.inf, _math.nan, _math.pi, _math.e
 float, double, int, long = float32, float64, int32, int64
 
-globals().update({**functions.FUNCTIONS, **functions.ONLY_FUNCTIONS, **views.FUNCTIONS, **parts.FUNCTIONS})
-
-for _name in ("arange", "empty", "eye", "full", "linspace", "logspace", "normal", "ones", "rand", "randint", "randn",
-              "randperm", "zeros"):  # fmt: skip
-    globals()[_name] = _with_out(globals()[_name])
+globals().update(_assembly.FUNCTIONS)
 
 #: What is found here without having been looked up yet: functions of the table, compiled when they first are.
 _LATER = frozenset(name for name in (*_found_in("torch"), *_found_in("torch_")) if name not in globals())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from minitensor.torch import cuda
 from minitensor.torch.dtypes import device
-from minitensor.torch.missing import missing_in
+from minitensor.torch.errors import missing_in
 
 __all__ = ["current_accelerator", "device_count", "is_available", "synchronize"]
 

@@ -1,9 +1,12 @@
-"""Arguments that are integers, and what PyTorch says of those that are none."""
+"""Check arguments and raise PyTorch's errors for those that do not fit."""
 
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from typing import Any
+
+from minitensor.core.tensor import Tensor as BaseTensor
 
 
 def need_int(op: str, name: str, given: Any, position: int = 1) -> int:
@@ -33,3 +36,36 @@ def need_ints(op: str, name: str, given: Any, position: int = 1) -> list[int]:
         kind = type(given).__name__
         raise TypeError(f"{op}(): argument '{name}' (position {position}) must be tuple of ints, not {kind}")
     return [need_int(op, name, each, position) for each in given]
+
+
+def need_tensor(op: str, x: Any, position: int = 1, name: str = "input") -> None:
+    """Raise TypeError unless ``x`` is a tensor."""
+    if not isinstance(x, BaseTensor):
+        raise TypeError(f"{op}(): argument '{name}' (position {position}) must be Tensor, not {type(x).__name__}")
+
+
+def as_dim(dim: Any, ndim: int) -> int:
+    """``dim`` counted from the front.
+
+    Raises:
+        IndexError, TypeError: when there is no such dimension, or it is no integer.
+    """
+    try:
+        number = operator.index(dim)
+    except TypeError:
+        raise TypeError(f"argument 'dim' must be int, not {type(dim).__name__}") from None
+    reach = max(ndim, 1)
+    if not -reach <= number < reach:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-reach}, {reach - 1}], but got {number})"
+        )
+    return number % reach
+
+
+def sizes_of(op: str, size: Sequence[Any]) -> list[int]:
+    """The lengths that were given one by one, or as one sequence."""
+    given = size[0] if len(size) == 1 and not hasattr(size[0], "__index__") else size
+    try:
+        return [n.__index__() for n in given]
+    except (TypeError, AttributeError):
+        raise TypeError(f"{op}(): argument 'size' must be tuple of ints, not {given!r}") from None

@@ -11,7 +11,7 @@ from typing import Any
 from minitensor.autograd.higher_order import revived as engine_revived
 from minitensor.autograd.rules.compiling import on_tensors
 from minitensor.core.blanks import blanks
-from minitensor.core.history import Node, Operation, Saved
+from minitensor.core.history import Node, Saved
 from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.modes import modes
 from minitensor.operations import compiling
@@ -20,19 +20,10 @@ from minitensor.operations.describing import Wording
 from minitensor.operations.rules import namespaces
 from minitensor.saving import keeping
 from minitensor.saving.saved import is_right
-from minitensor.torch import errors, operands, rules, variants
-from minitensor.torch.spelling import SPELLINGS
+from minitensor.torch import errors, kernels, operands
+from minitensor.torch.grad_fn import NamedOperation
+from minitensor.torch.operation_table import SPELLINGS
 from minitensor.torch.tensor import Tensor
-
-
-class TableOperation(Operation):
-    """The operation of a row; ``operands`` are the names of those that have a gradient."""
-
-    __slots__ = ("operands", "torch_name")
-
-    operands: tuple[str, ...]
-    torch_name: str
-
 
 # ---------- what the generated code calls ----------
 
@@ -62,12 +53,13 @@ CALLS: dict[str, Any] = {
     "check_on_device": errors.check_on_device,
     "BaseTensor": BaseTensor,
     "engines": compiling.FUNCTIONS.turned_into,
-    **namespaces.public(variants),
     **{
         name: getattr(operands, name)
         for name in (
             *("as_operands", "as_operands_in_place", "promote", "into", "as_float", "check_target"),
-            *("storable", "same_dtype", "as_index", "as_mask"),
+            *("storable", "same_dtype", "as_index", "as_mask", "scaled", "rounded", "into_out", "no_bounds"),
+            *("clamped_by", "in_dtype", "only_floats", "reduced_dims", "as_many_dimensions", "no_bool_subtraction"),
+            "as_long",
         )
     },
     "__name__": "minitensor.torch.operations",
@@ -76,19 +68,18 @@ CALLS: dict[str, Any] = {
 
 
 def _on_arrays() -> dict[str, Any]:
-    return {**namespaces.on_arrays(), **rules.ON_ARRAYS}
+    return {**namespaces.on_arrays(), **kernels.ON_ARRAYS}
 
 
 def _on_tensors() -> dict[str, Any]:
-    return {**on_tensors(), **rules.ON_TENSORS, "revived": revived}
+    return {**on_tensors(), **kernels.ON_TENSORS, "revived": revived}
 
 
-def _operation(form: Form, backward: Callable[..., Any]) -> TableOperation:
+def _operation(form: Form, backward: Callable[..., Any]) -> NamedOperation:
     row = form.row
-    operation = TableOperation(form.own, backward, row.saved_in_place if form.in_place else row.saved_names)
-    operation.operands = tuple(x for x in row.operands if x in (row.rules_in_place if form.in_place else row.rules))
-    operation.torch_name = form.grad_name
-    return operation
+    saved, rules = (row.saved_in_place, row.rules_in_place) if form.in_place else (row.saved_names, row.rules)
+    operands = tuple(x for x in row.operands if x in rules)
+    return NamedOperation(form.own, backward, saved, torch_name=form.grad_name, operands=operands)
 
 
 def _forms() -> dict[str, Form]:

@@ -1,4 +1,4 @@
-"""Making tensors: from data, from constants, in order. Those at random are in :mod:`minitensor.torch.random`."""
+"""Create tensors from data, from constants and in order. Random ones are in :mod:`minitensor.torch.random`."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ import numpy as np
 from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.creation import making as engine
 from minitensor.creation.given import MOST_DIMENSIONS, array_of
-from minitensor.device.arrays import gpu_of, host_array
+from minitensor.device.arrays import gpu_of
 from minitensor.device.places import current, device_named
 from minitensor.dtypes import FLOATS
 from minitensor.kernels.numbers import stored
 from minitensor.operations.operands import NUMBERS
 from minitensor.sharing import dlpack
-from minitensor.sharing.borrowing import borrowed, lent, plain
-from minitensor.torch.data import Unversioned, root
-from minitensor.torch.dtypes import BY_NUMPY, SCALAR_NAMES, dtype_of, engine_place, float32, int64
+from minitensor.sharing.borrowing import borrowed, plain
+from minitensor.torch.arguments import sizes_of
+from minitensor.torch.dtypes import BY_NUMPY, dtype_of, engine_place, float32, int64
+from minitensor.torch.errors import warn
 from minitensor.torch.tensor import Tensor, as_kind
-from minitensor.torch.warning import warn
 
 
 def placed(op: str, array: np.ndarray, device: Any, requires_grad: bool) -> Tensor:
@@ -43,11 +43,7 @@ def size_of(op: str, size: tuple[Any, ...]) -> tuple[int, ...]:
     Raises:
         TypeError, RuntimeError: for what is no shape.
     """
-    given = size[0] if len(size) == 1 and not hasattr(size[0], "__index__") else size
-    try:
-        lengths = tuple(n.__index__() for n in given)
-    except (TypeError, AttributeError):
-        raise TypeError(f"{op}(): argument 'size' must be tuple of ints, not {given!r}") from None
+    lengths = tuple(sizes_of(op, size))
     if any(n < 0 for n in lengths):
         raise RuntimeError(
             f"{op}: Dimension size must be non-negative.\nThe shape that was asked for is {list(lengths)}."
@@ -273,7 +269,11 @@ def _constant(name: str, make: Callable[..., np.ndarray], doc: str) -> Callable[
 
 
 zeros = _constant("zeros", np.zeros, "0 everywhere.")
+
+
 ones = _constant("ones", np.ones, "1 everywhere.")
+
+
 empty = _constant("empty", np.zeros, "Not filled in PyTorch; 0 everywhere here, so that programs repeat.")
 
 
@@ -439,7 +439,9 @@ def full_like(input: Tensor, fill_value: Any, **named: Any) -> Tensor:
     return like("full_like", input, lambda s, d: np.full(s, _fill("full_like", fill_value, d)), named)
 
 
-def _new(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
+def like_new(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Return the method ``new_...`` that calls ``make`` with the dtype and device of its tensor."""
+
     def method(self: Tensor, *given: Any, **named: Any) -> Tensor:
         here = {"dtype": self.dtype, "device": self.device}
         return make(*given, **{**here, **named})
@@ -452,70 +454,10 @@ def _new(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return method
 
 
-for _make in (zeros, ones, empty, full, tensor):
-    setattr(Tensor, f"new_{_make.__name__}", _new(_make))
-
-
-# ---------- to numpy ----------
-
-
-def numpy(input: Tensor, *, force: bool = False) -> np.ndarray:
-    """The elements as an array on the same memory: a write through either is seen by both.
-
-    Returns:
-        An array of the shape and dtype of the tensor.
-
-    Raises:
-        RuntimeError: when a gradient is wanted: use ``detach()`` first.
-        TypeError: for a tensor on a GPU.
-    """
-    if not force:
-        if input._current() is not None:
-            raise RuntimeError(
-                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.\n"
-                "The array shares the memory: what is written through it is neither recorded nor counted."
-            )
-        if gpu_of(input._array) is not None:
-            raise TypeError(
-                "can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory "
-                "first."
-            )
-    if gpu_of(input._array) is not None:
-        return host_array(input._array)
-    counted = input
-    if isinstance(input._storage, Unversioned):  # the bytes are those of another storage
-        counted = as_kind(BaseTensor._alias(input._array, root(input._storage)))
-    return lent(counted)
-
-
-def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-    array = numpy(self)
-    if dtype is not None and dtype != array.dtype:
-        if copy is False:
-            raise ValueError(f"a {SCALAR_NAMES[array.dtype]} tensor becomes an array of {dtype} by a copy only")
-        return array.astype(dtype)
-    return array.copy() if copy else array
-
-
-Tensor.numpy = numpy
-Tensor.__array__ = __array__  # type: ignore[method-assign,assignment]  # this vocabulary's own
-
-
-def __dlpack__(self: Tensor, **named: Any) -> Any:
-    if isinstance(self._storage, Unversioned):
-        self = as_kind(BaseTensor._alias(self._array, root(self._storage)))
-    return dlpack.dlpack(self, **named)
-
-
-Tensor.__dlpack__ = __dlpack__
-
-
-def _called_with(*given: Any) -> Tensor:
+def called_with(*given: Any) -> Tensor:
+    """Return what ``torch.Tensor(*given)`` makes: an empty tensor of a size, or a float32 tensor of data."""
     if all(hasattr(n, "__index__") and not isinstance(n, BaseTensor) for n in given):
         return empty(*given)
     if len(given) > 1:
         raise TypeError("Tensor() takes data, or the lengths of a size; torch.tensor(data) keeps the dtype")
     return tensor(given[0].detach() if isinstance(given[0], Tensor) else given[0], dtype="float32")
-
-
-Tensor._called_with = staticmethod(_called_with)

@@ -14,8 +14,8 @@ from minitensor.device import cuda as engine
 from minitensor.device.arrays import gpu_of
 from minitensor.device.places import device_named
 from minitensor.torch.dtypes import engine_place
+from minitensor.torch.errors import missing_in
 from minitensor.torch.generator import default_generator
-from minitensor.torch.missing import missing_in
 from minitensor.torch.tensor import Tensor, as_kind
 
 __all__ = [
@@ -102,5 +102,4 @@ def cpu(input: Tensor) -> Tensor:
     return moved(input, "cpu")
 
 
-Tensor.cuda, Tensor.cpu = cuda, cpu  # type: ignore[attr-defined]  # put on the class here
 __getattr__ = missing_in("torch.cuda", lambda: __all__)

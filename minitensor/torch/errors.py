@@ -1,11 +1,15 @@
-"""Errors in PyTorch's words and types.
+"""Errors and warnings in PyTorch's words and types.
 
-The first line is PyTorch's own. Below it stands what a learner needs besides: which line did it, and what to do.
+The first line of a message is PyTorch's own. The lines below it add what a learner needs: which line of the program did
+it, and what to do.
 """
 
 from __future__ import annotations
 
 import re
+import sys
+import warnings
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,15 +23,72 @@ from minitensor.events import emits
 from minitensor.saving.saved import FREED, is_right
 from minitensor.saving.saved import recovered as engine_recovered
 from minitensor.torch.dtypes import SCALAR_NAMES
-from minitensor.torch.grad_names import function_name, operation_name
+from minitensor.torch.grad_fn import function_name, operation_name
 from minitensor.views.making import Reshaping
+from minitensor.vocabulary.nearest import like_it
 
 if TYPE_CHECKING:
     from minitensor.core.history import Node
     from minitensor.core.storage import Storage
     from minitensor.core.tensor import Tensor
 
-# ---------- refused before anything is written ----------
+# ---------- warnings and missing names ----------
+
+
+_PACKAGE = __name__.partition(".")[0]
+
+
+def warn(text: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line outside this package that led here, however many of its functions lie between."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, category, stacklevel=level + 1)
+
+
+#: Per owner: names that are there and do not count, and what others are called.
+NOT_HERE: dict[str, tuple[frozenset[str], dict[str, str]]] = {}
+
+
+_TYPES = "a tensor holds float32, float64, int32, int64 or bool here, as the book needs no other"
+
+
+#: Names that are left out on purpose, and why.
+LEFT_OUT: dict[str, str] = {
+    **dict.fromkeys(
+        (
+            *("float16", "half", "HalfTensor", "bfloat16", "BFloat16Tensor", "uint8", "byte", "ByteTensor", "int8"),
+            *("char", "CharTensor", "int16", "short", "ShortTensor", "complex64", "complex128", "cfloat", "cdouble"),
+        ),
+        _TYPES,
+    ),
+    "set_default_dtype": "float32 is the default; name another where a tensor is made: torch.ones(2, dtype=...)",
+    "set_default_tensor_type": "float32 is the default; name another where a tensor is made: torch.ones(2, dtype=...)",
+}
+
+
+def missing(owner: str, name: str, known: Iterable[str], obj: Any = None) -> AttributeError:
+    """The error for a name that ``owner`` does not have: PyTorch's words, and the nearest of the ``known`` names."""
+    if name in LEFT_OUT:
+        return AttributeError(f"{owner} has no attribute '{name}': {LEFT_OUT[name]}", name=name, obj=obj)
+    hidden, meant = NOT_HERE.get(owner, (frozenset(), {}))
+    if name in meant:
+        hint = f"; PyTorch's name is '{meant[name]}'"
+    else:
+        hint = like_it(name, [each for each in known if each not in hidden])
+    return AttributeError(f"{owner} has no attribute '{name}'{hint}", name=name, obj=obj)
+
+
+def missing_in(module: str, names: Callable[[], Iterable[str]]) -> Callable[[str], Any]:
+    """A module's ``__getattr__``: PyTorch calls the module ``module`` in its errors."""
+
+    def __getattr__(name: str) -> Any:
+        # What Python itself asks a module for is not to be explained.
+        if name.startswith("__"):
+            raise AttributeError(f"module '{module}' has no attribute '{name}'")
+        raise missing(f"module '{module}'", name, names())
+
+    return __getattr__
 
 
 @emits("refused")
@@ -76,9 +137,6 @@ def needs_own_input(op: str, x: Tensor, *wanted: Node | None) -> RuntimeError:
     return RuntimeError(
         f'`{op}` is refused under the in-place policy "2.5": its backward needs the input that it would overwrite.'
     )
-
-
-# ---------- shapes and operands ----------
 
 
 def sizes_differ(shapes: list[tuple[int, ...]]) -> RuntimeError:
@@ -197,8 +255,6 @@ def check_on_device(op: str, x: Tensor, arrays: tuple[Any, ...]) -> None:
         raise devices_differ()
 
 
-# ---------- in backward ----------
-
 SECOND_BACKWARD = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
     "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
@@ -223,10 +279,13 @@ class Anomaly:
 
 anomaly = Anomaly()
 
+
 _HINT = (
     "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
     "torch.autograd.set_detect_anomaly(True, check_nan=False)."
 )
+
+
 _HINT_FOUND = (
     "Hint: the backtrace further above shows the operation that failed to compute its gradient. The variable in "
     "question was changed in there or anywhere later. Good luck!"

@@ -1,12 +1,110 @@
-"""``grad_fn``: the function that made a value, as PyTorch shows it: ``<AddBackward0 object at 0x...>``."""
+"""The graph as PyTorch shows it: ``grad_fn``, the names of its functions (``AddBackward0``), and hooks on gradients."""
 
 from __future__ import annotations
 
 import functools
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
-from minitensor.core.history import Node
-from minitensor.torch.grad_names import function_name
+from minitensor.core.history import Node, Operation
+from minitensor.core.tensor import Tensor as BaseTensor
+from minitensor.torch.dtypes import SCALAR_NAMES
+
+_AnyTensor = TypeVar("_AnyTensor", bound=BaseTensor)
+
+# ---------- names ----------
+
+
+#: Where the name does not follow from the engine's name of the operation. Operations that are made for this vocabulary
+#: bear PyTorch's name already.
+NAMES = {
+    "subtract": "Sub",
+    "multiply": "Mul",
+    "divide": "Div",
+    "pow": "Pow",
+    "matmul": "Mm",
+    "getitem": "Index",
+    "concat": "Cat",
+    "take_along_axis": "Gather",
+    "put_along_axis": "Scatter",
+    "t": "T",
+    "clip": "Clamp",
+    "cast": "ToCopy",
+    "cpu": "ToCopy",
+    "cuda": "ToCopy",
+    "log1p": "Log1P",
+}
+
+
+#: Names that stand alone.
+WHOLE = {"write": "CopySlices", "setitem": "CopySlices", "read": "AsStridedBackward0", "reshaped": "AsStridedBackward0"}
+
+
+def function_name(node: Node) -> str:
+    """The name of the function of ``node``."""
+    op = node.op
+    special = getattr(op, "torch_name", None)
+    if special is not None:
+        return special(node) if callable(special) else special
+    if not node.inputs and op.name == "leaf":
+        return "torch::autograd::AccumulateGrad"
+    if op.name == "setitem" and op.saved_names:
+        return "IndexPutBackward0"  # at an advanced index
+    return operation_name(op.name)
+
+
+def operation_name(name: str) -> str:
+    """The name of the function of an operation that the engine calls ``name``."""
+    if name in WHOLE:
+        return WHOLE[name]
+    name = name.removesuffix("_")
+    camel = NAMES.get(name) or "".join(part[:1].upper() + part[1:] for part in name.split("_"))
+    return f"{camel}Backward0"
+
+
+# ---------- operations that have PyTorch's name ----------
+
+
+class NamedOperation(Operation):
+    """An operation with PyTorch's name.
+
+    Attributes:
+        torch_name: the name of its ``grad_fn``, or a function of the node that returns it.
+        operands: the names of the operands that have a gradient.
+        renamed: True if :func:`called` made it.
+    """
+
+    __slots__ = ("operands", "renamed", "torch_name")
+
+    def __init__(
+        self,
+        name: str,
+        backward: Callable[..., Any],
+        saved_names: tuple[str, ...] = (),
+        jvp: Callable[..., Any] | None = None,
+        *,
+        torch_name: str | Callable[[Node], str],
+        operands: tuple[str, ...] = (),
+        renamed: bool = False,
+    ) -> None:
+        super().__init__(name, backward, saved_names, jvp)
+        self.torch_name, self.operands, self.renamed = torch_name, operands, renamed
+
+
+def called(out: _AnyTensor, name: str) -> _AnyTensor:
+    """Return ``out`` with ``name`` as its last function: PyTorch has one function for the several that ran here."""
+    node = out._node
+    if node is not None and not getattr(node.op, "renamed", False):
+        op, operands = node.op, getattr(node.op, "operands", ())
+        node.op = NamedOperation(
+            op.name, op.backward, op.saved_names, op.jvp, torch_name=name, operands=operands, renamed=True
+        )
+        if op.jvp is None:
+            node.op.later = lambda: op.on_tensors
+    return out
+
+
+# ---------- grad_fn ----------
 
 
 class Function:
@@ -47,3 +145,31 @@ def look(node: Node, name: str | None = None) -> Function:
         name = "AccumulateGrad" if node.op.name == "leaf" else function_name(node)
     made: Any = _kind(name)(node)
     return made
+
+
+# ---------- hooks ----------
+
+
+def answered(hook: Callable[[Any], Any], g: BaseTensor) -> Any:
+    """What ``hook`` says to the gradient ``g``: what it returns, or what it wrote into ``g``, which is a copy.
+
+    Raises:
+        TypeError: when that is neither None nor a tensor.
+        RuntimeError: when it is one of another shape or dtype.
+    """
+    version = g._storage.version
+    answer = hook(g)
+    if answer is None:
+        return None if g._storage.version == version else g
+    if not isinstance(answer, BaseTensor):
+        raise TypeError(f"expected Variable, but hook returned '{type(answer).__name__}'")
+    name, was, got = getattr(hook, "__name__", type(hook).__name__), g._array, answer._array
+    if was.shape != got.shape:
+        raise RuntimeError(
+            f"hook '{name}' has changed the size of value\n"
+            f"The gradient has shape {list(was.shape)}; what the hook returned, {list(got.shape)}."
+        )
+    if was.dtype != got.dtype:
+        kinds = [f"torch.{SCALAR_NAMES[array.dtype]}Tensor" for array in (was, got)]
+        raise RuntimeError(f"hook '{name}' has changed the type of value (was {kinds[0]} got {kinds[1]})")
+    return answer

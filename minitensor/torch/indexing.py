@@ -1,7 +1,7 @@
-"""``x[index]``, ``x[index] = value`` and ``copy_``.
+"""``x[index]``, ``x[index] = value``, ``copy_``, ``where`` and ``nonzero``.
 
-A basic index (integers, slices, None, ...) gives a view. An index with a list, a mask or a tensor of integers gives a
-copy. Assigning writes in place either way.
+A basic index (integers, slices, None, ...) returns a view. An index with a list, a mask or a tensor of integers returns
+a copy. An assignment writes in place either way.
 """
 
 from __future__ import annotations
@@ -10,17 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.core.history import Operation, is_protected
+from minitensor.core.history import is_protected
 from minitensor.core.regions import Pick, writeable
 from minitensor.core.tensor import Tensor as BaseTensor
+from minitensor.device.arrays import host_array, like
 from minitensor.dtypes import FLOATS
 from minitensor.modes import modes, paused
 from minitensor.operations.operands import NUMBERS
 from minitensor.torch import views
+from minitensor.torch.arguments import as_dim, need_tensor
+from minitensor.torch.compiling import FUNCTIONS as TABLE
 from minitensor.torch.creation import as_tensor
 from minitensor.torch.dtypes import SCALAR_NAMES
 from minitensor.torch.errors import leaf_written, not_writeable, sizes_differ
-from minitensor.torch.tensor import Tensor, as_kind
+from minitensor.torch.grad_fn import NamedOperation
+from minitensor.torch.tensor import Tensor, as_kind, plain
 from minitensor.views import indexing as engine
 
 
@@ -204,16 +208,8 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
     _store(x, _entries(x, index), value, "setitem")
 
 
-class Copied(Operation):
-    """What ``copy_`` does to all of a tensor, as ``grad_fn`` shows it."""
-
-    __slots__ = ("torch_name",)
-
-    torch_name: str
-
-
-COPY = Copied("copy_", engine.SET_PART.backward, jvp=engine.SET_PART.jvp)
-COPY.torch_name = "CopyBackwards"
+#: The operation of ``copy_`` to a whole tensor.
+COPY = NamedOperation("copy_", engine.SET_PART.backward, jvp=engine.SET_PART.jvp, torch_name="CopyBackwards")
 
 
 def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
@@ -233,6 +229,71 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     return input
 
 
-Tensor.__getitem__ = getitem
-Tensor.__setitem__ = setitem
-Tensor.copy_ = copy_
+def index_copy_(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    """Overwrite the parts along ``dim`` that ``index`` lists with those of ``source``.
+
+    Args:
+        index: int64, shape [n].
+        source: as ``input``, with length n along ``dim``.
+
+    Raises:
+        RuntimeError: for other shapes.
+        IndexError: for an index out of range.
+    """
+    need_tensor("index_copy_", source)
+    before = (slice(None),) * as_dim(dim, input._array.ndim)
+    input[(*before, index)] = source
+    return input
+
+
+def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
+    """``input`` where ``condition`` is true, else ``other``; with the condition alone, where it is true.
+
+    Args:
+        condition: a bool tensor.
+        input, other: tensors or numbers; shapes are broadcast against each other.
+
+    Returns:
+        A tensor of the broadcast shape; with the condition alone, an int64 tensor [n] for each dimension.
+
+    Raises:
+        RuntimeError: for a condition of another dtype, or shapes that cannot be broadcast.
+        TypeError: for a condition that is no tensor.
+    """
+    need_tensor("where", condition)
+    if input is None and other is None:
+        places = np.nonzero(host_array(condition._array))
+        return tuple(plain(condition, i.astype(np.int64), "where") for i in places)
+    if not isinstance(input, BaseTensor) and not isinstance(other, BaseTensor):
+        input = condition.new_tensor(input)
+    return TABLE["where"](condition, input, other)
+
+
+def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
+    """The indices of the elements that are not 0, one row each; ``as_tuple``: one tensor for each dimension.
+
+    Returns:
+        An int64 tensor of shape [n, dimensions] for n elements, or ``dimensions`` tensors of shape [n].
+
+    Raises:
+        TypeError: when ``input`` is no tensor.
+    """
+    need_tensor("nonzero", input)
+    array = host_array(input._array)
+    if as_tuple:
+        places = np.nonzero(array if array.ndim else array[None])
+        return tuple(plain(input, like(i.astype(np.int64), input._array), "nonzero") for i in places)
+    return plain(input, like(np.argwhere(array).astype(np.int64), input._array), "nonzero")
+
+
+def _where(input: Tensor, condition: Tensor, other: Any) -> Tensor:
+    """The tensor where ``condition`` is true, else ``other``, in the broadcast shape of the three.
+
+    Raises:
+        RuntimeError: for a condition that is not of bools, or shapes that cannot be broadcast.
+    """
+    return TABLE["where"](condition, input, other)
+
+
+where_method = _where
+where_method.__name__ = "where"

@@ -10,12 +10,11 @@ import numpy as np
 from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.device.arrays import host_array
 from minitensor.dtypes import FLOATS
-from minitensor.torch.arguments import need_int
+from minitensor.torch.arguments import need_int, need_tensor
 from minitensor.torch.creation import like, placed, size_of
 from minitensor.torch.dtypes import SCALAR_NAMES, dtype_of, float32, int64
 from minitensor.torch.errors import sizes_differ
 from minitensor.torch.generator import Generator, default_generator, generator_of
-from minitensor.torch.naming import need_tensor
 from minitensor.torch.tensor import Tensor
 
 

@@ -1,14 +1,13 @@
 """The tensor of PyTorch's vocabulary: the engine's tensor under other names.
 
-It adds nothing to the engine's tensor and holds nothing of its own, so that either kind can be made of the other
-without a copy: :func:`as_kind`. Operations, views, indexing and operators are added by the modules that define them.
+It has no state of its own, so either kind can be turned into the other without a copy: :func:`as_kind`.
+:mod:`minitensor.torch.assembly` adds operations, views, indexing and operators.
 """
 
 from __future__ import annotations
 
 import copy
 import gc
-import operator
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -22,13 +21,11 @@ from minitensor.core.tensor import AfterHook, Hook
 from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.device.arrays import gpu_of, host_array, strided
 from minitensor.dtypes import FLOATS
-from minitensor.modes import modes
 from minitensor.torch import printing
+from minitensor.torch.arguments import as_dim
 from minitensor.torch.dtypes import BY_NUMPY, Size, device, device_of, dtype
-from minitensor.torch.grad_fn import Function, look
-from minitensor.torch.hook_answers import answered
-from minitensor.torch.missing import missing
-from minitensor.torch.warning import warn
+from minitensor.torch.errors import missing, warn
+from minitensor.torch.grad_fn import Function, answered, look
 
 
 class Tensor(BaseTensor):
@@ -462,24 +459,8 @@ def _rebuilt(kind: type, make: Callable[..., BaseTensor], arguments: tuple[Any, 
     return _of_kind(kind, make(*arguments))
 
 
-def as_dim(dim: Any, ndim: int) -> int:
-    """``dim`` counted from the front.
-
-    Raises:
-        IndexError, TypeError: when there is no such dimension, or it is no integer.
-    """
-    try:
-        number = operator.index(dim)
-    except TypeError:
-        raise TypeError(f"argument 'dim' must be int, not {type(dim).__name__}") from None
-    reach = max(ndim, 1)
-    if not -reach <= number < reach:
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-reach}, {reach - 1}], but got {number})"
-        )
-    return number % reach
-
-
-def recording(x: Tensor) -> bool:
-    """Whether an operation on ``x`` would be recorded."""
-    return modes.grad and x._current() is not None
+def plain(x: Tensor, array: Any, name: str) -> Tensor:
+    """A tensor of ``array`` without history, computed from ``x`` by ``name``."""
+    if gpu_of(x._array) is None:
+        array = np.asarray(array)
+    return Tensor._made(array, name, (x,))

@@ -1,13 +1,13 @@
-"""Views: new tensors on old storages. Here ``split``, ``chunk``, ``unbind`` and ``expand`` are views, too.
+"""Views: new tensors on existing storages.
 
-Their twins in place (``transpose_``, ``squeeze_``, ...) change shape and strides of the tensor itself; they write
+Their in-place forms (``transpose_``, ``squeeze_``, ...) change shape and strides of the tensor itself; they write
 nothing.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,11 +15,9 @@ import numpy as np
 from minitensor.core.history import Node, is_protected, new_node, repeated
 from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.modes import modes, paused
-from minitensor.torch.arguments import need_ints
-from minitensor.torch.errors import leaf_written
-from minitensor.torch.naming import need_tensor
-from minitensor.torch.tensor import Tensor, as_dim, as_kind
-from minitensor.torch.warning import warn
+from minitensor.torch.arguments import as_dim, need_ints, need_tensor, sizes_of
+from minitensor.torch.errors import leaf_written, warn
+from minitensor.torch.tensor import Tensor, as_kind
 from minitensor.views import parts, reshaping, transposing
 from minitensor.views.making import Reshaping, reshaped, view_of
 
@@ -51,15 +49,33 @@ def _expanded_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
 
 
 VIEW, UNSAFE_VIEW = _same_order("view"), _same_order("reshape", "UnsafeViewBackward0")
+
+
 SQUEEZE, UNSQUEEZE = _same_order("squeeze"), _same_order("unsqueeze")
+
+
 SQUEEZE_DIM, SQUEEZE_DIMS = _same_order("squeeze", "SqueezeBackward1"), _same_order("squeeze", "SqueezeBackward2")
+
+
 SQUEEZE_, UNSQUEEZE_ = _same_order("squeeze_"), _same_order("unsqueeze_")
+
+
 TRANSPOSE, TRANSPOSE_ = _other_order("transpose"), _other_order("transpose_")
+
+
 PERMUTE, T, T_ = _other_order("permute"), _other_order("t"), _other_order("t_")
+
+
 SELECT, SLICE, DIAGONAL, ALIAS = _part("select"), _part("slice"), _part("diagonal"), _part("alias")
+
+
 SPLIT, SPLIT_SIZES, UNBIND = _part("split"), _part("split", "SplitWithSizesBackward0"), _part("unbind")
+
+
 #: ``x[None]`` picks, and PyTorch records it as ``unsqueeze``.
 NEW_DIMENSION = _part("unsqueeze")
+
+
 EXPAND = View("expand", lambda u, shape: repeated(u, shape), _expanded_backward)
 
 
@@ -69,15 +85,6 @@ def shown(x: Tensor, array: np.ndarray, op: View, *saved: Any) -> Tensor:
 
 
 # ---------- the same elements in the same order ----------
-
-
-def sizes_of(op: str, size: Sequence[Any]) -> list[int]:
-    """The lengths that were given one by one, or as one sequence."""
-    given = size[0] if len(size) == 1 and not hasattr(size[0], "__index__") else size
-    try:
-        return [n.__index__() for n in given]
-    except (TypeError, AttributeError):
-        raise TypeError(f"{op}(): argument 'size' must be tuple of ints, not {given!r}") from None
 
 
 def _full(x: Tensor, sizes: list[int]) -> tuple[int, ...]:
@@ -322,6 +329,30 @@ def contiguous(input: Tensor) -> Tensor:
     return input if input.is_contiguous() else input.clone()
 
 
+def reversed_dims(x: BaseTensor) -> Tensor:
+    """A view with the dimensions in reverse order. Warns, as PyTorch does, where these are not two.
+
+    Nothing is refused.
+    """
+    if x._array.ndim not in (0, 2):
+        warn(
+            "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will "
+            "throw an error in a future release. Consider `x.mT` to transpose batches of matrices or "
+            "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor."
+        )
+    order = tuple(range(x._array.ndim))[::-1]
+    return shown(x, x._array.transpose(order), PERMUTE, order)  # type: ignore[arg-type]  # x is of this kind
+
+
+def matrices_transposed(input: Tensor) -> Tensor:
+    """A view with the last two dimensions exchanged: [..., n, m] becomes [..., m, n].
+
+    Raises:
+        IndexError: for less than two dimensions.
+    """
+    return transpose(input, -2, -1)
+
+
 # ---------- in place: shape and strides of the tensor itself ----------
 
 
@@ -374,50 +405,3 @@ def unsqueeze_(input: Tensor, dim: int) -> Tensor:
     """
     shape = _unsqueezed(input, dim)
     return _reshape(input, UNSQUEEZE_, input._array.reshape(shape), shape)
-
-
-#: As functions and as methods.
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    function.__name__: function
-    for function in (*(reshape, flatten, ravel, unflatten, squeeze, unsqueeze, transpose, permute, t, movedim),)
-}
-FUNCTIONS |= {"swapaxes": transpose, "swapdims": transpose, "moveaxis": movedim}
-
-#: As methods only.
-METHODS: dict[str, Callable[..., Any]] = {
-    function.__name__: function
-    for function in (view, view_as, reshape_as, contiguous, transpose_, t_, squeeze_, unsqueeze_)
-}
-
-for _name, _function in {**FUNCTIONS, **METHODS}.items():
-    setattr(Tensor, _name, _function)
-
-
-def _reversed(x: BaseTensor) -> Tensor:
-    """A view with the dimensions in reverse order. Warns, as PyTorch does, where these are not two.
-
-    Nothing is refused.
-    """
-    if x._array.ndim not in (0, 2):
-        warn(
-            "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will "
-            "throw an error in a future release. Consider `x.mT` to transpose batches of matrices or "
-            "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor."
-        )
-    order = tuple(range(x._array.ndim))[::-1]
-    return shown(x, x._array.transpose(order), PERMUTE, order)  # type: ignore[arg-type]  # x is of this kind
-
-
-Tensor.T = property(_reversed)
-
-
-def _matrices_transposed(input: Tensor) -> Tensor:
-    """A view with the last two dimensions exchanged: [..., n, m] becomes [..., m, n].
-
-    Raises:
-        IndexError: for less than two dimensions.
-    """
-    return transpose(input, -2, -1)
-
-
-Tensor.mT = property(_matrices_transposed)  # type: ignore[attr-defined]  # put on the class here

@@ -24,7 +24,6 @@ MOST_TO_READ = 2_500  # lines of the eight files
 LONGER = {
     "facts/gradients.py": "a list: the programs that are run",
     "facts/learners.py": "a list: programs of learners, by subject",
-    "torch/creation.py": "one function for each of PyTorch's, each with its arguments",
 }
 #: Code that is no test: tests are lists of cases, as long as there are cases.
 CODE = [

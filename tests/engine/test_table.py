@@ -7,7 +7,7 @@ import pytest
 
 import minitensor.torch as torch
 from minitensor.table import ROWS, op
-from minitensor.torch.spelling import SPELLINGS, spell
+from minitensor.torch.operation_table import SPELLINGS, spell
 
 
 @pytest.mark.parametrize("name, aliases", [("sin", ()), ("sub", ()), ("a_new_one", ("exp",))])

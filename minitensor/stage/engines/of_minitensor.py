@@ -45,7 +45,7 @@ _ROLES = {READ: Role.READ, WRITE: Role.WRITE, RESHAPED: Role.RESHAPED}
 @functools.cache
 def _pytorchs() -> dict[str, str]:
     """PyTorch's names of the rows that it spells otherwise. Loaded when a tensor of that vocabulary is there."""
-    spelling = importlib.import_module("minitensor.torch.spelling")
+    spelling = importlib.import_module("minitensor.torch.operation_table")
     return {"concat": "cat", **{each.row.name: each.names[0] for each in spelling.SPELLINGS}}
 
 

@@ -9,8 +9,8 @@ from minitensor.torch.autograd.anomaly import detect_anomaly, set_detect_anomaly
 from minitensor.torch.autograd.function import Function
 from minitensor.torch.autograd.gradients import backward, grad
 from minitensor.torch.autograd.modes import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
-from minitensor.torch.missing import missing_in
-from minitensor.torch.older_names import Variable
+from minitensor.torch.conversion import Variable
+from minitensor.torch.errors import missing_in
 
 __all__ = [
     *(

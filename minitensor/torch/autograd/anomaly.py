@@ -13,7 +13,7 @@ from minitensor.device.arrays import host_array
 from minitensor.events import listening, watch
 from minitensor.torch import errors
 from minitensor.torch.errors import anomaly
-from minitensor.torch.grad_names import function_name
+from minitensor.torch.grad_fn import function_name
 
 
 class set_detect_anomaly:

@@ -20,7 +20,8 @@ from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.modes import no_grad
 from minitensor.saving.saved import FREED, is_right
 from minitensor.torch import errors
-from minitensor.torch.converting import to
+from minitensor.torch.conversion import to
+from minitensor.torch.grad_fn import NamedOperation
 from minitensor.torch.tensor import Tensor, as_kind
 
 
@@ -67,15 +68,6 @@ class FunctionCtx(PyLayerContext):
             if saved is not None and not is_right(saved):
                 raise errors.stale(self._node, f"saved tensor {i}", saved)
         return tuple(None if x is None else as_kind(x) for x in self.saved_tensor())
-
-
-class _Operation(Operation):
-    """The operation of one Function, under PyTorch's name of it."""
-
-    __slots__ = ("torch_name", "operands")
-
-    torch_name: str
-    operands: tuple[str, ...]
 
 
 def _backward(node: Node, g: np.ndarray) -> Any:
@@ -136,8 +128,7 @@ class Function(PyLayer):
 
     @classmethod
     def _operation(cls) -> Operation:
-        op = _Operation(cls.__name__, _backward)
-        op.torch_name, op.operands = f"{cls.__name__}Backward", ()
+        op = NamedOperation(cls.__name__, _backward, torch_name=f"{cls.__name__}Backward")
         op.later = lambda: _on_tensors
         return op
 

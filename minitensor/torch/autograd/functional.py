@@ -9,8 +9,8 @@ from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.torch.autograd.gradients import grad
 from minitensor.torch.autograd.modes import enable_grad
 from minitensor.torch.creation import ones_like, zeros_like
-from minitensor.torch.joining import stack
-from minitensor.torch.missing import missing_in
+from minitensor.torch.errors import missing_in
+from minitensor.torch.slicing_joining import stack
 from minitensor.torch.tensor import Tensor
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]

@@ -14,8 +14,8 @@ from minitensor.modes import no_grad
 from minitensor.torch.autograd.anomaly import searching
 from minitensor.torch.autograd.modes import set_grad_enabled
 from minitensor.torch.creation import zeros_like
+from minitensor.torch.errors import warn
 from minitensor.torch.tensor import Tensor, as_kind
-from minitensor.torch.warning import warn
 
 
 def _start(x: Any, gradient: Any, i: int) -> engine.Start:
@@ -105,7 +105,7 @@ def _retaining(inputs: list[Any]) -> frozenset[Node]:
     return frozenset(x._current() for x in inputs)
 
 
-def _method(
+def backward_of_one(
     self: Tensor,
     gradient: Tensor | None = None,
     retain_graph: bool | None = None,
@@ -127,8 +127,7 @@ def _method(
     backward(self, gradient, retain_graph, create_graph, inputs)
 
 
-Tensor.backward = _method
-Tensor.backward.__name__ = "backward"
+backward_of_one.__name__ = backward_of_one.__qualname__ = "backward"
 
 
 def grad(

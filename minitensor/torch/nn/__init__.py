@@ -4,7 +4,7 @@ What a layer computes is that of :mod:`minitensor.networks`; how its parameters 
 May import: all that stands below ``torch``, its tensors, and ``torch.autograd``.
 """
 
-from minitensor.torch.missing import missing_in
+from minitensor.torch.errors import missing_in
 from minitensor.torch.nn import functional, init, utils
 from minitensor.torch.nn.activations import (
     ELU,

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from minitensor.networks import activations
+from minitensor.torch.arguments import need_tensor
 from minitensor.torch.compiling import FUNCTIONS
-from minitensor.torch.counting import one_hot  # noqa: F401  # found here by name
 from minitensor.torch.dtypes import SCALAR_NAMES
-from minitensor.torch.missing import missing_in
-from minitensor.torch.naming import called, need_tensor
+from minitensor.torch.errors import missing_in, warn
+from minitensor.torch.grad_fn import called
+from minitensor.torch.linear_algebra import matmul
 from minitensor.torch.nn.layer_functions import (  # noqa: F401  # found here by name
     adaptive_avg_pool2d,
     avg_pool2d,
@@ -32,13 +33,12 @@ from minitensor.torch.nn.loss_functions import (  # noqa: F401  # found here by 
     l1_loss,
     mse_loss,
     nll_loss,
+    one_hot,
     smooth_l1_loss,
 )
-from minitensor.torch.products import matmul
-from minitensor.torch.spelling import found_in
-from minitensor.torch.statistics import log_softmax as log_softmax_along
+from minitensor.torch.operation_table import found_in
+from minitensor.torch.reductions import log_softmax as log_softmax_along
 from minitensor.torch.tensor import Tensor, as_kind
-from minitensor.torch.warning import warn
 
 _add, _sub, _mul, _div, _sum, _mean, _where = (
     FUNCTIONS[name] for name in ("add", "sub", "mul", "div", "sum", "mean", "where")

@@ -9,10 +9,10 @@ from typing import Any
 
 from minitensor.autograd.pruning import JointHook
 from minitensor.modes import modes
-from minitensor.torch.hook_answers import answered
+from minitensor.torch.errors import warn
+from minitensor.torch.grad_fn import answered
 from minitensor.torch.nn.parts import RemovableHandle
 from minitensor.torch.tensor import Tensor, as_kind
-from minitensor.torch.warning import warn
 
 
 class Hooked:

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from minitensor.torch.autograd import no_grad
-from minitensor.torch.missing import missing_in
+from minitensor.torch.errors import missing_in
 from minitensor.torch.tensor import Tensor
 
 _GAINS = {"linear": 1.0, "sigmoid": 1.0, "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 0.75}

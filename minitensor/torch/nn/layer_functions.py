@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from minitensor.networks import activations, attention, convolution, normalization, pooling
-from minitensor.torch.naming import called, need_tensor
+from minitensor.torch.arguments import need_tensor
+from minitensor.torch.grad_fn import called
 from minitensor.torch.tensor import Tensor, as_kind
 
 

@@ -9,12 +9,13 @@ import numpy as np
 from minitensor.device.arrays import host_array, like
 from minitensor.dtypes import FLOATS
 from minitensor.networks import losses as of_networks
+from minitensor.torch.arguments import need_tensor
 from minitensor.torch.compiling import FUNCTIONS
 from minitensor.torch.dtypes import SCALAR_NAMES, Size
-from minitensor.torch.naming import called, need_tensor, plain
-from minitensor.torch.statistics import log_softmax as log_softmax_along
-from minitensor.torch.tensor import Tensor, as_kind
-from minitensor.torch.warning import warn
+from minitensor.torch.errors import warn
+from minitensor.torch.grad_fn import called
+from minitensor.torch.reductions import log_softmax as log_softmax_along
+from minitensor.torch.tensor import Tensor, as_kind, plain
 
 _add, _sub, _mul, _div, _sum, _mean, _where = (
     FUNCTIONS[name] for name in ("add", "sub", "mul", "div", "sum", "mean", "where")
@@ -291,3 +292,31 @@ def kl_div(
              "'batchmean' divides only by the batch size, and aligns with the KL div math definition."
              "'mean' will be changed to behave the same as 'batchmean' in the next major release.")  # fmt: skip
     return called(as_kind(of_networks.kl_div(input, target, reduction, log_target)), "MeanBackward0")
+
+
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """Rows of zeros with a 1 at the class that each element names; as many classes as are needed by default.
+
+    Args:
+        tensor: int64, of any shape.
+
+    Returns:
+        An int64 tensor of that shape with one dimension more, of length ``num_classes``.
+
+    Raises:
+        RuntimeError: when an element is no int64, or no class.
+    """
+    need_tensor("one_hot", tensor)
+    array = host_array(tensor._array)
+    if array.dtype != np.int64:
+        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
+    if array.size == 0 and num_classes <= 0:
+        raise RuntimeError("Can not infer total number of classes from empty tensor.")
+    if array.size and array.min() < 0:
+        raise RuntimeError("Class values must be non-negative.")
+    if num_classes == -1:
+        num_classes = int(array.max()) + 1
+    elif array.size and array.max() >= num_classes:
+        raise RuntimeError("Class values must be smaller than num_classes.")
+    hot = (array[..., None] == np.arange(num_classes)).astype(np.int64)
+    return plain(tensor, like(hot, tensor._array), "one_hot")

@@ -6,9 +6,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from minitensor.torch.converting import where_to
+from minitensor.torch.conversion import where_to
 from minitensor.torch.dtypes import dtype_of, float32, float64
-from minitensor.torch.missing import missing
+from minitensor.torch.errors import missing
 from minitensor.torch.nn.hooks import Hooked
 from minitensor.torch.nn.parameter import Parameter
 from minitensor.torch.nn.parts import IncompatibleKeys, drop_gradient, move

@@ -6,7 +6,7 @@ import itertools
 from collections import namedtuple
 from typing import Any
 
-from minitensor.torch.converting import to
+from minitensor.torch.conversion import to
 from minitensor.torch.tensor import Tensor
 
 _NUMBERS = itertools.count()

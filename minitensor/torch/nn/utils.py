@@ -8,7 +8,7 @@ from typing import Any
 
 from minitensor.torch.autograd import no_grad
 from minitensor.torch.creation import tensor
-from minitensor.torch.missing import missing_in
+from minitensor.torch.errors import missing_in
 from minitensor.torch.tensor import Tensor
 
 __all__ = ["clip_grad_norm_", "clip_grad_value_"]

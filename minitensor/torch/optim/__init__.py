@@ -4,7 +4,7 @@ Every step is one counted write of each parameter, as an operation's is.
 May import: all that stands below ``torch``, its tensors, ``torch.nn`` and ``torch.autograd``.
 """
 
-from minitensor.torch.missing import missing_in
+from minitensor.torch.errors import missing_in
 from minitensor.torch.optim import lr_scheduler
 from minitensor.torch.optim.algorithms import SGD, Adam, AdamW, RMSprop
 from minitensor.torch.optim.optimizer import Optimizer

@@ -8,9 +8,9 @@ from typing import Any
 
 from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.torch.autograd import enable_grad, no_grad
+from minitensor.torch.errors import warn
 from minitensor.torch.nn.parts import drop_gradient
 from minitensor.torch.tensor import Tensor
-from minitensor.torch.warning import warn
 
 
 class Optimizer:

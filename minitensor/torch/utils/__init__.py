@@ -4,7 +4,7 @@ Samples come in PyTorch's order, seed by seed; a batch is a copy of its samples 
 May import: all that stands below ``torch``, its tensors, and ``torch.autograd``.
 """
 
-from minitensor.torch.missing import missing_in
+from minitensor.torch.errors import missing_in
 from minitensor.torch.utils import checkpoint, data
 
 __all__ = ["checkpoint", "data"]

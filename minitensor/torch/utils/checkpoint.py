@@ -14,10 +14,9 @@ from minitensor.core.tensor import Tensor as BaseTensor
 from minitensor.modes import modes
 from minitensor.torch.autograd import grad
 from minitensor.torch.autograd.function import Function
+from minitensor.torch.errors import missing_in, warn
 from minitensor.torch.generator import default_generator
-from minitensor.torch.missing import missing_in
 from minitensor.torch.tensor import Tensor, as_kind
-from minitensor.torch.warning import warn
 
 __all__ = ["checkpoint", "checkpoint_sequential"]
 

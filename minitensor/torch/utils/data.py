@@ -17,10 +17,10 @@ from minitensor.data.loading import Loader, collated
 from minitensor.data.samplers import Sampler
 from minitensor.torch.creation import as_tensor, tensor
 from minitensor.torch.dtypes import float64
+from minitensor.torch.errors import missing_in
 from minitensor.torch.generator import Generator, default_generator
-from minitensor.torch.joining import stack
-from minitensor.torch.missing import missing_in
 from minitensor.torch.random import multinomial
+from minitensor.torch.slicing_joining import stack
 from minitensor.torch.tensor import Tensor
 
 __all__ = [

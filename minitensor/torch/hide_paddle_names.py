@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from minitensor.core.tensor import Tensor as BaseTensor
-from minitensor.torch import creation, data, functions, indexing, operators, parts, replacing, views  # noqa: F401  # they define names
-from minitensor.torch.missing import NOT_HERE
+from minitensor.torch import assembly  # noqa: F401  # defines the tensor's own names first
+from minitensor.torch.errors import NOT_HERE
 from minitensor.torch.tensor import Tensor
 
 #: Read by the engine on tensors of both kinds.

@@ -1,11 +1,12 @@
-"""Products of matrices and vectors."""
+"""Products of matrices and vectors, and the trace."""
 
 from __future__ import annotations
 
 import math
 
+from minitensor.torch.arguments import need_tensor
 from minitensor.torch.compiling import FUNCTIONS as TABLE
-from minitensor.torch.naming import called, need_tensor
+from minitensor.torch.grad_fn import called
 from minitensor.torch.tensor import Tensor
 
 _mul, _matmul = TABLE["mul"], TABLE["matmul"]
@@ -147,3 +148,19 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
         if each._array.ndim != 1:
             raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {each._array.ndim}-D")
     return _mul(input.reshape(-1, 1), vec2)
+
+
+def trace(input: Tensor) -> Tensor:
+    """The sum of the diagonal of a matrix.
+
+    Returns:
+        A tensor without dimensions.
+
+    Raises:
+        RuntimeError: for a tensor that is no matrix.
+        TypeError: when ``input`` is no tensor.
+    """
+    need_tensor("trace", input)
+    if input._array.ndim != 2:
+        raise RuntimeError("trace: expected a matrix")
+    return called(TABLE["sum"](input.diagonal()), "TraceBackward0")

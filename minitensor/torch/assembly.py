@@ -1,0 +1,208 @@
+"""Assemble the functions of ``torch``, and the methods and operators of ``torch.Tensor``, from their modules.
+
+``x + y`` makes a new tensor; ``x += y`` writes into ``x``, as every name that ends with an underscore does. If ``x +
+y`` mixes vocabularies, the left operand's kind wins. A comparison always returns a tensor of this vocabulary, because
+Python makes the same call for ``p < t`` and for ``t > p``.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minitensor.core.tensor import Tensor as BaseTensor
+from minitensor.device.arrays import as_array
+from minitensor.operations import Method
+from minitensor.operations.operands import NUMBERS
+from minitensor.torch import (
+    comparison,
+    conversion,
+    creation,
+    cuda,
+    indexing,
+    linear_algebra,
+    memory_sharing,
+    pointwise,
+    random,
+    reductions,
+    slicing_joining,
+    sorting,
+    views,
+)
+from minitensor.torch.autograd import gradients
+from minitensor.torch.compiling import FUNCTIONS as TABLE
+from minitensor.torch.compiling import reflected
+from minitensor.torch.operands import into_out
+from minitensor.torch.operation_table import found_in
+from minitensor.torch.tensor import Tensor
+
+# ---------- keywords ----------
+
+#: NumPy's names of keywords, which PyTorch's parser accepts, too.
+_NUMPY = {"axis": "dim", "keepdims": "keepdim"}
+
+
+def with_numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return ``function`` with the keywords ``axis`` and ``keepdims`` accepted for ``dim`` and ``keepdim``."""
+
+    @functools.wraps(function)
+    def called(*given: Any, **named: Any) -> Any:
+        return function(*given, **{_NUMPY.get(name, name): value for name, value in named.items()})
+
+    return called
+
+
+def with_out(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return ``function`` with the keyword ``out``: a tensor that the result is written into and that is returned.
+
+    Raises:
+        RuntimeError: if a gradient is wanted, or the dtype of ``out`` cannot hold the result.
+    """
+
+    @functools.wraps(function)
+    def called(*given: Any, out: Any = None, **named: Any) -> Any:
+        if out is None:
+            return function(*given, **named)
+        return into_out(function.__name__, lambda _, *same, **too: function(*same, **too), out, *given, **named)
+
+    return called
+
+
+def _by_name(*functions: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
+    return {function.__name__: function for function in functions}
+
+
+# ---------- functions and methods ----------
+
+#: Names that are both functions of the module and methods.
+_BOTH: dict[str, Callable[..., Any]] = _by_name(
+    *(linear_algebra.mm, linear_algebra.matmul, linear_algebra.bmm, linear_algebra.mv, linear_algebra.dot),
+    *(linear_algebra.outer, linear_algebra.trace),
+    *(reductions.argmax, reductions.argmin, reductions.max, reductions.min, reductions.all, reductions.any_),
+    *(reductions.count_nonzero, reductions.var, reductions.std, reductions.norm, reductions.log_softmax),
+    *(reductions.logsumexp, reductions.bincount),
+    *(comparison.isclose, comparison.allclose, comparison.equal, indexing.nonzero, random.multinomial),
+    *(sorting.flip, sorting.roll, sorting.argsort, sorting.sort, sorting.topk, sorting.unique),
+    *(pointwise.addcmul, pointwise.addcdiv, pointwise.clamp_min, pointwise.clamp_max),
+    *(views.reshape, views.flatten, views.ravel, views.unflatten, views.squeeze, views.unsqueeze, views.transpose),
+    *(views.permute, views.t, views.movedim),
+    *(slicing_joining.broadcast_to, slicing_joining.select, slicing_joining.narrow, slicing_joining.split),
+    *(slicing_joining.chunk, slicing_joining.unbind, slicing_joining.diagonal, slicing_joining.as_strided),
+    slicing_joining.tile,
+) | {"swapaxes": views.transpose, "swapdims": views.transpose, "moveaxis": views.movedim}
+
+for _name in ("argmax", "argmin", "max", "min", "all", "any", "var", "std", "norm", "logsumexp"):
+    _BOTH[_name] = with_numpy_names(_BOTH[_name])
+
+_ONLY_METHODS: dict[str, Callable[..., Any]] = _by_name(
+    *(conversion.to, conversion.type_as, cuda.cuda, cuda.cpu, indexing.copy_, indexing.index_copy_),
+    *(pointwise.addcmul_, pointwise.addcdiv_, pointwise.clamp_min_, pointwise.clamp_max_, pointwise.apply_),
+    *(views.view, views.view_as, views.reshape_as, views.contiguous),
+    *(views.transpose_, views.t_, views.squeeze_, views.unsqueeze_),
+    *(slicing_joining.expand, slicing_joining.expand_as, slicing_joining.repeat),
+    *(
+        memory_sharing.numpy,
+        memory_sharing.resize_,
+        memory_sharing.resize_as_,
+        memory_sharing.set_,
+        memory_sharing.__array__,
+        memory_sharing.__dlpack__,
+    ),
+    *(conversion.converter(name) for name in conversion.CONVERTERS),
+    *(creation.like_new(make) for make in (creation.zeros, creation.ones, creation.empty, creation.full)),
+    creation.like_new(creation.tensor),
+) | {
+    "backward": gradients.backward_of_one,
+    "type": conversion.type_,
+    "where": indexing.where_method,
+    "__getitem__": indexing.getitem,
+    "__setitem__": indexing.setitem,
+}
+
+_PROPERTIES = {
+    "data": property(memory_sharing.data_of, memory_sharing.set_data),
+    "T": property(views.reversed_dims),
+    "mT": property(views.matrices_transposed),
+}
+
+_joining = (slicing_joining.cat, slicing_joining.stack, indexing.where)
+_created = (
+    *(creation.arange, creation.empty, creation.eye, creation.full, creation.linspace, creation.logspace),
+    *(creation.ones, creation.zeros, random.normal, random.rand, random.randint, random.randn, random.randperm),
+)
+#: Everything of ``torch`` that is no row of the derivative table and is not imported by name.
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **_BOTH,
+    **{function.__name__: with_numpy_names(with_out(function)) for function in _joining},
+    **{function.__name__: with_out(function) for function in _created},
+    **_by_name(conversion.is_tensor, conversion.numel, conversion.is_floating_point),
+    "detach": Tensor.detach,
+    **conversion.TENSOR_TYPES,
+}
+FUNCTIONS |= {"concat": FUNCTIONS["cat"], "concatenate": FUNCTIONS["cat"]}
+
+for _name in (
+    *("mm", "matmul", "bmm", "mv", "dot", "outer", "var", "std", "norm", "log_softmax", "logsumexp", "addcmul"),
+    *("addcdiv", "clamp_min", "clamp_max", "argmax", "argmin", "all", "any", "max", "min", "nonzero", "sort", "topk"),
+    *("argsort", "multinomial"),
+):
+    FUNCTIONS[_name] = with_out(FUNCTIONS[_name])
+
+for _name in (*found_in("Tensor"), *found_in("Tensor_")):
+    setattr(Tensor, _name, Method(Tensor, TABLE, _name))
+for _name, _member in {**_BOTH, **_ONLY_METHODS, **_PROPERTIES}.items():
+    setattr(Tensor, _name, _member)
+Tensor._called_with = staticmethod(creation.called_with)
+
+# ---------- operators ----------
+
+
+def _compared(name: str) -> Callable[..., Any]:
+    function = TABLE[name]
+    ufunc = getattr(np, {"eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal",
+                         "gt": "greater", "ge": "greater_equal"}[name])  # fmt: skip
+
+    def compare(x: Tensor, y: Any) -> Any:
+        if isinstance(y, NUMBERS):
+            # A number need not fit into the dtype to be compared with its elements.
+            result = ufunc(x._array, y)
+            return Tensor._made(as_array(result), name, (x,))
+        return function(x, y) if isinstance(y, (BaseTensor, np.ndarray)) else NotImplemented
+
+    return compare
+
+
+_BINARY = {
+    "add": "add",
+    "sub": "sub",
+    "mul": "mul",
+    "truediv": "div",
+    "pow": "pow",
+    "matmul": "matmul",
+    "floordiv": "floor_divide",
+    "mod": "remainder",
+    "and": "bitwise_and",
+    "or": "bitwise_or",
+    "xor": "bitwise_xor",
+    "lshift": "bitwise_left_shift",
+    "rshift": "bitwise_right_shift",
+}
+
+for _operator, _name in _BINARY.items():
+    setattr(Tensor, f"__{_operator}__", TABLE[_name])
+    if f"{_name}_" in TABLE:
+        setattr(Tensor, f"__i{_operator}__", TABLE[f"{_name}_"])
+    if "shift" not in _operator:
+        setattr(Tensor, f"__r{_operator}__", reflected(_name))
+
+for _operator in ("eq", "ne", "lt", "le", "gt", "ge"):
+    setattr(Tensor, f"__{_operator}__", _compared(_operator))
+
+for _operator, _name in {"neg": "neg", "abs": "abs", "invert": "bitwise_not"}.items():
+    setattr(Tensor, f"__{_operator}__", TABLE[_name])
+Tensor.__matmul__ = linear_algebra.matmul
+Tensor.__pos__ = lambda x: x
+Tensor.__hash__ = lambda x: id(x)  # type: ignore[method-assign,assignment]  # a class with a new __eq__ loses its hash

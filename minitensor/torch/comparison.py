@@ -1,0 +1,56 @@
+"""Comparisons of two tensors that allow for rounding or return one answer. Elementwise ones are rows of the table."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from minitensor.torch.arguments import need_tensor
+from minitensor.torch.errors import sizes_differ
+from minitensor.torch.tensor import Tensor, plain
+
+
+def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
+    """Where two elements differ by no more than ``atol + rtol * abs(other)``.
+
+    Args:
+        input, other: of shapes that are broadcast against each other, and of one dtype.
+        equal_nan: nan is close to nan.
+
+    Returns:
+        A bool tensor of the broadcast shape.
+
+    Raises:
+        RuntimeError: for shapes that cannot be broadcast, or two dtypes.
+    """
+    need_tensor("isclose", input)
+    need_tensor("isclose", other, 2)
+    if input._array.dtype != other._array.dtype:
+        raise RuntimeError(f"{input.dtype} did not match {other.dtype}")
+    try:
+        np.broadcast_shapes(input._array.shape, other._array.shape)
+    except ValueError:
+        raise sizes_differ([input._array.shape, other._array.shape]) from None
+    return plain(input, np.isclose(input._array, other._array, rtol, atol, equal_nan), "isclose")
+
+
+def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+    """Whether all elements are close.
+
+    Args:
+        input, other, rtol, atol, equal_nan: as for :func:`isclose`.
+
+    Raises:
+        RuntimeError: for shapes that cannot be broadcast, or two dtypes.
+    """
+    return bool(isclose(input, other, rtol, atol, equal_nan)._array.all())
+
+
+def equal(input: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have one shape and the same elements.
+
+    Raises:
+        TypeError: for what is no tensor.
+    """
+    need_tensor("equal", input)
+    need_tensor("equal", other, 2)
+    return input._array.shape == other._array.shape and bool(np.all(input._array == other._array))

@@ -1,0 +1,217 @@
+"""Convert tensors to another dtype or device, and the names that older programs use for that.
+
+Older programs use ``Variable``, ``FloatTensor`` and its siblings, and ``Tensor.type``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minitensor.core.tensor import Tensor as BaseTensor
+from minitensor.device.arrays import gpu_of
+from minitensor.dtypes import FLOATS
+from minitensor.torch import cuda
+from minitensor.torch.arguments import need_tensor
+from minitensor.torch.compiling import FUNCTIONS as TABLE
+from minitensor.torch.creation import tensor, zeros
+from minitensor.torch.dtypes import BY_NAME, SCALAR_NAMES, dtype_of
+from minitensor.torch.dtypes import device as Device
+from minitensor.torch.dtypes import dtype as DType
+from minitensor.torch.errors import warn
+from minitensor.torch.operands import cast
+from minitensor.torch.tensor import Tensor, as_kind
+
+
+def to(input: Tensor, *where: Any, device: Any = None, dtype: Any = None, copy: bool = False, **_: Any) -> Tensor:
+    """The tensor in another dtype or on another device: ``to("cuda")``, ``to(torch.float64)``, ``to(other)``.
+
+    It is the tensor itself where it is so already, else a copy of its shape, which gradients pass through.
+
+    Raises:
+        RuntimeError: for a device that is not there.
+        TypeError: for what is neither a device nor a dtype nor a tensor.
+    """
+    device, dtype = where_to(*where, device=device, dtype=dtype)
+    out: Any = input
+    if device is not None:
+        out = cuda.moved(out, device)
+    if dtype is not None and dtype.numpy != out._array.dtype:
+        out = cast(out, dtype.numpy)
+    return TABLE["clone"](out) if copy and out is input else out
+
+
+def where_to(*where: Any, device: Any = None, dtype: Any = None, **_: Any) -> tuple[Any, DType | None]:
+    """The device and the dtype that arguments of ``to`` ask for; None for either that they do not name.
+
+    Raises:
+        TypeError, RuntimeError: for anything else.
+    """
+    for each in where:
+        if isinstance(each, BaseTensor):
+            device, dtype = Device("cpu" if gpu_of(each._array) is None else "cuda"), each.dtype
+        elif isinstance(each, DType) or each in (float, int, bool):
+            dtype = each
+        elif isinstance(each, type):
+            raise TypeError(
+                f"to() received an invalid combination of arguments - got (type)\n"
+                f"{each.__name__} is neither a device nor a dtype; a dtype is torch.float32, say."
+            )
+        elif not isinstance(each, (bool, np.bool_)):
+            device = each
+    return device, None if dtype is None else dtype_of(dtype)
+
+
+#: Methods that convert to a dtype, and which.
+CONVERTERS = {"float": "float32", "double": "float64", "int": "int32", "long": "int64", "bool": "bool"}
+
+
+def converter(name: str) -> Callable[[Tensor], Tensor]:
+    """Return the method of that name, one of :data:`CONVERTERS`."""
+    dtype = CONVERTERS[name]
+
+    def convert(input: Tensor) -> Tensor:
+        return to(input, dtype_of(dtype))
+
+    convert.__name__ = convert.__qualname__ = name
+    convert.__doc__ = (
+        f"The tensor as {dtype}: itself, or a copy of its shape, which gradients pass through. Nothing is refused."
+    )
+    return convert
+
+
+def type_as(input: Tensor, other: Tensor) -> Tensor:
+    """The tensor in the dtype of ``other``, in its own shape: itself, or a copy.
+
+    Raises:
+        TypeError: when ``other`` is no tensor.
+    """
+    need_tensor("type_as", other)
+    return to(input, other.dtype)
+
+
+def is_tensor(obj: Any) -> bool:
+    """Whether it is a tensor. Nothing is refused."""
+    return isinstance(obj, BaseTensor)
+
+
+def numel(input: Tensor) -> int:
+    """How many elements there are.
+
+    Raises:
+        TypeError: when ``input`` is no tensor.
+    """
+    need_tensor("numel", input)
+    return input._array.size
+
+
+def is_floating_point(input: Tensor) -> bool:
+    """Whether the numbers have fractions.
+
+    Raises:
+        TypeError: when ``input`` is no tensor.
+    """
+    need_tensor("is_floating_point", input)
+    return input._array.dtype in FLOATS
+
+
+# ---------- names of older programs ----------
+
+
+#: PyTorch's type of an element type: ``FloatTensor`` of float32.
+_TYPE_NAMES = {dtype: f"{scalar}Tensor" for dtype, scalar in SCALAR_NAMES.items()}
+
+
+class _Kind(type):
+    """A class whose instances are the tensors of one element type, on the host."""
+
+    name: str
+
+    def __instancecheck__(cls, x: Any) -> bool:
+        return isinstance(x, Tensor) and x._array.dtype.name == cls.name and not x.is_cuda
+
+    def __call__(cls, *given: Any) -> Tensor:
+        if not given or all(hasattr(n, "__index__") and not isinstance(n, BaseTensor) for n in given):
+            return zeros(*(given or (0,)), dtype=cls.name)
+        if len(given) > 1:
+            raise TypeError(f"{cls.__name__}() takes data, or the lengths of a size")
+        data = given[0]
+        return to(data.detach(), BY_NAME[cls.name]) if isinstance(data, Tensor) else tensor(data, dtype=cls.name)
+
+    def __repr__(cls) -> str:
+        return f"<class 'torch.{cls.__name__}'>"
+
+
+_KIND = """
+A size is its shape, as numbers, and filled with 0; data are numbers, nested lists or an array, whose shape it has, on a
+storage of its own. A tensor of that dtype is shared.
+
+Raises:
+    TypeError: for what is no number, or several data.
+    ValueError: for lists that are not equally long.
+"""
+
+
+#: ``FloatTensor``, ``DoubleTensor``, ``IntTensor``, ``LongTensor``, ``BoolTensor``.
+TENSOR_TYPES: dict[str, type] = {
+    name: _Kind(
+        name,
+        (),
+        {
+            "name": dtype.name,
+            "__doc__": f"{'An' if dtype.name[0] == 'i' else 'A'} {dtype.name} tensor of data, or of a size.\n{_KIND}",
+        },
+    )
+    for dtype, name in _TYPE_NAMES.items()
+}
+
+
+def type_(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """The name of the tensor's type; with ``dtype`` (a dtype, a type or its name) the tensor of that type.
+
+    Returns:
+        A name; or a tensor of the shape of ``input``.
+
+    Raises:
+        ValueError: when there is no such type.
+    """
+    if dtype is None:
+        return f"torch.{'cuda.' if input.is_cuda else ''}{_TYPE_NAMES[input._array.dtype]}"
+    if isinstance(dtype, _Kind):
+        return to(input, BY_NAME[dtype.name])
+    if isinstance(dtype, str):
+        name = dtype.removeprefix("torch.").removeprefix("cuda.")
+        if name not in TENSOR_TYPES:
+            known = ", ".join(f"torch.{each}" for each in TENSOR_TYPES)
+            raise ValueError(f"invalid type: '{dtype}'\nThere are {known} here.")
+        return to(input, BY_NAME[TENSOR_TYPES[name].name])  # type: ignore[attr-defined]  # of the metaclass
+    if isinstance(dtype, type):
+        raise ValueError(f"invalid type: '{dtype.__name__}'\nWanted is a dtype, as torch.float32 is one.")
+    return to(input, dtype_of(dtype))
+
+
+class _AnyTensor(type):
+    def __instancecheck__(cls, x: Any) -> bool:
+        return isinstance(x, Tensor)
+
+
+class Variable(metaclass=_AnyTensor):
+    """The tensor itself under PyTorch's older name: a look at the same memory that may want a gradient.
+
+    Raises:
+        TypeError: for what is no tensor.
+    """
+
+    def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: Any = None) -> Any:
+        """The look."""
+        if data is None:
+            data = zeros(0)
+        if not isinstance(data, BaseTensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
+        if volatile is not None:
+            warn("volatile was removed and now has no effect. Use `with torch.no_grad():` instead.")
+        made = as_kind(BaseTensor.detach(data))
+        made.requires_grad = requires_grad
+        return made

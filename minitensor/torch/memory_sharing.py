@@ -1,0 +1,225 @@
+"""Give a tensor other memory, or its memory to others: ``x.data``, ``numpy()``, DLPack, ``resize_`` and ``set_``.
+
+``x.data`` has a version of its own, so autograd does not notice a write through it. That is PyTorch's meaning, and its
+danger: the write may overwrite a saved tensor without an error. ``detach()`` shares the version, so a write through it
+is noticed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minitensor.core.history import Leaf, Node, new_leaf
+from minitensor.core.storage import Storage
+from minitensor.core.tensor import Hook
+from minitensor.core.tensor import Tensor as BaseTensor
+from minitensor.device.arrays import gpu_of, host_array
+from minitensor.dtypes import FLOATS
+from minitensor.events import watch
+from minitensor.sharing import dlpack
+from minitensor.sharing.borrowing import lent
+from minitensor.torch.arguments import need_tensor
+from minitensor.torch.creation import size_of
+from minitensor.torch.dtypes import SCALAR_NAMES
+from minitensor.torch.tensor import Tensor, as_kind
+from minitensor.views import replacing as engine
+
+# ---------- x.data ----------
+
+
+class Unversioned(Storage):
+    """A second storage on the memory of another, ``of``, which counts the bytes and lives at least as long.
+
+    For the other it is as if numpy looked at its memory: ``check_foreign_writes`` finds what is written here. ``look``
+    is the array that numpy would have.
+    """
+
+    __slots__ = ("of", "look")
+    of: Storage
+    look: Any
+
+    def __del__(self) -> None:  # type: ignore[override]  # nothing is counted
+        pass  # the other one is counted
+
+
+def root(storage: Storage) -> Storage:
+    """The storage that counts the bytes."""
+    while isinstance(storage, Unversioned):
+        storage = storage.of
+    return storage
+
+
+def _on(storage: Storage, version: int) -> Unversioned:
+    other = Unversioned.__new__(Unversioned)
+    other.buffer, other.nbytes, other.version, other.savers = storage.buffer, 0, version, None
+    other.of = root(storage)
+    other.look = None
+    if gpu_of(storage.buffer) is None:
+        other.look = lent(BaseTensor._alias(storage.buffer, other.of))
+    return other
+
+
+def data_of(x: Tensor) -> Tensor:
+    """The same memory, with a version of its own (from 0 on) and no history."""
+    alias = as_kind(BaseTensor._alias(x._array, _on(x._storage, 0)))
+    if watch.listener is not None:
+        watch.listener("view", alias, "data", (x,))
+    return alias
+
+
+def set_data(x: Tensor, other: Any) -> None:
+    """Let ``x`` look at the memory of ``other``; its version and its history stay.
+
+    Raises:
+        TypeError, RuntimeError: when ``other`` is no tensor, of another dtype, or of another shape where a gradient
+            is wanted.
+    """
+    if not isinstance(other, BaseTensor):
+        raise TypeError(f"Variable data has to be a tensor, but got {type(other).__name__}")
+    node = x._current()
+    if node is not None:
+        if other._array.dtype not in FLOATS:
+            raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+        alike = other._array.dtype == x._array.dtype and other._array.shape == x._array.shape
+        if not alike and (type(node) is not Leaf or node.saved is not None):
+            raise RuntimeError(
+                f"this tensor requires grad, and its gradient has shape {list(x._array.shape)} and dtype "
+                f"{x.dtype.name}; its data cannot become a tensor of shape {list(other._array.shape)} and dtype "
+                f"{other._array.dtype.name}"
+            )
+        if not alike:
+            node = _another_leaf(node, x, other._array.shape)
+    if root(other._storage) is root(x._storage) and other._array.shape == x._array.shape:
+        same = np.may_share_memory(x._array, other._array) and other._array.strides == x._array.strides
+        if same and other.data_ptr() == x.data_ptr():
+            return  # `x.data += 1` ends here
+    storage = _on(other._storage, x._storage.version)
+    x._array, x._storage, x._history = other._array, storage, None
+    x._node = node
+
+
+def _another_leaf(old: Node, x: Tensor, shape: tuple[int, ...]) -> Leaf:
+    """The leaf of a tensor whose gradient will have another shape or dtype. What was recorded before has no place."""
+    leaf = new_leaf(shape)
+    leaf.hooks = old.hooks
+    was = f"shape {list(x._array.shape)} and dtype {x.dtype.name}"
+
+    def refuse(_: Any) -> None:
+        raise RuntimeError(
+            f"backward reached a leaf that was of {was} when this was computed, and its `data` has been set to a "
+            f"tensor of another shape or dtype since (Module.to and Module.double do so). Compute the result anew."
+        )
+
+    old.hooks = [Hook(refuse)]
+    return leaf
+
+
+# ---------- memory shared with NumPy and DLPack ----------
+
+
+def numpy(input: Tensor, *, force: bool = False) -> np.ndarray:
+    """The elements as an array on the same memory: a write through either is seen by both.
+
+    Returns:
+        An array of the shape and dtype of the tensor.
+
+    Raises:
+        RuntimeError: when a gradient is wanted: use ``detach()`` first.
+        TypeError: for a tensor on a GPU.
+    """
+    if not force:
+        if input._current() is not None:
+            raise RuntimeError(
+                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.\n"
+                "The array shares the memory: what is written through it is neither recorded nor counted."
+            )
+        if gpu_of(input._array) is not None:
+            raise TypeError(
+                "can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory "
+                "first."
+            )
+    if gpu_of(input._array) is not None:
+        return host_array(input._array)
+    counted = input
+    if isinstance(input._storage, Unversioned):  # the bytes are those of another storage
+        counted = as_kind(BaseTensor._alias(input._array, root(input._storage)))
+    return lent(counted)
+
+
+def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    array = numpy(self)
+    if dtype is not None and dtype != array.dtype:
+        if copy is False:
+            raise ValueError(f"a {SCALAR_NAMES[array.dtype]} tensor becomes an array of {dtype} by a copy only")
+        return array.astype(dtype)
+    return array.copy() if copy else array
+
+
+def __dlpack__(self: Tensor, **named: Any) -> Any:
+    if isinstance(self._storage, Unversioned):
+        self = as_kind(BaseTensor._alias(self._array, root(self._storage)))
+    return dlpack.dlpack(self, **named)
+
+
+# ---------- another storage, another size ----------
+
+
+def resize_(input: Tensor, *sizes: Any) -> Tensor:
+    """Give the tensor another size, with more or fewer elements; the first ones stay.
+
+    Elements that come to it are 0; PyTorch leaves them as memory happens to be.
+
+    Args:
+        sizes: the new shape, as numbers or as one list.
+
+    Returns:
+        The tensor itself.
+
+    Raises:
+        RuntimeError: when it requires grad.
+    """
+    if input._current() is not None:
+        raise RuntimeError(
+            "cannot resize variables that require grad\n"
+            "The elements that it loses or gains would have no gradient. Use reshape, an index or torch.cat."
+        )
+    engine.resize_(input, list(size_of("resize_", sizes)))
+    return input
+
+
+def resize_as_(input: Tensor, the_template: Tensor) -> Tensor:
+    """Give the tensor the shape of another; see :func:`resize_`, which says what is refused.
+
+    Raises:
+        TypeError: when the other is no tensor.
+    """
+    need_tensor("resize_as_", the_template, name="the_template")
+    return resize_(input, *the_template._array.shape)
+
+
+def set_(
+    input: Tensor, source: Tensor | None = None, storage_offset: int = 0, size: Any = None, stride: Any = None
+) -> Tensor:
+    """Let the tensor look at the storage of ``source``. Nothing is written; its former views keep the old storage.
+
+    Args:
+        source: a tensor of any shape; without one, the tensor becomes empty.
+        storage_offset, size, stride: in elements; by default those of ``source``.
+
+    Raises:
+        RuntimeError: when it is a leaf that requires grad.
+    """
+    if source is not None and not isinstance(source, BaseTensor):
+        raise TypeError(f"set_(): argument 'source' (position 1) must be Tensor, not {type(source).__name__}")
+    if type(input._current()) is Leaf:
+        raise RuntimeError(
+            "a leaf Variable that requires grad is being used in an in-place operation.\n"
+            "Its gradient belongs to the numbers that it has. Nothing was changed."
+        )
+    try:
+        engine.set_(input, source, None if size is None else list(size), stride, storage_offset)
+    except ValueError as error:
+        raise RuntimeError(str(error)) from None
+    return input

@@ -1,0 +1,131 @@
+"""Pointwise functions composed of several operations of the table: ``addcmul``, ``clamp_min``, ``apply_``, ..."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from minitensor.torch.compiling import FUNCTIONS as TABLE
+from minitensor.torch.grad_fn import called
+from minitensor.torch.tensor import Tensor
+
+
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
+    """``input + value * tensor1 * tensor2``.
+
+    Args:
+        input, tensor1, tensor2: of shapes that are broadcast against each other.
+
+    Returns:
+        A new tensor of the broadcast shape.
+
+    Raises:
+        RuntimeError: for shapes that cannot be broadcast.
+    """
+    return called(TABLE["add"](input, TABLE["mul"](tensor1, tensor2), alpha=value), "AddcmulBackward0")
+
+
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
+    """``input + value * tensor1 / tensor2``.
+
+    Args:
+        input, tensor1, tensor2: of shapes that are broadcast against each other.
+
+    Returns:
+        A new tensor of the broadcast shape.
+
+    Raises:
+        RuntimeError: for shapes that cannot be broadcast.
+    """
+    return called(TABLE["add"](input, TABLE["div"](tensor1, tensor2), alpha=value), "AddcdivBackward0")
+
+
+def addcmul_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
+    """``addcmul`` in place: one write.
+
+    Returns:
+        ``input`` itself, of its shape and dtype.
+
+    Raises:
+        RuntimeError: for shapes that are not broadcast to that of ``input``, a result that its dtype cannot hold, or a
+            leaf that requires grad.
+    """
+    return TABLE["add_"](input, TABLE["mul"](tensor1, tensor2), alpha=value)
+
+
+def addcdiv_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
+    """``addcdiv`` in place: one write.
+
+    Returns:
+        ``input`` itself, of its shape and dtype.
+
+    Raises:
+        RuntimeError: for shapes that are not broadcast to that of ``input``, a result that its dtype cannot hold, or a
+            leaf that requires grad.
+    """
+    return TABLE["add_"](input, TABLE["div"](tensor1, tensor2), alpha=value)
+
+
+def clamp_min(input: Tensor, min: Any) -> Tensor:
+    """``input``, but not below ``min``.
+
+    Returns:
+        A new tensor of the shape of ``input``.
+
+    Raises:
+        TypeError: for what is no tensor, or a bound that is no number.
+    """
+    return called(TABLE["clamp"](input, min), "ClampMinBackward0")
+
+
+def clamp_max(input: Tensor, max: Any) -> Tensor:
+    """``input``, but not above ``max``.
+
+    Returns:
+        A new tensor of the shape of ``input``.
+
+    Raises:
+        TypeError: for what is no tensor, or a bound that is no number.
+    """
+    return called(TABLE["clamp"](input, None, max), "ClampMaxBackward0")
+
+
+def clamp_min_(input: Tensor, min: Any) -> Tensor:
+    """``clamp_min`` in place.
+
+    Returns:
+        ``input`` itself, of its shape and dtype.
+
+    Raises:
+        RuntimeError: for a leaf that requires grad, in grad mode.
+        TypeError: for a bound that is no number.
+    """
+    return TABLE["clamp_"](input, min)
+
+
+def clamp_max_(input: Tensor, max: Any) -> Tensor:
+    """``clamp_max`` in place.
+
+    Returns:
+        ``input`` itself, of its shape and dtype.
+
+    Raises:
+        RuntimeError: for a leaf that requires grad, in grad mode.
+        TypeError: for a bound that is no number.
+    """
+    return TABLE["clamp_"](input, None, max)
+
+
+def apply_(input: Tensor, callable: Callable[[Any], Any]) -> Tensor:
+    """Overwrite every element with what a function of one number makes of it. One write.
+
+    Raises:
+        TypeError: when the tensor requires grad: what the function does cannot be recorded.
+    """
+    if input._current() is not None:
+        raise TypeError("can't use apply_ on a tensor that requires grad: what a function does is not recorded")
+    if not hasattr(callable, "__call__"):  # noqa: B004  # the name is that of PyTorch's argument
+        raise TypeError(f"apply_(): argument 'callable' (position 1) must be a function, not {callable!r}")
+    numbers = [callable(number) for number in input._array.ravel().tolist()]
+    made = input.new_tensor(numbers).reshape(input._array.shape)
+    return input.copy_(made)

@@ -1,0 +1,286 @@
+"""Reductions that are no rows of the table: truth values, counts, extremes, spread, norms, logarithms of sums."""
+
+from __future__ import annotations
+
+import math
+from collections import namedtuple
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minitensor.core.tensor import Tensor as BaseTensor
+from minitensor.device.arrays import host_array, like
+from minitensor.kernels.numbers import number
+from minitensor.torch.arguments import as_dim, need_tensor
+from minitensor.torch.compiling import FUNCTIONS as TABLE
+from minitensor.torch.conversion import to
+from minitensor.torch.grad_fn import called
+from minitensor.torch.tensor import Tensor, plain
+
+_add, _sub, _mul, _div, _gather = (TABLE[name] for name in ("add", "sub", "mul", "div", "gather"))
+
+# ---------- of truth values, and counts ----------
+
+
+_TRUTH = """
+Returns:
+    A bool tensor: of the shape of ``input`` without ``dim``, which stays as 1 with ``keepdim``; [] without ``dim``.
+
+Raises:
+    IndexError: for a dimension that ``input`` does not have.
+    TypeError: when ``input`` is no tensor, or ``keepdim`` no bool.
+"""
+
+
+def _truth(name: str) -> Callable[..., Tensor]:
+    def truth(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+        need_tensor(name, input)
+        if not isinstance(keepdim, bool):
+            kind = type(keepdim).__name__
+            raise TypeError(f"{name}(): argument 'keepdim' (position 2) must be bool, not {kind}")
+        axis = dim if dim is None else as_dim(dim, input._array.ndim)
+        found = getattr(np, name)(input._array, axis=axis if input._array.ndim else None, keepdims=keepdim)
+        return plain(input, found, name)
+
+    truth.__name__ = truth.__qualname__ = name
+    truth.__doc__ = f"Whether {name} elements are true (along ``dim``).\n{_TRUTH}"
+    return truth
+
+
+all, any_ = _truth("all"), _truth("any")
+
+
+def count_nonzero(input: Tensor) -> Tensor:
+    """How many elements are not 0.
+
+    Returns:
+        An int64 tensor without dimensions.
+
+    Raises:
+        TypeError: when ``input`` is no tensor.
+    """
+    need_tensor("count_nonzero", input)
+    return plain(input, np.asarray(np.count_nonzero(host_array(input._array)), np.int64), "count_nonzero")
+
+
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+    """How often each whole number from 0 on is in ``input``; with ``weights``, the sum of its weights.
+
+    Args:
+        input: whole numbers that are not negative, shape [n].
+        weights: shape [n], too.
+
+    Raises:
+        NotImplementedError: for a dtype with fractions.
+        RuntimeError: for a negative number, or another shape.
+    """
+    need_tensor("bincount", input)
+    array = host_array(input._array)
+    if array.dtype.kind != "i":
+        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{input.dtype}': it counts whole numbers")
+    if array.ndim != 1 or (array.size and int(array.min()) < 0):
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    counts = np.bincount(array, None if weights is None else host_array(weights._array), minlength)
+    if weights is None:
+        counts = counts.astype(np.int64)
+    return plain(input, like(counts, input._array), "bincount")
+
+
+# ---------- the largest and the smallest ----------
+
+
+class ValuesAndIndices(namedtuple("ValuesAndIndices", ("values", "indices"))):
+    """Elements along a dimension and their positions; ``name`` is that of the function which returned them."""
+
+    __slots__ = ()
+    name = ""
+
+    def __repr__(self) -> str:
+        return f"torch.return_types.{self.name}(\nvalues={self.values!r},\nindices={self.indices!r})"
+
+
+_ARG = """Where the extreme element is: the first of equal ones; of all elements in a row without ``dim``.
+
+Returns:
+    An int64 tensor: of the shape of ``input`` without ``dim``, which stays as 1 with ``keepdim``; [] without ``dim``.
+
+Raises:
+    IndexError: for a dimension that ``input`` does not have, or when there is no element.
+    TypeError: when ``input`` is no tensor.
+"""
+
+
+_EXTREME = """
+Returns:
+    A tensor without dimensions; with ``dim`` two, values and indices (int64), of the shape of ``input`` without
+    ``dim``, which stays as 1 with ``keepdim``; of two tensors, one of their broadcast shape.
+
+Raises:
+    IndexError: for a dimension that ``input`` does not have.
+    RuntimeError: without ``dim``, when there is no element; for shapes that cannot be broadcast.
+    TypeError: when ``input`` is no tensor.
+"""
+
+
+def _arg(name: str) -> Callable[..., Tensor]:
+    pick = getattr(np, name)
+
+    def arg(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+        need_tensor(name, input)
+        array = host_array(input._array)
+        if array.size == 0:
+            raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
+        if dim is not None:
+            dim = as_dim(dim, array.ndim)
+        found = np.asarray(pick(array if array.ndim or dim is None else array.reshape(1), axis=dim), np.int64)
+        if keepdim and dim is not None and array.ndim:
+            found = np.expand_dims(found, dim)
+        return plain(input, like(found, input._array), name)
+
+    arg.__name__ = arg.__qualname__ = name
+    arg.__doc__ = _ARG
+    return arg
+
+
+argmax, argmin = _arg("argmax"), _arg("argmin")
+
+
+def _extreme(name: str, whole: str, of_two: str, where: Callable[..., Tensor]) -> Callable[..., Any]:
+    kind = type(name, (ValuesAndIndices,), {"__slots__": (), "name": name})
+
+    def extreme(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
+        need_tensor(name, input)
+        if isinstance(dim, BaseTensor) or other is not None:
+            return TABLE[of_two](input, dim if other is None else other)
+        if dim is None:
+            if input._array.size == 0:
+                raise RuntimeError(
+                    f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction "
+                    f"dim with the 'dim' argument."
+                )
+            return called(TABLE[whole](input), f"{name.capitalize()}Backward1")
+        if input._array.ndim == 0:
+            return kind(called(TABLE["clone"](input), f"{name.capitalize()}Backward0"), where(input))
+        indices = where(input, dim, True)
+        values = _gather(input, dim, indices)
+        if not keepdim:
+            values, indices = values.squeeze(dim), indices.squeeze(dim)
+        return kind(called(values, f"{name.capitalize()}Backward0"), indices)
+
+    extreme.__name__ = extreme.__qualname__ = name
+    extreme.__doc__ = (
+        f"The {name} of all elements; with ``dim`` the pairs of values and indices along it; of two tensors, "
+        f"the {name} of each pair.\n{_EXTREME}"
+    )
+    return extreme
+
+
+max, min = _extreme("max", "amax", "maximum", argmax), _extreme("min", "amin", "minimum", argmin)
+
+
+# ---------- spread, norms, logarithms of sums ----------
+
+
+def var(
+    input: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None
+) -> Tensor:
+    """The mean square distance from the mean, over one less than the count (``correction`` less).
+
+    Args:
+        dim: one dimension or several; all by default.
+        keepdim: they stay, with length 1.
+        correction: in the place of 1, which ``unbiased=False`` makes 0.
+
+    Raises:
+        RuntimeError: for a dtype without fractions.
+        IndexError: for a dimension that ``input`` does not have.
+    """
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    correction = int(bool(unbiased)) if correction is None else number("var", "correction", correction)
+    mean = TABLE["mean"](input, dim, True)
+    distance = _sub(input, mean)
+    total = TABLE["sum"](_mul(distance, distance), dim, keepdim)
+    count = input._array.size // (mean._array.size or 1)
+    divisor = count - correction if count > correction else 0
+    return called(_div(total, float(divisor)), "VarBackward0")
+
+
+def std(
+    input: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None
+) -> Tensor:
+    """The square root of :func:`var`. Its gradient is 0 where all numbers are equal.
+
+    Args:
+        dim, keepdim, correction: as for :func:`var`.
+
+    Raises:
+        RuntimeError: for a dtype without fractions.
+        IndexError: for a dimension that ``input`` does not have.
+    """
+    return called(_root(var(input, dim, unbiased, keepdim, correction=correction)), "StdBackward0")
+
+
+def _root(x: Tensor) -> Tensor:
+    """The square root, whose slope at 0 is taken as 0."""
+    none = TABLE["eq"](x, 0)
+    return TABLE["where"](none, 0.0, TABLE["sqrt"](TABLE["where"](none, 1.0, x)))
+
+
+def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False) -> Tensor:
+    """The p-norm; by default the root of the sum of squares. Its gradient at 0 is 0.
+
+    Args:
+        p: a number, inf, -inf, or "fro", which is 2.
+        dim: one dimension or several; all by default.
+        keepdim: they stay, with length 1.
+
+    Raises:
+        IndexError: for a dimension that ``input`` does not have.
+    """
+    if p in ("fro", 2, 2.0):
+        total = TABLE["sum"](_mul(input, input), dim, keepdim)
+        return called(_root(total), "LinalgVectorNormBackward0")
+    size = TABLE["abs"](input)
+    if p == 0:  # how many are not 0
+        return called(TABLE["sum"](TABLE["abs"](TABLE["sign"](input)), dim, keepdim), "LinalgVectorNormBackward0")
+    if p in (math.inf, -math.inf):
+        return called(
+            TABLE["amax" if p > 0 else "amin"](size, () if dim is None else dim, keepdim), "LinalgVectorNormBackward0"
+        )
+    if p in (1, 1.0):
+        return called(TABLE["sum"](size, dim, keepdim), "LinalgVectorNormBackward0")
+    return called(TABLE["pow"](TABLE["sum"](TABLE["pow"](size, p), dim, keepdim), 1.0 / p), "LinalgVectorNormBackward0")
+
+
+def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
+    """The logarithm of softmax, without overflow on the way.
+
+    Args:
+        dtype: that of the result; the input is converted first.
+
+    Raises:
+        IndexError: for a dimension that ``input`` does not have.
+    """
+    if dtype is not None:
+        input = to(input, dtype)
+    shifted = _sub(input, TABLE["amax"](input.detach(), dim, True))
+    total = TABLE["log"](TABLE["sum"](TABLE["exp"](shifted), dim, True))
+    return called(_sub(shifted, total), "LogSoftmaxBackward0")
+
+
+def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
+    """The logarithm of the sum of exponentials, without overflow on the way.
+
+    Args:
+        dim: one dimension or several.
+        keepdim: they stay, with length 1.
+
+    Raises:
+        IndexError: for a dimension that ``input`` does not have.
+    """
+    highest = TABLE["amax"](input.detach(), dim, True)
+    total = TABLE["log"](TABLE["sum"](TABLE["exp"](_sub(input, highest)), dim, keepdim))
+    highest = highest if keepdim else highest.squeeze(dim)
+    return called(_add(total, highest), "LogsumexpBackward0")

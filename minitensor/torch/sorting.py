@@ -1,0 +1,186 @@
+"""Sort, reorder and deduplicate elements. The results are copies, which gradients pass through."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minitensor.core.history import Node, Operation, new_node
+from minitensor.device.arrays import host_array, like
+from minitensor.modes import modes
+from minitensor.torch.arguments import as_dim, need_int, need_tensor
+from minitensor.torch.compiling import FUNCTIONS as TABLE
+from minitensor.torch.grad_fn import NamedOperation, called
+from minitensor.torch.reductions import ValuesAndIndices
+from minitensor.torch.tensor import Tensor, plain
+
+_gather, _index_select = TABLE["gather"], TABLE["index_select"]
+
+
+def _picked(x: Tensor, dim: int, order: np.ndarray, name: str) -> Tensor:
+    """The parts of ``x`` along ``dim`` in the order given."""
+    index = plain(x, like(order.astype(np.int64), x._array), name)
+    return called(_index_select(x, dim, index), f"{name.capitalize()}Backward0")
+
+
+def flip(input: Tensor, *dims: Any) -> Tensor:
+    """The elements in reverse order along some dimensions: a copy.
+
+    Returns:
+        A tensor of the shape and dtype of ``input``.
+
+    Raises:
+        IndexError: for a dimension that ``input`` does not have.
+    """
+    given = dims[0] if len(dims) == 1 and isinstance(dims[0], (tuple, list)) else dims
+    out = input
+    for dim in given:
+        dim = as_dim(dim, input._array.ndim)
+        out = _picked(out, dim, np.arange(input._array.shape[dim])[::-1], "flip")
+    return out if out is not input else TABLE["clone"](input)
+
+
+def roll(input: Tensor, shifts: int, dims: int | None = None) -> Tensor:
+    """The elements moved along a dimension (of all elements in a row without one); what falls off enters again.
+
+    Returns:
+        A tensor of the shape and dtype of ``input``.
+
+    Raises:
+        IndexError: for a dimension that ``input`` does not have.
+    """
+    shifts = need_int("roll", "shifts", shifts)
+    if dims is None:
+        return roll(input.reshape(-1), shifts, 0).reshape(input._array.shape)
+    dim = as_dim(dims, input._array.ndim)
+    length = input._array.shape[dim]
+    return _picked(input, dim, np.roll(np.arange(length), shifts % (length or 1)), "roll")
+
+
+def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
+    """The positions of the elements in order; equal ones stay in theirs.
+
+    Returns:
+        An int64 tensor of the shape of ``input``.
+
+    Raises:
+        IndexError: for a dimension that ``input`` does not have.
+    """
+    need_tensor("argsort", input)
+    array = host_array(input._array)
+    if array.ndim == 0:
+        return plain(input, np.zeros((), np.int64), "argsort")
+    dim = as_dim(dim, array.ndim)
+    if descending:  # from behind, so that equal elements keep their order
+        turned = np.flip(np.argsort(np.flip(array, dim), dim, kind="stable"), dim)
+        order = array.shape[dim] - 1 - turned
+    else:
+        order = np.argsort(array, dim, kind="stable")
+    return plain(input, like(np.ascontiguousarray(order, np.int64), input._array), "argsort")
+
+
+class Sorted(ValuesAndIndices):
+    """The elements in order, and where they were."""
+
+    __slots__ = ()
+    name = "sort"
+
+
+class Largest(ValuesAndIndices):
+    """The largest elements, and where they are."""
+
+    __slots__ = ()
+    name = "topk"
+
+
+def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = True) -> Sorted:
+    """The elements in order along ``dim``, and where they were; equal ones stay in their order.
+
+    Returns:
+        The elements, and where they were (int64), both of the shape of ``input``.
+
+    Raises:
+        IndexError: for a dimension that ``input`` does not have.
+    """
+    order = argsort(input, dim, descending)
+    if input._array.ndim == 0:
+        return Sorted(called(TABLE["clone"](input), "SortBackward0"), order)
+    return Sorted(called(_gather(input, as_dim(dim, input._array.ndim), order), "SortBackward0"), order)
+
+
+def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Largest:
+    """The ``k`` largest (or smallest) elements along ``dim``, in order, and where they are.
+
+    Returns:
+        Two tensors of the shape of ``input`` with length k along ``dim``: the elements, and their positions (int64).
+
+    Raises:
+        RuntimeError: when there are not so many.
+        IndexError: for a dimension that ``input`` does not have.
+        TypeError: when ``input`` is no tensor.
+    """
+    need_tensor("topk", input)
+    length = input._array.shape[as_dim(dim, input._array.ndim)] if input._array.ndim else 1
+    k = need_int("topk", "k", k)
+    if not 0 <= k <= length:
+        raise RuntimeError("selected index k out of range")
+    order = argsort(input, dim, largest).narrow(dim, 0, k).contiguous()
+    return Largest(called(_gather(input, as_dim(dim, input._array.ndim), order), "TopkBackward0"), order)
+
+
+# ---------- distinct values ----------
+
+
+def _no_derivative(name: str, shown: str) -> Operation:
+    """An operation that is recorded, and whose derivative backward asks for in vain."""
+
+    def backward(node: Node, g: Any) -> Any:
+        raise NotImplementedError(
+            f"the derivative for '{name}' is not implemented.\n"
+            "Which values there are has no derivative: use x.detach().unique()."
+        )
+
+    op = NamedOperation(name, backward, torch_name=shown, renamed=True)
+    op.later = lambda: backward
+    return op
+
+
+_UNIQUE = _no_derivative("_unique2", "Unique2Backward0")
+
+
+_UNIQUE_DIM = _no_derivative("unique_dim", "UniqueDimBackward0")
+
+
+def unique(
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:
+    """The values of ``input`` (its slices along ``dim``), each once and in order.
+
+    Returns:
+        The values, which want a gradient where ``input`` does, and have none; with ``return_inverse`` also which of
+        them each element is; with ``return_counts`` how often each is.
+
+    Raises:
+        IndexError: for a dimension that ``input`` does not have.
+        TypeError: when ``input`` is no tensor.
+    """
+    need_tensor("unique", input)
+    array = host_array(input._array)
+    if dim is not None:
+        dim = as_dim(dim, array.ndim)
+    found = np.unique(array, return_inverse=True, return_counts=True, axis=dim, equal_nan=False)
+    values, inverse, counts = found
+    inverse = inverse.reshape(array.shape if dim is None else (array.shape[dim],))
+    asked = ((inverse, return_inverse), (counts, return_counts))
+    answers = [values, *(each.astype(np.int64) for each, wanted in asked if wanted)]
+    made = tuple(plain(input, like(np.ascontiguousarray(each), input._array), "unique") for each in answers)
+    source = input._current()
+    if modes.grad and source is not None:
+        op = _UNIQUE if dim is None else _UNIQUE_DIM
+        made[0]._node = new_node(op, (source,), (), made[0]._array.shape)
+    return made if len(made) > 1 else made[0]
