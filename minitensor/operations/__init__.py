@@ -1,4 +1,4 @@
-"""Rows of the derivative table as functions: normal, in place and backward, compiled when they are first looked up.
+"""Functions generated from the derivative table: normal, in place and backward, each compiled on first use.
 
 May import: the ground files, ``device``, ``core``, ``kernels``, ``table``, ``creation``, ``saving``.
 """

@@ -1,16 +1,16 @@
-"""Turns rows of the derivative table into the functions of a vocabulary.
+"""Compile rows of the derivative table into the functions of a vocabulary.
 
-For every row functions are written as Python source, and compiled when they are first looked up: the normal operation,
-its in-place twin, and backward, on arrays and (when ``create_graph`` first asks) on tensors. A generic dispatcher that
-looks the row up at every call would cost 650 ns an operation, more than the addition it calls. ``source("sin_")``
-returns the text of any of them; tracebacks show it.
+For every row, functions are written as Python source and compiled on first use: the normal operation, its in-place
+twin, and backward, on arrays and (when ``create_graph`` first asks for it) on tensors. A generic dispatcher that looks
+up the row at every call would cost 650 ns an operation, more than the addition it calls. ``source("sin_")`` returns the
+text of any of them; tracebacks show it.
 
-A :class:`Compiler` makes the functions of one vocabulary. It is told how that spells the rows (:class:`Form`), what its
-tensors are, and its words for errors; the rest is alike in all. So every vocabulary runs the same code at the same
-cost, and none has to ask which of them it is.
+A :class:`Compiler` makes the functions of one vocabulary. It is given the vocabulary's forms of the rows
+(:class:`Form`), its tensor class and its error functions; the rest is the same for all. So every vocabulary runs the
+same code at the same cost, and no operation checks at run time which vocabulary it belongs to.
 
-What the text contains follows from the row alone: what is saved, copied or looked for before a write stands there
-because some rule of the row names it.
+The row alone determines the generated text: a value is saved, copied or checked before a write only if some rule of
+the row names it.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ from minitensor.table import ROWS, Row
 
 PADDLES = Wording("ValueError", "TypeError")
 
-#: What raises the errors of operations that broadcast their operands, and of the others.
+#: The functions that create errors, for operations that broadcast their operands and for the others.
 EXPLAINED = ("explain", "explain_in_place", "explain_other", "explain_other_in_place")
 
 
@@ -64,15 +64,16 @@ class Form:
     """One function of a vocabulary.
 
     Attributes:
-        name: what it is called there.
-        row: what it computes.
-        in_place: which of the two forms of the row it is.
+        name: its name in the vocabulary.
+        row: the row that it computes.
+        in_place: true for the in-place form of the row.
         signature: its parameters, as source text.
-        is_strict: whether what follows ``*`` there is refused by its place. Elsewhere it is told as for keywords only,
-            and taken by its place, too: CPython calls a function of such parameters 10 ns slower, of 300.
-        prologue: its first statements; ``{_}`` stands for the underscore of the in-place operation.
-        parameters: what the vocabulary calls the row's operands and arguments, where it calls them otherwise.
-        grad_name: what it calls the node, if that is told apart from ``name``.
+        is_strict: true if parameters after ``*`` are refused by position. Otherwise, the signature shows them as
+            keyword-only, but they are accepted by position, too, because CPython takes 10 ns of 300 longer to call a
+            function with keyword-only parameters.
+        prologue: its first statements; ``{_}`` is the underscore of the in-place operation.
+        parameters: the vocabulary's names for the row's operands and arguments, if they differ.
+        grad_name: the name of its node, if that differs from ``name``.
     """
 
     name: str
@@ -86,23 +87,23 @@ class Form:
 
     @property
     def own(self) -> str:
-        """The engine's name of it, which nodes and errors say."""
+        """The engine's name for it, which nodes and errors use."""
         return self.row.name + ("_" if self.in_place else "")
 
     @property
     def ruled(self) -> bool:
-        """Whether a gradient is wanted of it."""
+        """True if it has a gradient."""
         return bool(self.row.rules_in_place if self.in_place else self.row.rules)
 
     def text(self, called: str, placed: bool = False) -> str:
-        """The source of it as a function of the name ``called``; ``placed`` is told at :meth:`Compiler.turned_into`."""
+        """Return its source as a function named ``called``; for ``placed``, see :meth:`Compiler.redirect`."""
         signature = self.signature if self.is_strict else self.signature.replace("*, ", "")
         row = replace(self.row, signature=signature, prologue=self.prologue)
         text = in_place_source(row) if self.in_place else normal_source(row)
         place = "place, " if placed else ""
         text = text.replace(f"def {self.own}(", f"def {called}({place}", 1)
         if row.floats:
-            # The function calls itself by keyword, for integers that it has converted.
+            # The function calls itself by keyword, with integers converted to floats.
             again = rf"(?<=return ){row.name}\((.*)\)"
             text = re.sub(again, lambda found: f"{called}({place}{self._keywords(found[1])})", text)
         return text.replace("getframe(1)", "place") if placed else text
@@ -114,12 +115,12 @@ class Form:
 class Compiler(Mapping[str, Callable[..., Any]]):
     """Every operation of a vocabulary by name: ``add``, ``add_``, ``subtract``, ``sub``, ...
 
-    A function is compiled when it is first looked up: compiling all of them would take most of the import.
+    A function is compiled on first use, because compiling all of them would take most of the import time.
 
     Attributes:
-        module: what the functions are shown to belong to.
-        forms: each name of the vocabulary, and what it stands for; several may stand for one.
-        namespaces: the names that a compiled function sees, by its own.
+        module: the ``__module__`` of the functions.
+        forms: each name of the vocabulary and its form; several names may share one.
+        namespaces: for each compiled function, the globals that it uses.
     """
 
     def __init__(
@@ -132,17 +133,19 @@ class Compiler(Mapping[str, Callable[..., Any]]):
         operation: Callable[[Form, Callable[..., Any]], Operation] | None = None,
         wording: Wording = PADDLES,
     ) -> None:
-        """A vocabulary.
+        """Create a vocabulary.
 
         Args:
-            wording: what docstrings say its own way.
-            calls: what the generated code calls, by name, the tensors and the errors of the vocabulary among them.
-            on_arrays, on_tensors: what the names in a rule stand for when it is run on arrays, and on tensors. The
-                second may be told later, as :attr:`on_tensors`.
-            operation: makes what nodes of a form have in common, given its backward.
+            module: the ``__module__`` of the functions.
+            forms: each name of the vocabulary and its form.
+            calls: the globals of the generated code, including the vocabulary's tensors and errors.
+            on_arrays, on_tensors: return the meaning of the names in a rule, on arrays and on tensors. The second may
+                be set later, as :attr:`on_tensors`.
+            operation: creates the :class:`Operation` of a form from its backward.
+            wording: the vocabulary's texts in docstrings.
         """
         self.module, self.forms = module, forms
-        self.calls = {**calls, "turned_into": self.turned_into}
+        self.calls = {**calls, "redirect": self.redirect}
         self.on_arrays = on_arrays
         if on_tensors is not None:
             self.on_tensors: Callable[[], Mapping[str, Any]] = on_tensors
@@ -162,7 +165,7 @@ class Compiler(Mapping[str, Callable[..., Any]]):
             made.__name__ = made.__qualname__ = form.name
             made.__doc__ = described(form.row, form.in_place, form.signature, form.parameters, self._wording)
             if not form.is_strict and "*, " in form.signature:
-                made.__signature__ = _told(made, form.signature)  # type: ignore[attr-defined]  # what inspect asks for
+                made.__signature__ = _with_keywords(made, form.signature)  # type: ignore[attr-defined]  # for inspect
         return made
 
     def __iter__(self) -> Iterator[str]:
@@ -175,7 +178,7 @@ class Compiler(Mapping[str, Callable[..., Any]]):
         return name in self.forms
 
     def function(self, form: Form, called: str) -> Callable[..., Any]:
-        """The function of ``form``, compiled under the name ``called``."""
+        """Return the function of ``form``, compiled under the name ``called``."""
         row = form.row
         namespace = {**(self.on_arrays() if row.marks else {}), **self.calls}
         namespace.update(forward=row.forward, prepare=row.prepare)
@@ -187,25 +190,25 @@ class Compiler(Mapping[str, Callable[..., Any]]):
         self._sources[form.name if called == form.own else called] = text = form.text(called)
         return self._compiled(called, text, namespace)
 
-    def turned_into(self, name: str, *operands: Any, **arguments: Any) -> Any:
-        """What the operation ``name`` gives, called by one that turns into it.
+    def redirect(self, name: str, *operands: Any, **arguments: Any) -> Any:
+        """Return the result of the operation ``name``, to which another operation redirects its call.
 
-        Nodes, errors and the log of writes name the line of the program all the same: the place is handed down, in
-        front of the operands, to a function that does not look for it.
+        Nodes, errors and the log of writes still name the line of the program: the calling frame is passed, in front of
+        the operands, to a version of the function that does not search for it.
         """
         form = self.forms[name]
         placed = self._placed.get(form)
         if placed is None:
-            self[name]  # its namespace is there then
+            self[name]  # creates its namespace
             namespace = dict(self.namespaces[form.name])
             placed = self._placed[form] = self._compiled(form.own, form.text(form.own, placed=True), namespace)
         return placed(calling_frame(), *operands, **arguments)
 
     def source(self, name: str) -> str:
-        """The generated text of an operation, as in ``print(source("sin_"))``, or of its backward (``"sin_backward"``).
+        """Return the generated text of an operation (``"sin_"``) or of its backward (``"sin_backward"``), to print it.
 
         Raises:
-            KeyError: when no operation of that name is generated.
+            KeyError: if no operation of that name is generated.
         """
         if name in self:
             self[name]
@@ -218,7 +221,7 @@ class Compiler(Mapping[str, Callable[..., Any]]):
         return self._sources[name]
 
     def backward(self, row: Row, in_place: bool, on_tensors: bool) -> Callable[..., Any]:
-        """The backward of ``row`` as a function of its node and the gradient, on arrays or on tensors."""
+        """Return the backward of ``row`` as a function of its node and the gradient, on arrays or on tensors."""
         key = row, in_place, on_tensors
         if key not in self._backward:
             name = backward_name(row, in_place, on_tensors)
@@ -228,7 +231,7 @@ class Compiler(Mapping[str, Callable[..., Any]]):
         return self._backward[key]
 
     def _operation(self, form: Form) -> Operation:
-        """What its nodes have in common; its backward is compiled when it is first called."""
+        """Return the operation of its nodes; its backward is compiled on the first call."""
         row, differs = form.row, form.in_place and form.row.in_place_differs
 
         def first(node: Node, g: np.ndarray) -> Any:
@@ -248,8 +251,8 @@ class Compiler(Mapping[str, Callable[..., Any]]):
         return function
 
 
-def _told(function: Callable[..., Any], signature: str) -> inspect.Signature:
-    """The parameters of ``function`` with those for keywords only that ``signature`` has after its ``*``."""
+def _with_keywords(function: Callable[..., Any], signature: str) -> inspect.Signature:
+    """Return the signature of ``function`` in which the parameters after ``*`` in ``signature`` are keyword-only."""
     only = {each.partition("=")[0].strip() for each in signature.partition("*, ")[2].split(",")}
     kind = inspect.Parameter.KEYWORD_ONLY
     given = inspect.signature(function).parameters.values()
@@ -264,24 +267,24 @@ def _operation(form: Form, backward: Callable[..., Any]) -> Operation:
 
 
 def quietly(forward: Callable[..., Any], *given: Any) -> Any:
-    """The result although numpy was told to raise for inf and nan: they are values here."""
+    """Compute the result even if numpy is set to raise for inf and nan, which are valid values here."""
     with np.errstate(all="ignore"):
         return forward(*given)
 
 
-#: What generated code calls. Rules call other things: see :mod:`minitensor.operations.rules.namespaces`.
+#: The globals of generated code. Rules use others: see :mod:`minitensor.operations.rules.namespaces`.
 CALLS: dict[str, Any] = {
     "FLOATS": FLOATS,
     "FREED": FREED,
     "Leaf": Leaf,
     "Node": Node,
-    "ONE": 1,  # numbers this small are one object each: usually their identity tells, in half the time
+    "ONE": 1,  # small integers are cached objects: an identity test usually suffices, in half the time
     "Storage": Storage,
     "Tensor": Tensor,
     "after_write": after_write,
     "before_write": before_write,
     "before_write_of_part": before_write_of_part,
-    "blank": blanks(Tensor),
+    "empty_tensor": blanks(Tensor),
     "current": current,
     **{name: getattr(errors, name) for name in EXPLAINED},
     "freed": errors.freed,
@@ -308,7 +311,7 @@ CALLS: dict[str, Any] = {
     "unsuitable": errors.unsuitable,
     "unpacked": keeping.unpacked,
     "watch": watch,
-    # What rows call to say which part they write, and in their first statements.
+    # Called by rows in their first statements, and to describe the part that they write.
     **namespaces.public(written),
     **namespaces.public(variants),
     **namespaces.public(indices),
@@ -331,7 +334,7 @@ CALLS: dict[str, Any] = {
 
 
 def _forms() -> dict[str, Form]:
-    """Every row under its own name and its aliases, as the table spells it."""
+    """Return every row under its own name and its aliases, as the table spells them."""
     found: dict[str, Form] = {}
     for row in ROWS.values():
         for in_place in (False, True):

@@ -1,8 +1,8 @@
-"""The docstrings of operations: what follows from a row, in the words of a vocabulary.
+"""Docstrings of operations, generated from a row in the words of a vocabulary.
 
-The first line is the row's own, with the names that the vocabulary gives to its operands and arguments. Which shapes
-fit, to which dtype operands are promoted, what is raised and which gradients pass follow from the other fields, as the
-code does; only shapes that are not broadcast are told in words (``Row.takes``, ``Row.gives``).
+The first line is the row's own, with the vocabulary's names for its operands and arguments. The other fields of the row
+determine the rest, as they determine the code: shapes, promotion, errors and gradients. Only shapes that are not
+broadcast are described by a text in the row (``Row.takes``, ``Row.gives``).
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from minitensor.table import Row
 
 @dataclass(frozen=True)
 class Wording:
-    """What the docstrings of a vocabulary say its own way.
+    """The parts of docstrings that differ between vocabularies.
 
     Attributes:
-        shape: the kind of error for shapes that do not fit, and for a leaf that is written.
-        dtype: the kind of error for a result that its target cannot hold.
-        weak: what is promoted by its kind, and not by its width.
+        shape: the error class for wrong shapes, and for a write to a leaf.
+        dtype: the error class for a result that its target cannot hold.
+        weak: the operands that are promoted by kind only, not by width.
     """
 
     shape: str
@@ -30,12 +30,12 @@ class Wording:
 
 
 def described(row: Row, in_place: bool, signature: str, renamed: Mapping[str, str], wording: Wording) -> str:
-    """The docstring of a form of ``row``.
+    """Return the docstring of a form of ``row``.
 
     Args:
         signature: its parameters in the vocabulary, as source text.
-        renamed: what the vocabulary calls the row's operands and arguments, where it calls them otherwise.
-        wording: what it says its own way.
+        renamed: the vocabulary's names for the row's operands and arguments, if they differ.
+        wording: the vocabulary's own texts.
 
     Returns:
         A docstring in Google's style, in lines of any length.
@@ -63,12 +63,12 @@ def described(row: Row, in_place: bool, signature: str, renamed: Mapping[str, st
         if any(re.search(rf"\b{mark}\b", rule) for _, rule in shown)
     ]
     if lines:
-        parts.append("\n".join(["Gradient, for g of the result (as the derivative table has it):", *lines]))
+        parts.append("\n".join(["Gradient, for g of the result (as in the derivative table):", *lines]))
     return "\n\n".join(parts)
 
 
 def parameters_of(signature: str) -> list[str]:
-    """The names of parameters written as source text."""
+    """Return the names of parameters written as source text."""
     return re.findall(r"(?:^|,)\s*\**(\w+)", re.sub(r"\([^()]*\)|\[[^\[\]]*\]", "", signature))
 
 
@@ -86,17 +86,17 @@ def _promoted(in_place: bool, target: str, weak: str) -> str:
     if in_place:
         return f" They are converted to the dtype of {target}, which never changes."
     return (
-        " Of two dtypes they are promoted to one: floats before integers before bools, then the wider. "
+        " Two dtypes are promoted to one: floats win over integers, integers over bools, then the wider one. "
         f"{weak} counts by its kind, not by its width."
     )
 
 
 def _result(row: Row, in_place: bool, target: str, gives: str) -> str:
     if in_place:
-        return f"{target} itself: its shape and dtype are what they were, its version is one more."
+        return f"{target} itself: its shape and dtype do not change, its version rises by one."
     shape = "the broadcast shape" if row.elementwise and len(row.operands) > 1 else f"the shape of {target}"
     dtype = "; of integers, a float32 one" if row.floats else ""
-    return f"A new tensor of {gives or shape}, on a storage of its own{dtype}."
+    return f"A new tensor of {gives or shape}, on a new storage{dtype}."
 
 
 def _axes(target: str, axes: list[str]) -> list[str]:
@@ -117,9 +117,9 @@ def _errors(row: Row, in_place: bool, target: str, arguments: list[str], wording
         if row.rules_in_place:
             found.append(f"{wording.shape}: for a leaf that wants a gradient, in grad mode.")
         if {row.target, *row.marks} & {*row.saved_in_place}:
-            found.append(f'{wording.shape}: under the policy "2.5", where backward needs what would be overwritten.')
+            found.append(f'{wording.shape}: under the policy "2.5", if backward needs the overwritten values.')
         if row.floats or len(row.promote) > 1:
             found.append(f"{wording.dtype}: for a result that the dtype of {target} cannot hold.")
-        found.append(f"RuntimeError: where elements of {target} share memory, or it is read-only.")
-        found.append("Nothing is written then.")
+        found.append(f"RuntimeError: if elements of {target} share memory, or it is read-only.")
+        found.append("In all these cases, nothing is written.")
     return "\n".join(f"    {line}" for line in found)

@@ -1,7 +1,7 @@
-"""What may stand for an index, a mask, or a value to be stored; and parameters that choose among rows of the table.
+"""Convert indices, masks and stored values; resolve parameters that choose among rows of the table.
 
-A stored value takes the dtype of the tensor that it is stored in, as ``x[index] = value`` does: a fraction is cut off
-where that holds integers. Added values keep to the rules of sums.
+A stored value takes the dtype of the tensor that it is stored in, as in ``x[index] = value``: if that holds integers,
+the fraction is cut off. Values that are added follow the rules of sums.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _BOOL = np.dtype(np.bool_)
 
 
 def as_index(op: str, index: Any, name: str = "index") -> Tensor:
-    """A tensor of integers.
+    """Return ``index`` as a tensor of integers.
 
     Raises:
-        TypeError: for anything that is not integers.
+        TypeError: if it does not hold integers.
     """
     if type(index) is Tensor and index._array.dtype.kind == "i":
         return index
@@ -34,7 +34,7 @@ def as_index(op: str, index: Any, name: str = "index") -> Tensor:
         return to_tensor(index, "int64")
     if isinstance(index, _ARRAYS):
         index = to_tensor(index)
-        if not index.size:  # an empty list says nothing of dtypes
+        if not index.size:  # an empty list has no dtype
             index = Tensor._made(np.zeros(index._array.shape, np.int64, like=index._array))
     if not isinstance(index, Tensor) or index._array.dtype.kind != "i":
         given = f"of dtype {index.dtype.name}" if isinstance(index, Tensor) else type(index).__name__
@@ -43,10 +43,10 @@ def as_index(op: str, index: Any, name: str = "index") -> Tensor:
 
 
 def as_mask(op: str, mask: Any, name: str = "mask") -> Tensor:
-    """A tensor of bools.
+    """Return ``mask`` as a tensor of bools.
 
     Raises:
-        TypeError: for anything that is not bools.
+        TypeError: if it does not hold bools.
     """
     if type(mask) is Tensor and mask._array.dtype is _BOOL:
         return mask
@@ -59,15 +59,15 @@ def as_mask(op: str, mask: Any, name: str = "mask") -> Tensor:
 
 
 def storable(op: str, x: Any, value: Any) -> tuple[Any, Any]:
-    """``x`` as a tensor, where a normal operation may make one of it, and ``value`` in its dtype.
+    """Return ``x`` as a tensor, if the operation is a normal one, and ``value`` in its dtype.
 
     Raises:
-        ValueError: when a number does not fit into the dtype.
+        ValueError: if a number does not fit into the dtype.
     """
     if not op.endswith("_") and isinstance(x, _ARRAYS):
         x = to_tensor(x)
     if not isinstance(x, Tensor):
-        return x, value  # refused by what comes next
+        return x, value  # the operation will refuse it
     dtype = x._array.dtype
     if isinstance(value, NUMBERS):
         return x, constant(op, storable_number(op, value, dtype), dtype, gpu_of(x._array))
@@ -80,13 +80,13 @@ def storable(op: str, x: Any, value: Any) -> tuple[Any, Any]:
 
 
 def as_rows(op: str, x: Any, indices: Any) -> tuple[Tensor, int]:
-    """The indices of ``index_put`` as one: it counts the dimensions that they index, whose number comes second.
+    """Combine the indices of ``index_put`` into one flat index; return it and the number of indexed dimensions.
 
-    One index of integers is taken as it is. Several are broadcast together, and a mask stands for the indices of its
-    true elements.
+    A single index of integers is returned unchanged. Several are broadcast together, and a mask is replaced by the
+    indices of its true elements.
 
     Raises:
-        TypeError, IndexError: when they are no indices, or do not fit the tensor.
+        TypeError, IndexError: if they are no indices, or do not fit the tensor.
     """
     if isinstance(indices, Tensor):
         indices = (indices,)
@@ -122,15 +122,15 @@ def as_rows(op: str, x: Any, indices: Any) -> tuple[Tensor, int]:
 
 # ---------- choosing among rows ----------
 
-#: What ``put_along_axis`` may do with the elements that it meets, and which row of the table does it.
+#: The modes in which ``put_along_axis`` combines values with existing elements, and the row of the table for each.
 REDUCTIONS = {"add": "add", "mul": "multiply", "multiply": "multiply", "mean": "mean", "amin": "amin", "amax": "amax"}
 
 
 def reducing(op: str, reduce: Any) -> str:
-    """The operation that ``put_along_axis`` is with a ``reduce`` other than "assign".
+    """Return the operation for ``put_along_axis`` with a ``reduce`` other than "assign".
 
     Raises:
-        ValueError: when there is none.
+        ValueError: if there is none.
     """
     if not isinstance(reduce, str) or reduce not in REDUCTIONS:
         known = ", ".join(repr(name) for name in ("assign", *REDUCTIONS))
@@ -139,10 +139,10 @@ def reducing(op: str, reduce: Any) -> str:
 
 
 def as_out(op: str, out: Any) -> Any:
-    """``out``, a tensor that a result is copied into.
+    """Check ``out``, a tensor that a result is copied into.
 
     Raises:
-        TypeError: when it is none, or ``op`` works in place.
+        TypeError: if it is no tensor, or ``op`` works in place.
     """
     if op.endswith("_") or not isinstance(out, Tensor):
         what = "None: x is what is overwritten" if op.endswith("_") else f"a Tensor, not {type(out).__name__}"

@@ -1,7 +1,7 @@
-"""The operations of the derivative table as functions and as methods of Tensor, and Python's operators.
+"""The operations of the derivative table as functions, as methods of Tensor, and as Python's operators.
 
-``x + y`` makes a new tensor. ``x += y`` does too and gives the name ``x`` to it, as in Paddle: in place are only
-the functions whose name ends in an underscore, and assignment to an index.
+``x + y`` makes a new tensor. So does ``x += y``, which binds the name ``x`` to it, as in Paddle. Only the functions
+whose name ends in an underscore, and assignment to an index, work in place.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from minitensor.table import ROWS
 
 
 def found_in(namespace: str) -> list[str]:
-    """The operations that are found in a namespace: ``T`` Tensor's methods, ``m`` minitensor, ``F`` nn.functional."""
+    """List the operations of a namespace: ``T`` Tensor's methods, ``m`` minitensor, ``F`` nn.functional."""
     return [
         name
         for row in ROWS.values()
@@ -33,7 +33,7 @@ def found_in(namespace: str) -> list[str]:
 
 
 class Method:
-    """Stands for a method of ``owner`` until it is first looked up; then the function takes its place in the class."""
+    """A placeholder for a method of ``owner``, which the function replaces in the class on first use."""
 
     __slots__ = ("owner", "functions", "name")
 
@@ -51,7 +51,7 @@ for _name in found_in("T"):
 
 
 def _reflected(name: str) -> Any:
-    """The normal operation with its two operands in the other order, for Python's reflected operators."""
+    """Return the normal operation with its two operands swapped, for Python's reflected operators."""
     form = FUNCTIONS.forms[name]
     swapped = replace(form, signature=re.sub("^x, y", "y, x", form.signature))
     return FUNCTIONS.function(swapped, f"reflected_{name}")
@@ -62,10 +62,10 @@ def _compared(name: str) -> Any:
 
     def compare(x: Tensor, y: Any) -> Any:
         if isinstance(y, NUMBERS):
-            # A number need not fit into the dtype to be compared with its elements.
+            # A number may be compared with elements even if it does not fit into their dtype.
             result = ufunc(x._array, y)
             return Tensor._made(as_array(result), name, (x,))
-        # Python asks the other operand, and falls back to identity for == and !=.
+        # After NotImplemented, Python asks the other operand, and uses identity for == and !=.
         return function(x, y) if isinstance(y, (Tensor, np.ndarray, list, tuple)) else NotImplemented
 
     return compare

@@ -1,4 +1,4 @@
-"""What may stand where a tensor is expected: numbers, arrays, lists; and how operands come to one dtype."""
+"""Convert operands: numbers, arrays and lists become tensors, and operands get one dtype."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
 
 def _uncounted() -> Storage:
     storage = Storage.__new__(Storage)
-    # It is never written, so nobody who saves from it has to be known.
+    # It is never written, so its savers need not be registered.
     storage.buffer, storage.nbytes, storage.version = np.empty(0), 0, 0
     savers: Any = deque(maxlen=0)
     storage.savers = savers
@@ -45,14 +45,14 @@ def _uncounted() -> Storage:
 CONSTANT = _uncounted()
 
 _constants: dict[tuple[Any, ...], Tensor] = {}
-#: The same for arrays of a GPU, which bare numbers join; arrays of the host do not.
+#: The same for numbers as operands beside GPU arrays.
 _numbers: dict[tuple[Any, ...], Tensor] = {}
 
 
 def constant(op: str, value: Any, partner: np.dtype | None, gpu: Any = None) -> Tensor:
-    """A tensor without dimensions that holds a number, in the dtype in which it joins a tensor of dtype ``partner``.
+    """Return a tensor without dimensions for a number, in the dtype that it takes beside a tensor of dtype ``partner``.
 
-    Kept for next time: making one costs more than the operation.
+    The tensor is cached, because creating it costs more than the operation.
     """
     key = value, type(value), partner
     dtype = _dtype_for(value, partner)
@@ -74,7 +74,7 @@ def constant(op: str, value: Any, partner: np.dtype | None, gpu: Any = None) -> 
 
 
 def _dtype_for(value: Any, partner: np.dtype | None) -> np.dtype:
-    """The dtype in which a number joins a tensor of dtype ``partner``: it never widens it."""
+    """Return the dtype of a number beside a tensor of dtype ``partner``, which it never widens."""
     if isinstance(value, (float, np.floating)):
         return partner if partner in FLOATS else np.dtype(np.float32)
     if isinstance(value, (bool, np.bool_)):
@@ -83,17 +83,17 @@ def _dtype_for(value: Any, partner: np.dtype | None) -> np.dtype:
 
 
 def as_operands(op: str, *given: Any) -> tuple[Tensor, ...]:
-    """Tensors for what was given to a normal operation: tensors, numbers, arrays, lists.
+    """Convert the operands of a normal operation (tensors, numbers, arrays, lists) to tensors.
 
     Raises:
-        TypeError: for anything else, or when no tensor or array is among them.
+        TypeError: for anything else, or if there is no tensor or array among them.
     """
     if len(given) == 2 and type(given[0]) is Tensor:
         x, y = given
         try:
             return x, (_constants if type(x._array) is ndarray else _numbers)[y, type(y), x._array.dtype]
         except (KeyError, TypeError):
-            pass  # not a number, or one that is new
+            pass  # not a number, or one that is not cached yet
     known = [value._array.dtype for value in given if isinstance(value, Tensor)]
     tensors = _tensors_or_numbers(op, given, known)
     dtypes = [t._array.dtype for t in tensors if isinstance(t, Tensor)]
@@ -105,14 +105,14 @@ def as_operands(op: str, *given: Any) -> tuple[Tensor, ...]:
 
 
 def _tensors_or_numbers(op: str, given: tuple[Any, ...], partners: list[np.dtype]) -> list[Any]:
-    """Arrays and lists become tensors on the device of the first tensor among ``given``."""
+    """Convert arrays and lists to tensors on the device of the first tensor among ``given``."""
     first = next((value for value in given if isinstance(value, Tensor)), None)
     with using(current.gpu if first is None else gpu_of(first._array)):
         return [_tensor_or_number(op, i, value, partners) for i, value in enumerate(given)]
 
 
 def _tensor_or_number(op: str, position: int, value: Any, partners: list[np.dtype]) -> Any:
-    """A tensor or a number. The numbers of a list join a float64 tensor as float64, like a number of its own."""
+    """Return a tensor or a number. A list of numbers beside a float64 tensor becomes float64, as a number does."""
     if isinstance(value, (Tensor, *NUMBERS)):
         return value
     if isinstance(value, (np.ndarray, list, tuple)):
@@ -124,10 +124,10 @@ def _tensor_or_number(op: str, position: int, value: Any, partners: list[np.dtyp
 
 
 def as_operands_in_place(op: str, target: int, *given: Any) -> tuple[Tensor, ...]:
-    """Tensors for what was given to an in-place operation that writes the one at position ``target``.
+    """Convert the operands of an in-place operation that writes the one at position ``target``.
 
     Raises:
-        TypeError: when that is no tensor, or holds integers and a number is not whole.
+        TypeError: if that is no tensor, or if it holds integers and a number is not whole.
     """
     x = given[target]
     if not isinstance(x, Tensor):
@@ -149,10 +149,10 @@ def as_operands_in_place(op: str, target: int, *given: Any) -> tuple[Tensor, ...
 
 
 def storable_number(op: str, value: Any, dtype: np.dtype) -> Any:
-    """A number as ``dtype`` stores it: storing truncates, unlike arithmetic in place. Anything else as it is.
+    """Convert a number to its value in ``dtype``: storing truncates, unlike arithmetic in place. Others are unchanged.
 
     Raises:
-        ValueError: when it does not fit.
+        ValueError: if it does not fit.
     """
     if dtype in FLOATS or not isinstance(value, NUMBERS):
         return value
@@ -167,14 +167,14 @@ def _cast_backward(node: Any, g: np.ndarray) -> tuple[np.ndarray]:
 
 
 def _cast_jvp(node: Any, _: int, u: np.ndarray) -> np.ndarray:
-    return u  # whoever asked takes it in the dtype of the gradient
+    return u  # the caller converts it to the gradient's dtype
 
 
 CAST = Operation("cast", _cast_backward, jvp=_cast_jvp)
 
 
 def cast(x: Tensor, dtype: np.dtype) -> Tensor:
-    """``x`` in another dtype, on a storage of its own; recorded between floating dtypes."""
+    """Return ``x`` in another dtype, on a new storage; recorded between floating dtypes."""
     out = Tensor._made(x._array.astype(dtype), "cast", (x,))
     if dtype in FLOATS and (not paused.threads or modes.grad):
         node = x._current()
@@ -184,7 +184,7 @@ def cast(x: Tensor, dtype: np.dtype) -> Tensor:
 
 
 def promote(*operands: Tensor) -> tuple[Tensor, ...]:
-    """The operands in the dtype that they are promoted to."""
+    """Return the operands in the dtype that they are promoted to."""
     dtype = operands[0]._array.dtype
     for other in operands[1:]:
         dtype = promoted(dtype, other._array.dtype)
@@ -192,10 +192,10 @@ def promote(*operands: Tensor) -> tuple[Tensor, ...]:
 
 
 def into(op: str, target: Tensor, other: Tensor) -> Tensor:
-    """``other`` in the dtype of ``target``, which an in-place operation will write.
+    """Convert ``other`` to the dtype of ``target``, which an in-place operation will write.
 
     Raises:
-        TypeError: when the result would be floating and the target holds integers, or numbers and it holds bools.
+        TypeError: if the result would be floating and the target holds integers, or numeric and it holds bools.
     """
     have, want = other._array.dtype, target._array.dtype
     if (have in FLOATS and want not in FLOATS) or want == np.bool_:
@@ -204,9 +204,9 @@ def into(op: str, target: Tensor, other: Tensor) -> Tensor:
 
 
 def as_float(x: Tensor) -> Tensor:
-    """``x``, or its float32 copy when it holds integers or bools."""
+    """Return ``x``, or its float32 copy if it holds integers or bools."""
     if x._storage is CONSTANT and x._array.dtype not in FLOATS:
-        return Tensor._alias(x._array.astype(np.float32), CONSTANT)  # a number lies nowhere, and is counted nowhere
+        return Tensor._alias(x._array.astype(np.float32), CONSTANT)  # a number needs no device and no counted storage
     return x if x._array.dtype in FLOATS else cast(x, np.dtype(np.float32))
 
 
@@ -214,11 +214,11 @@ def as_float(x: Tensor) -> Tensor:
 
 
 def check_on_device(op: str, x: Tensor, arrays: tuple[Any, ...]) -> None:
-    """An in-place operation is about to write ``x``, which lies on a GPU; numpy would check as much on the host.
+    """Check ``x``, which is on a GPU, before an in-place operation writes it; on the host, numpy checks this.
 
     Raises:
-        RuntimeError: when its elements share memory, or it is lent to be read.
-        TypeError: when another operand lies elsewhere.
+        RuntimeError: if its elements share memory, or it is lent read-only.
+        TypeError: if another operand is on another device.
     """
     if not writeable(x._array):
         raise overlapping_target(op, x)
@@ -227,11 +227,11 @@ def check_on_device(op: str, x: Tensor, arrays: tuple[Any, ...]) -> None:
 
 
 def check_target(x: Tensor, op: str) -> None:
-    """A recorded in-place operation is about to write ``x``, which is a leaf or has a group.
+    """Check ``x``, a leaf or a member of a group, before a recorded in-place operation writes it.
 
     Raises:
-        ValueError: when it is a leaf that wants a gradient, or a view of one.
-        RuntimeError: when its group began with a tensor whose elements share memory.
+        ValueError: if it is a leaf that requires a gradient, or a view of one.
+        RuntimeError: if the base of its group has elements that share memory.
     """
     if is_protected(x):
         raise leaf_written(op, x, is_view=type(x._node) is not Leaf)

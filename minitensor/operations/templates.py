@@ -1,8 +1,8 @@
-"""The text of the functions that a row of the derivative table becomes.
+"""Templates of the functions that are generated from a row of the derivative table.
 
-``print(minitensor.source("add_"))`` shows one. What such a function calls by name is listed, with where it comes from,
-as ``CALLS`` in :mod:`minitensor.operations.compiling`: before a write and after it :mod:`minitensor.saving.writing`,
-for the new value ``set_node`` of :mod:`minitensor.core.history`; ``forward`` is the function of the row, on arrays.
+``print(minitensor.source("add_"))`` shows one. ``CALLS`` in :mod:`minitensor.operations.compiling` lists the names
+that such a function calls, and the modules that define them: :mod:`minitensor.saving.writing` before and after a write,
+``set_node`` of :mod:`minitensor.core.history` for the new value; ``forward`` is the row's own function on arrays.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def {name}({parameters}):
             meter.peak = now
     else:
         r, storage = placed(r)
-    result = blank()
+    result = empty_tensor()
     result._array = r
     result._storage = storage
     result._history = None
@@ -77,7 +77,7 @@ def {name}({parameters}):
         check_on_device({name!r}, {x}, ({as_},))
     storage = {x}._storage
 {record}
-    # Who else saved the bytes that are about to be overwritten?
+    # Find the other savers of the bytes that are about to be overwritten.
     plan = None if storage.savers is None else {before}
     try:
 {compute}
@@ -129,7 +129,7 @@ if code is not outside.code:
 node.code = code
 node.instruction = frame.f_lasti"""
 
-#: What ``remember`` of :mod:`minitensor.saving.saved` does, with one weak reference for all that a node saves.
+#: ``remember`` of :mod:`minitensor.saving.saved` inlined, with one weak reference for all saved values of a node.
 REMEMBER = """\
 savers = {storage}.savers
 if savers is None:
@@ -176,7 +176,7 @@ def _lines(indent: int, lines: list[str]) -> str:
 
 
 class _Text:
-    """The pieces of source text that follow from one row."""
+    """The pieces of source text that a row determines."""
 
     def __init__(self, row: Row, in_place: bool) -> None:
         self.row = row
@@ -218,19 +218,19 @@ class _Text:
         }
 
     def unsuitable(self) -> str:
-        """The error about an argument that is nothing the operation takes."""
+        """Return the expression of the error for an unsuitable argument."""
         error = f"named({self.name!r}, error)"
         return f"unsuitable({self.name!r}, {self.x}, {error})" if self.in_place else error
 
     def nodes(self) -> str:
-        """Who wants a gradient: the current node of each input."""
+        """Fetch the current node of each input, which is None if it requires no gradient."""
         return _lines(
             8,
             [f"{self.node(x)} = {x}._node if {x}._history is None else current({x})" for x in self.ruled],
         )
 
     def wanted(self, name: str) -> str:
-        """The condition under which some gradient asked for needs ``name``; empty when one always does."""
+        """Return the condition under which some required gradient needs ``name``; empty if one always does."""
         by = [x for x in self.ruled if name in self.row.needs(x)]
         if set(by) == set(self.ruled):
             return ""
@@ -253,14 +253,14 @@ class _Text:
 
 
 def normal_source(row: Row) -> str:
-    """The text of the normal operation."""
+    """Return the source of the normal operation."""
     text = _Text(row, in_place=False)
     pieces = text.common()
     promoted = ", ".join(row.promote)
     pieces["promoted"] = _promote(text, f"{promoted} = promote({promoted})")
     pieces["computed"] = f"forward({pieces['call']})"
     if row.by_element:
-        # One test is all that a program pays which has no big tensor; the operands tell where there is one.
+        # A program without a big tensor pays only the first test; the operands' sizes then decide.
         small = " and ".join(f"{x}._storage.nbytes < large.nbytes" for x in row.operands)
         if len(row.operands) > 1:
             small = f"meter.allocated < large.nbytes or {small}"
@@ -288,7 +288,7 @@ def normal_source(row: Row) -> str:
 
 
 def in_place_source(row: Row) -> str:
-    """The text of the in-place operation."""
+    """Return the source of the in-place operation."""
     text = _Text(row, in_place=True)
     name, target, a = text.name, text.x, text.a
     pieces = text.common()
@@ -312,12 +312,12 @@ def in_place_source(row: Row) -> str:
         pieces["where"] = f"index_written({a}, {part})"
     entries, keep, remember = {}, [], []
     if keeps_own:
-        # The rule names the input: what is about to be overwritten is copied first.
+        # The rules name the target, so it is copied before it is overwritten.
         keep.append(f"kept_{target} = {text.conditional(target, f'own_input({whose})')}")
         entries[target] = f"kept_{target}"
     for mark in text.saves:
         if mark in row.marks:
-            # The rules ask only this of inputs, one of which is about to be overwritten.
+            # The rules need only these bits of the operands, one of which is about to be overwritten.
             expression = row.marks[mark]
             own = f", {whose}" if target in names_in(expression) else ""
             marked = _on(text, expression)
@@ -354,7 +354,7 @@ def in_place_source(row: Row) -> str:
 
 
 def _takes_out_by_position(row: Row) -> bool:
-    """Whether the function of the row takes its output behind its operands and arguments: 30 ns faster than by name."""
+    """True if the row's function accepts its output after its operands and arguments: 30 ns faster than by name."""
     if isinstance(row.forward, np.ufunc):
         return row.forward not in (np.maximum, np.minimum)  # numpy deprecates it for these
     code = getattr(row.forward, "__code__", None)
@@ -363,14 +363,14 @@ def _takes_out_by_position(row: Row) -> bool:
 
 
 def _on(text: _Text, expression: str) -> str:
-    """A mark's expression on arrays, where the rule speaks of operands."""
+    """Replace the operands in a mark's expression by their arrays."""
     for x, array in text.array.items():
         expression = re.sub(rf"\b{x}\b", array, expression)
     return expression
 
 
 def backward_source(row: Row, in_place: bool, on_tensors: bool) -> str:
-    """The text of backward: on arrays, or on tensors, where the rules are recorded in their turn."""
+    """Return the source of backward: on arrays, or on tensors, where the rules are recorded too."""
     text = _Text(row, in_place)
     one = len(text.ruled) == 1
     unpack = [f"{', '.join(text.node(x) for x in text.ruled)}{',' if one else ''} = node.inputs"]
@@ -397,7 +397,7 @@ def backward_source(row: Row, in_place: bool, on_tensors: bool) -> str:
             unpack.append(text.where_wanted(mark, f"{mark} = {expression}"))
     gradients, of_large = [], []
     for x in text.ruled:
-        # Each rule sees the shape of its own input.
+        # Each rule uses the shape of its own input.
         rule = re.sub(r"\bshape\b", f"{text.node(x)}.shape", text.rules[x])
         when = "" if one else f" if {text.node(x)} is not None else None"
         gradients.append(f"({rule}){when}")
@@ -417,7 +417,7 @@ def backward_source(row: Row, in_place: bool, on_tensors: bool) -> str:
 
 
 def _chunked(row: Row, rule: str) -> str:
-    """``rule``, computed in chunks."""
+    """Return ``rule``, computed in chunks."""
     names = names_in(rule)
     arrays = [name for name in ("g", *row.operands, "out", *row.marks) if name in names]
     arguments = [name for name in row.argument_names if name in names]
@@ -426,13 +426,13 @@ def _chunked(row: Row, rule: str) -> str:
 
 
 def backward_name(row: Row, in_place: bool, on_tensors: bool) -> str:
-    """``sin_backward``; ``clip__backward`` where the in-place operation has one of its own."""
+    """Return ``sin_backward``; ``clip__backward`` if the in-place operation has a different backward."""
     own = in_place and row.in_place_differs
     return f"{row.name}{'_' if own else ''}_backward{'_on_tensors' if on_tensors else ''}"
 
 
 def _promote(text: _Text, statement: str) -> str:
-    """Bring the operands that must share a dtype to one."""
+    """Convert operands that must share a dtype to one dtype."""
     promoted = text.row.promote
     if len(promoted) < 2:
         return ""

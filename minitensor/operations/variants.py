@@ -1,4 +1,4 @@
-"""Optional parameters that turn one operation into another: ``alpha``, ``rounding_mode``, ``dtype``."""
+"""Optional parameters that redirect one operation to another: ``alpha``, ``rounding_mode``, ``dtype``."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from minitensor.dtypes import dtype_of
 from minitensor.kernels.numbers import number
 from minitensor.operations.operands import cast
 
-#: Gives the result of another operation of the vocabulary: its name, and what it is given.
-TurnedInto = Callable[..., Any]
+#: Returns the result of another operation of the vocabulary, given its name and its arguments.
+Redirect = Callable[..., Any]
 
-#: What a quotient is rounded by, and the row of the table that does it.
+#: The rounding modes of a quotient, and the row of the table for each.
 ROUNDED = {"floor": "floor_divide", "trunc": "trunc_divide"}
 
 
-def scaled(op: str, turned_into: TurnedInto, y: Any, alpha: Any) -> Any:
-    """``alpha * y``, recorded where ``y`` is a tensor. A number, or a list of them, joins the sum as it would alone."""
+def scaled(op: str, redirect: Redirect, y: Any, alpha: Any) -> Any:
+    """Return ``alpha * y``, recorded if ``y`` is a tensor. A number, or a list of them, is promoted as usual."""
     factor = number(op, "alpha", alpha)
     if isinstance(y, (list, tuple)):
         return (factor * np.asarray(y)).tolist()
     if isinstance(y, np.ndarray):
         y = to_tensor(y)
     if isinstance(y, Tensor) and y.dtype != "bool":
-        return turned_into("scale", y, factor)
+        return redirect("scale", y, factor)
     return factor * (y.item() if isinstance(y, np.generic) else y)
 
 
 def rounded(op: str, mode: Any) -> str:
-    """The operation that gives the quotient, rounded; in place where ``op`` ends with an underscore.
+    """Return the name of the operation for a rounded quotient; in place if ``op`` ends with an underscore.
 
     Raises:
-        ValueError: when ``mode`` is neither "floor" nor "trunc".
+        ValueError: if ``mode`` is neither "floor" nor "trunc".
     """
     if mode not in ROUNDED:
         raise ValueError(f"{op}: rounding_mode is None, 'floor' or 'trunc', not {mode!r}")
@@ -44,10 +44,10 @@ def rounded(op: str, mode: Any) -> str:
 
 
 def in_dtype(op: str, x: Any, dtype: Any) -> Any:
-    """``x`` in another dtype, for a result of that dtype; recorded.
+    """Convert ``x`` to the dtype of the requested result; recorded.
 
     Raises:
-        TypeError: when ``op`` works in place and ``x`` has another dtype: it never changes there.
+        TypeError: if ``op`` works in place and ``x`` has another dtype, which never changes in place.
     """
     wanted = dtype_of(dtype)
     if op.endswith("_"):
@@ -62,5 +62,5 @@ def in_dtype(op: str, x: Any, dtype: Any) -> Any:
 
 
 def no_activation(op: str, act: Any) -> ValueError:
-    """Paddle's ``act`` names an activation to apply to the result; here that is a call of its own."""
+    """Error: Paddle's ``act`` names an activation to apply to the result; here, call the activation."""
     return ValueError(f"{op}: act must be None, not {act!r}; apply the activation to the result")

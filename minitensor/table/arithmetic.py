@@ -9,7 +9,7 @@ from minitensor.kernels import elementwise as kernels
 from minitensor.table.rows import each, op
 
 _ALPHA = "x, y, name=None, *, alpha=1"
-_SCALED = "if alpha is not ONE and alpha != 1: y = scaled('{}{{_}}', turned_into, y, alpha)"
+_SCALED = "if alpha is not ONE and alpha != 1: y = scaled('{}{{_}}', redirect, y, alpha)"
 
 each("add", np.add, "x y", "Elementwise sum, of x and alpha * y.", x="g", y="g",
    signature=_ALPHA, prologue=_SCALED.format("add"))  # fmt: skip
@@ -18,7 +18,7 @@ each("subtract", np.subtract, "x y", "Elementwise difference, of x and alpha * y
 each("multiply", np.multiply, "x y", "Elementwise product.", x="g * y", y="g * x", aliases=("mul",))
 each("divide", np.divide, "x y", "Elementwise quotient; rounded down with rounding_mode 'floor', to zero with 'trunc'.",
    floats=True, x="g / y", y="-g * out / y", aliases=("div",), signature="x, y, name=None, *, rounding_mode=None",
-   prologue="if rounding_mode is not None: return turned_into(rounded('divide{_}', rounding_mode), x, y)")  # fmt: skip
+   prologue="if rounding_mode is not None: return redirect(rounded('divide{_}', rounding_mode), x, y)")  # fmt: skip
 each("pow", kernels.power, "x y", "Elementwise power.", x="power_slope(g, x, y)", y="power_log(g, x, out)")
 each("maximum", np.maximum, "x y", "The larger of two elements; at a tie the gradient goes to y.",
    x="where(x > y, g, 0)", y="where(x > y, 0, g)")  # fmt: skip

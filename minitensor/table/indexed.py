@@ -76,7 +76,7 @@ op("put_along_axis", along_axis.put_along_axis, "arr indices values",
    "'amax' joins them with one another, and with the old element if include_self.",
    takes=_PUT,
    arguments=("axis", "broadcast=True"), prepare=along_axis.take_arguments, promote=(), elementwise=False,
-   prologue="if reduce != 'assign': return turned_into(reducing('put_along_axis{_}', reduce), arr, indices, values, "
+   prologue="if reduce != 'assign': return redirect(reducing('put_along_axis{_}', reduce), arr, indices, values, "
          "axis, include_self, broadcast)\n" + _first("put_along_axis", "values", "arr", "indices"),
    signature="arr, indices, values, axis, reduce='assign', include_self=True, broadcast=True",
    writes="elements_at(arr, indices, axis, broadcast)", arr="emptied_along(g, indices, axis, broadcast)",

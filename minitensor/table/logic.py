@@ -33,8 +33,8 @@ _SHIFT = {
 }
 op("bitwise_left_shift", kernels.left_shift, "x y", "The bits of x, y places to the left.", **_SHIFT,
    prologue="if out is not None: return as_out('bitwise_left_shift{_}', out).copy_("
-   "turned_into('bitwise_left_shift{_}', x, y, is_arithmetic))")  # fmt: skip
+   "redirect('bitwise_left_shift{_}', x, y, is_arithmetic))")  # fmt: skip
 op("bitwise_right_shift", kernels.right_shift, "x y",
    "The bits of x, y places to the right; the sign bit enters from the left, or 0 with is_arithmetic=False.", **_SHIFT,
    prologue="if out is not None: return as_out('bitwise_right_shift{_}', out).copy_("
-   "turned_into('bitwise_right_shift{_}', x, y, is_arithmetic))")  # fmt: skip
+   "redirect('bitwise_right_shift{_}', x, y, is_arithmetic))")  # fmt: skip

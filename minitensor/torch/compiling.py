@@ -45,14 +45,14 @@ CALLS: dict[str, Any] = {
     **compiling.CALLS,
     **{name: getattr(errors, name) for name in compiling.EXPLAINED},
     "Tensor": Tensor,
-    "blank": blanks(Tensor),
+    "empty_tensor": blanks(Tensor),
     "freed": errors.freed,
     "recovered": errors.recovered,
     "named": errors.named,
     "own_input": _own_input,
     "check_on_device": errors.check_on_device,
     "BaseTensor": BaseTensor,
-    "engines": compiling.FUNCTIONS.turned_into,
+    "engines": compiling.FUNCTIONS.redirect,
     **{
         name: getattr(operands, name)
         for name in (

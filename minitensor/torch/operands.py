@@ -22,7 +22,7 @@ from minitensor.modes import modes
 from minitensor.operations import variants
 from minitensor.operations.operands import CONSTANT, NUMBERS, _constants, constant
 from minitensor.operations.operands import cast as engine_cast
-from minitensor.operations.variants import TurnedInto
+from minitensor.operations.variants import Redirect
 from minitensor.torch.creation import as_tensor
 from minitensor.torch.dtypes import SCALAR_NAMES, dtype_of
 from minitensor.torch.errors import leaf_written, overlapping_target, result_does_not_fit, warn
@@ -217,7 +217,7 @@ def check_target(x: BaseTensor, op: str) -> None:
 # ---------- optional parameters ----------
 
 
-def scaled(op: str, turned_into: TurnedInto, x: Any, y: Any, alpha: Any) -> Any:
+def scaled(op: str, redirect: Redirect, x: Any, y: Any, alpha: Any) -> Any:
     """``alpha * y``, recorded where ``y`` is a tensor.
 
     Raises:
@@ -227,7 +227,7 @@ def scaled(op: str, turned_into: TurnedInto, x: Any, y: Any, alpha: Any) -> Any:
     if isinstance(factor, float) and not any(_is_floating(operand) for operand in (x, y)):
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     if isinstance(y, BaseTensor):
-        return turned_into("mul", y, factor)
+        return redirect("mul", y, factor)
     return factor * y
 
 
@@ -246,7 +246,7 @@ def rounded(op: str, mode: Any) -> str:
     return variants.rounded(op, mode)
 
 
-def into_out(op: str, turned_into: TurnedInto, out: Any, *given: Any, **named: Any) -> Any:
+def into_out(op: str, redirect: Redirect, out: Any, *given: Any, **named: Any) -> Any:
     """Write the result of the normal operation into ``out``, which takes its shape, and return ``out``.
 
     Of several results each goes into its tensor of the tuple ``out``.
@@ -264,7 +264,7 @@ def into_out(op: str, turned_into: TurnedInto, out: Any, *given: Any, **named: A
             f"{op}(): functions with out=... arguments don't support automatic differentiation, but one of the "
             f"arguments requires grad.\nUse the normal operation, or call it under `torch.no_grad()`."
         )
-    result = turned_into(op, *given, **named)
+    result = redirect(op, *given, **named)
     if isinstance(result, tuple) != isinstance(out, (tuple, list)):
         raise TypeError(
             f"{op}(): argument 'out' must be {'tuple of Tensors' if isinstance(result, tuple) else 'Tensor'}, not "
@@ -301,13 +301,13 @@ def no_bounds() -> RuntimeError:
     return RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
 
 
-def clamped_by(op: str, turned_into: TurnedInto, x: Any, low: Any, high: Any) -> Any:
+def clamped_by(op: str, redirect: Redirect, x: Any, low: Any, high: Any) -> Any:
     """``x`` between bounds of which one at least is a tensor, with a bound for each element; ``op`` may be in place."""
     out = x
     if low is not None:
-        out = turned_into("where", turned_into("lt", out, low), low, out)
+        out = redirect("where", redirect("lt", out, low), low, out)
     if high is not None:
-        out = turned_into("where", turned_into("gt", out, high), high, out)
+        out = redirect("where", redirect("gt", out, high), high, out)
     return Tensor.copy_(x, out) if op.endswith("_") else out
 
 

@@ -70,9 +70,7 @@ class Spelling:
             names = re.findall(r"(\w+)\s*(?:=[^,]*)?(?:,|$)", self.parameters)
             given = [*names, *(f"{name}={name}" for name in re.findall(r"(\w+)\s*=", self.keywords))]
             keywords.append("out=None")
-            first.append(
-                f"if out is not None: return into_out({self.names[0]!r}, turned_into, out, {', '.join(given)})"
-            )
+            first.append(f"if out is not None: return into_out({self.names[0]!r}, redirect, out, {', '.join(given)})")
         known = [name for name in (*self.row.operands, *self.row.argument_names) if name in self.renamed]
         if known:
             first.append(f"{', '.join(known)} = {', '.join(self.renamed[name] for name in known)}")
@@ -147,8 +145,8 @@ def _over(name: str) -> Callable[[Node], str]:
     return over
 
 
-_SCALED = "if alpha != 1: y = scaled('{}{{_}}', turned_into, x, y, alpha)"
-_ROUNDED = "if rounding_mode is not None: return turned_into(rounded('div{_}', rounding_mode), x, y)"
+_SCALED = "if alpha != 1: y = scaled('{}{{_}}', redirect, x, y, alpha)"
+_ROUNDED = "if rounding_mode is not None: return redirect(rounded('div{_}', rounding_mode), x, y)"
 
 spell("add", keywords="alpha=1", prologue=_SCALED.format("add"))
 spell("sub subtract", "subtract", keywords="alpha=1", prologue=f"no_bool_subtraction(x, y)\n{_SCALED.format('sub')}")
@@ -168,7 +166,7 @@ spell("abs absolute", "abs", found="Tensor Tensor_ torch abs_")
 spell("clamp clip", "clip", marks={"passed": "not_outside(x, min, max)"}, grad_name="ClampBackward1",
       prologue="if min is None and max is None: raise no_bounds()\n"
                "if isinstance(min, BaseTensor) or isinstance(max, BaseTensor): "
-               "return clamped_by('clamp{_}', turned_into, x, min, max)",
+               "return clamped_by('clamp{_}', redirect, x, min, max)",
       found=_ALSO_IN_PLACE)  # fmt: skip
 spell("sign", in_place=True)
 for _name in ("square", "sqrt", "rsqrt", "reciprocal"):

@@ -139,7 +139,7 @@ def test_every_name_in_the_functions_on_that_way_is_explained():
     names = called_by_name(FUNCTIONS["add_"]) | called_by_name(FUNCTIONS["sin"]) | called_by_name(backward)
     # Python's and numpy's, the three nouns and what is said by its value or by its name.
     names -= {"getframe", "ndarray", "ref", "Node", "Leaf", "Storage", "Tensor", "FLOATS", "ONE", "OPERATION"}
-    names -= {"sin", "cos", "blank", "quietly", "turned_into"}
+    names -= {"sin", "cos", "empty_tensor", "quietly", "redirect"}
     text = (ROOT / "README.md").read_text()
     assert len(names) > 25 and names - set(re.findall(r"\w+", " ".join(re.findall(r"`([^`\n]+)`", text)))) == set()
 

@@ -1,4 +1,4 @@
-"""What the names in a rule stand for when it is run on arrays."""
+"""The meaning of the names in a rule that runs on arrays."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from minitensor.table import ROWS
 
 
 def helpers(package: ModuleType, half: str) -> dict[str, Any]:
-    """The public functions of every module of ``package`` whose name begins with ``half``."""
+    """Return the public functions of every module of ``package`` whose name begins with ``half``."""
     found: dict[str, Any] = {}
     for module in pkgutil.iter_modules(package.__path__):
         if module.name.startswith(half):
@@ -24,7 +24,7 @@ def helpers(package: ModuleType, half: str) -> dict[str, Any]:
 
 
 def public(module: ModuleType) -> dict[str, Any]:
-    """The functions that a module defines for others."""
+    """Return the public functions that a module defines."""
     return {
         name: value
         for name, value in vars(module).items()
@@ -34,6 +34,6 @@ def public(module: ModuleType) -> dict[str, Any]:
 
 @functools.cache
 def on_arrays() -> dict[str, Any]:
-    """Operations of the table as their functions on arrays, and the helpers."""
+    """Return the operations of the table as functions on arrays, and the helpers."""
     operations = {row.name: row.forward for row in ROWS.values() if row.normal}
     return {**operations, "zeros_like": np.zeros_like, **helpers(rules, "on_arrays")}

@@ -1,6 +1,6 @@
-"""What the rules of the derivative table call besides operations of the table: the numpy half.
+"""Helpers of the derivative table's rules, on arrays.
 
-:mod:`minitensor.autograd.rules.on_tensors` has the same names for rules that are themselves recorded.
+:mod:`minitensor.autograd.rules.on_tensors` defines the same names for rules that are recorded.
 """
 
 from __future__ import annotations
@@ -15,17 +15,18 @@ from minitensor.device.arrays import as_array
 from minitensor.kernels.matrices import turned
 from minitensor.kernels.reducing import axes
 
-Array = Any  # of numpy, or of a device
+Array = Any  # numpy's, or a device's
 
 
-#: From so many elements on, :func:`where` works on bits. For 1,000 x 1,000 marks at random, which a processor cannot
-#: foretell, ``np.where`` takes 4.4 ms; by bits it is 0.3, and 0.8 between two arrays. For 12 it would be slower.
+#: The size in elements from which :func:`where` works on bits. For 1,000 x 1,000 random marks, which a processor cannot
+#: predict, ``np.where`` takes 4.4 ms; on bits it takes 0.3, and 0.8 between two arrays. For 12 elements bits would be
+#: slower.
 BITS_FROM = 1024
 _BITS: dict[Any, Any] = {np.dtype(np.float32): np.dtype(np.int32), np.dtype(np.float64): np.dtype(np.int64)}
 
 
 def where(condition: Array, a: Any, b: Any) -> Array:
-    """``np.where``: a selection, so that inf and nan do not get where they are not selected."""
+    """``np.where``: a selection, so that inf and nan do not spread to elements that do not select them."""
     array = b if type(a) is int else a
     if (
         type(array) is not ndarray
@@ -38,7 +39,7 @@ def where(condition: Array, a: Any, b: Any) -> Array:
     bits = _BITS[array.dtype]
     out = np.empty_like(condition, dtype=array.dtype)
     chosen = out.view(bits)
-    # A mark as an integer is 1 or 0, and any bits times 0 are those of 0.0.
+    # A mark as an integer is 1 or 0, and any bits times 0 are the bits of 0.0.
     if type(b) is int and b == 0:
         np.multiply(array.view(bits), condition, out=chosen)
     elif type(a) is int and a == 0:
@@ -53,14 +54,14 @@ def where(condition: Array, a: Any, b: Any) -> Array:
 
 
 def inside(x: Array, min: Any, max: Any) -> Array:
-    """Where ``clip`` let ``x`` through: strictly between the bounds, as in Paddle."""
+    """True where ``clip`` passed ``x`` through: strictly between the bounds, as in Paddle."""
     if min is None or max is None:
         return np.ones_like(x, np.bool_) if min is max else x < max if min is None else x > min
     return np.logical_and(x > min, x < max)
 
 
 def power_slope(g: Array, x: Array, y: Array) -> Array:
-    """``g`` times the slope of ``x ** y`` along x; 0 where y is 0, also at x = 0."""
+    """Return ``g`` times the slope of ``x ** y`` along x; 0 where y is 0, also at x = 0."""
     if y.ndim == 0:
         exponent = y.item()
         if exponent == 2:
@@ -72,13 +73,13 @@ def power_slope(g: Array, x: Array, y: Array) -> Array:
 
 
 def power_log(g: Array, x: Array, out: Array) -> Array:
-    """``g`` times the slope of ``out = x ** y`` along y; 0 at x = 0."""
+    """Return ``g`` times the slope of ``out = x ** y`` along y; 0 at x = 0."""
     with np.errstate(all="ignore"):
         return where(x == 0, 0, g * (out * np.log(x)))
 
 
 def _with_axes(result: Array, shape: tuple[int, ...], axis: Any, keepdim: bool) -> Array:
-    """What has the shape of a reduction's result, with length 1 along the axes that were reduced."""
+    """Reshape a reduction's result to length 1 along the reduced axes."""
     if keepdim:
         return result
     over = axes(shape, axis)
@@ -86,9 +87,9 @@ def _with_axes(result: Array, shape: tuple[int, ...], axis: Any, keepdim: bool) 
 
 
 def spread(g: Array, shape: tuple[int, ...], axis: Any, keepdim: bool) -> Array:
-    """The gradient ``g`` of a reduction, repeated over what was reduced."""
+    """Repeat the gradient ``g`` of a reduction over the reduced elements."""
     if g.ndim == 0 and type(g) is ndarray:
-        # One number for all of it: the same view for a sixth of the time, at the head of nearly every backward.
+        # A scalar gradient starts nearly every backward: this makes the same view in a sixth of the time.
         repeated = ndarray(shape, g.dtype, g, 0, (0,) * len(shape))
         repeated.setflags(write=False)
         return repeated
@@ -96,12 +97,12 @@ def spread(g: Array, shape: tuple[int, ...], axis: Any, keepdim: bool) -> Array:
 
 
 def along(shape: tuple[int, ...], axis: Any) -> int:
-    """How many elements went into each result of a reduction."""
+    """Return the number of elements in each result of a reduction."""
     return math.prod([shape[i] for i in axes(shape, axis)])
 
 
 def to_extremes(g: Array, x: Array, out: Array, axis: Any, keepdim: bool) -> Array:
-    """The gradient of max or min: to the elements equal to the result, in equal shares."""
+    """Return the gradient of max or min: equal shares for the elements that equal the result."""
     g, out = (_with_axes(each, x.shape, axis, keepdim) for each in (g, out))
     at = x == out
     shares = at.view(np.int8).sum(axis=axes(x.shape, axis), dtype=np.int64 if x.size >> 31 else np.int32, keepdims=True)
@@ -109,7 +110,7 @@ def to_extremes(g: Array, x: Array, out: Array, axis: Any, keepdim: bool) -> Arr
 
 
 def product_of_others(x: Array, axis: Any) -> Array:
-    """For every element the product of the others in its reduction; no division, so zeros are no exception."""
+    """Return for every element the product of the others in its reduction, without division, so that zeros work."""
     if x.size == 0:
         return np.zeros_like(x)
     along_axes = axes(x.shape, axis)
@@ -124,7 +125,7 @@ def product_of_others(x: Array, axis: Any) -> Array:
 
 
 def summed_to(g: Array, shape: tuple[int, ...]) -> Array:
-    """Sum the broadcast dimensions of ``g`` away: what the engine does after every rule."""
+    """Sum ``g`` over its broadcast dimensions, as the engine does after every rule."""
     if g.shape == shape:
         return g
     if g.ndim < len(shape):
@@ -147,7 +148,7 @@ def _result_matrix(g: Array, x_is_vector: bool, y_is_vector: bool) -> Array:
 
 
 def matmul_left(g: Array, y: Array, shape: tuple[int, ...], transpose_x: bool, transpose_y: bool) -> Array:
-    """The gradient of ``x @ y`` for x, which has ``shape``."""
+    """Return the gradient of ``x @ y`` for x, which has ``shape``."""
     x_is_vector = len(shape) == 1
     g = _result_matrix(g, x_is_vector, y.ndim == 1)
     right = y[:, None] if y.ndim == 1 else turned(y, transpose_y)
@@ -156,7 +157,7 @@ def matmul_left(g: Array, y: Array, shape: tuple[int, ...], transpose_x: bool, t
 
 
 def matmul_right(g: Array, x: Array, shape: tuple[int, ...], transpose_x: bool, transpose_y: bool) -> Array:
-    """The gradient of ``x @ y`` for y, which has ``shape``."""
+    """Return the gradient of ``x @ y`` for y, which has ``shape``."""
     y_is_vector = len(shape) == 1
     g = _result_matrix(g, x.ndim == 1, y_is_vector)
     left = x[None, :] if x.ndim == 1 else turned(x, transpose_x)

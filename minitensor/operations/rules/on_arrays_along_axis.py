@@ -1,6 +1,6 @@
-"""What the rules of reading and writing along an axis call: the numpy half.
+"""Helpers of the rules for reading and writing along an axis, on arrays.
 
-``flat`` positions are counted in the order of the index's elements.
+``flat`` positions are in the order of the index's elements.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from minitensor.kernels.along_axis import (
 )
 from minitensor.kernels.indexed import added_at, last_of_each
 
-Array = Any  # of numpy, or of a device
+Array = Any  # numpy's, or a device's
 Shape = tuple[int, ...]
 
 
 def fitted_to(taken_g: Array, shape: Shape, broadcast: bool) -> Array:
-    """The gradient for values of ``shape``, of which the index may have covered only a part."""
+    """Return the gradient for values of ``shape``, of which the index may have used only a part."""
     if broadcast or taken_g.ndim != len(shape) or np.prod(shape) == 1 or taken_g.shape == shape:
         return taken_g
     whole = np.zeros(shape, taken_g.dtype, like=taken_g)
@@ -36,25 +36,25 @@ def fitted_to(taken_g: Array, shape: Shape, broadcast: bool) -> Array:
 
 
 def emptied_along(g: Array, indices: Array, axis: int, broadcast: bool) -> Array:
-    """``g``, with 0 at the elements that the index names."""
+    """Return ``g`` with 0 at the indexed elements."""
     return put_along_axis(g, indices, np.zeros((), g.dtype, like=g), axis, broadcast)
 
 
 def taken_along(g: Array, indices: Array, axis: int, broadcast: bool, shape: Shape) -> Array:
-    """The gradient for values that were added."""
+    """Return the gradient for added values."""
     flat, spread = positions(indices, g.shape, axis, broadcast)
     return fitted_to(taken(g, flat).reshape(spread), shape, broadcast)
 
 
 def last_along(g: Array, indices: Array, axis: int, broadcast: bool, shape: Shape) -> Array:
-    """The gradient for values that were assigned: only the last one that was assigned to an element stayed."""
+    """Return the gradient for assigned values: only the last value assigned to an element has one."""
     flat, spread = positions(indices, g.shape, axis, broadcast)
     stayed = np.where(last_of_each(flat), taken(g, flat), g.dtype.type(0))
     return fitted_to(stayed.reshape(spread), shape, broadcast)
 
 
 def added_along(g: Array, indices: Array, axis: int, broadcast: bool, shape: Shape) -> Array:
-    """The gradient for what ``take_along_axis`` read: an element that was taken twice gets both."""
+    """Return the gradient for the input of ``take_along_axis``: an element that was read twice gets both."""
     read = tuple(shape[d] if d == axis % len(shape) else max(n, shape[d]) for d, n in enumerate(g.shape))
     whole = np.zeros(read if broadcast else shape, g.dtype, like=g)
     flat, _ = positions(indices, whole.shape, axis, broadcast)
@@ -67,7 +67,7 @@ def added_along(g: Array, indices: Array, axis: int, broadcast: bool, shape: Sha
 
 
 def shares_along(g: Array, indices: Array, axis: int, include_self: bool, broadcast: bool) -> Array:
-    """For every element of ``g``, one over the number of values that were averaged there."""
+    """Return for every element of ``g`` one over the number of values averaged into it."""
     flat, _ = positions(indices, g.shape, axis, broadcast)
     whole = np.ones_like(g, order="C")
     if flat.size:
@@ -79,12 +79,12 @@ def shares_along(g: Array, indices: Array, axis: int, include_self: bool, broadc
 
 
 def multiplied_ones(g: Array, indices: Array, values: Array, axis: int, broadcast: bool) -> Array:
-    """In the shape of ``g``, what every element was multiplied with."""
+    """Return, in the shape of ``g``, the factor by which every element was multiplied."""
     return put_along_axis_multiply(np.ones_like(g), indices, values, axis, True, broadcast)
 
 
 def factors_along(arr: Array, indices: Array, values: Array, axis: int, include_self: bool, broadcast: bool) -> Array:
-    """For every value, the product of what else it was multiplied with; no division, so zeros are no exception."""
+    """Return for every value the product of the other factors of its element, without division, so that zeros work."""
     flat, spread = positions(indices, arr.shape, axis, broadcast)
     factors = lined_up(beside(values, arr), spread, broadcast).reshape(-1)
     turns = turns_of(flat)
@@ -105,7 +105,7 @@ def factors_along(arr: Array, indices: Array, values: Array, axis: int, include_
 def multiplied_along(
     g: Array, arr: Array, indices: Array, values: Array, axis: int, include_self: bool, broadcast: bool, shape: Shape
 ) -> Array:
-    """The gradient for values that were multiplied with."""
+    """Return the gradient for values that were factors."""
     flat, spread = positions(indices, g.shape, axis, broadcast)
     with np.errstate(all="ignore"):
         slopes = factors_along(arr, indices, values, axis, include_self, broadcast)
@@ -116,7 +116,7 @@ def multiplied_along(
 
 
 def winners_along(out: Array, indices: Array, values: Array, axis: int, broadcast: bool) -> Array:
-    """For every value, whether it is the extreme that stayed."""
+    """Return for every value True if it equals the resulting extreme."""
     flat, spread = positions(indices, out.shape, axis, broadcast)
     return lined_up(beside(values, out), spread, broadcast) == taken(out, flat).reshape(spread)
 
@@ -124,7 +124,7 @@ def winners_along(out: Array, indices: Array, values: Array, axis: int, broadcas
 def ties_along(
     kept: Array, out: Array, indices: Array, values: Array, axis: int, include_self: bool, broadcast: bool
 ) -> Array:
-    """How many share each element of the result (at least 1, so that it can be divided by)."""
+    """Return the number of ties for each element of the result (at least 1, because it is a divisor)."""
     flat, _ = positions(indices, out.shape, axis, broadcast)
     number = kept.astype(out.dtype, order="C")
     if flat.size:
@@ -138,7 +138,7 @@ def ties_along(
 def extreme_self(
     g: Array, kept: Array, out: Array, indices: Array, values: Array, axis: int, include_self: bool, broadcast: bool
 ) -> Array:
-    """The gradient for the elements that were compared with the values; ties share it."""
+    """Return the gradient for the elements that were compared with the values; ties share it."""
     with np.errstate(all="ignore"):
         rest = np.where(
             kept, g / ties_along(kept, out, indices, values, axis, include_self, broadcast), g.dtype.type(0)
@@ -157,7 +157,7 @@ def extreme_along(
     broadcast: bool,
     shape: Shape,
 ) -> Array:
-    """The gradient for the values; ties share it."""
+    """Return the gradient for the values; ties share it."""
     flat, spread = positions(indices, g.shape, axis, broadcast)
     with np.errstate(all="ignore"):
         part = g / ties_along(kept, out, indices, values, axis, include_self, broadcast)

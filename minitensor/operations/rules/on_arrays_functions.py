@@ -1,4 +1,4 @@
-"""What rules of functions, scans and activations call besides operations of the table: the numpy half."""
+"""Helpers of the rules for functions, scans and activations, on arrays."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import numpy as np
 from minitensor.kernels.activations import blocks
 from minitensor.kernels.reducing import total
 
-Array = Any  # of numpy, or of a device
+Array = Any  # numpy's, or a device's
 
-#: sin(u) / u has the slope -u / 3 + u**3 / 30 - ...: the coefficients, of u, u**3 and so on. Those left out would
-#: change no bit of a float64 for u below 1.
+#: sin(u) / u has the slope -u / 3 + u**3 / 30 - ...: the coefficients of u, u**3 and so on. Further terms would change
+#: no bit of a float64 for u below 1.
 SINC_SERIES = tuple((-1) ** k * 2 * k / math.factorial(2 * k + 1) for k in range(1, 11))
 
 
 def sinc_slope(x: Array) -> Array:
-    """The slope of sinc; near 0 by its series, where the difference of the closed form would lose all digits."""
+    """Return the slope of sinc; near 0 by its series, because the closed form would lose all digits by cancellation."""
     u = x * math.pi
     near = abs(u) < 1
     small, large = np.where(near, u, 0), np.where(near, 1, u)
@@ -31,13 +31,13 @@ def sinc_slope(x: Array) -> Array:
 def no_slope(op: str) -> NoReturn:
     """Refuse the gradient for x of an incomplete gamma function."""
     raise RuntimeError(
-        f"{op} has a gradient for y only: its slope along x is not a known function, and this x wants a gradient. "
+        f"{op} has a gradient for y only: its slope along x is not a known function, but this x requires a gradient. "
         f"Give {op} an x with stop_gradient=True, or its `detach()`."
     )
 
 
 def softmax_gradient(g: Array, out: Array, axis: int) -> Array:
-    """The gradient of softmax, from its result: ``out * (g - total)``, with the total of ``g * out`` along ``axis``."""
+    """The gradient of softmax from its result: ``out * (g - s)``, where s sums ``g * out`` along ``axis``."""
     if out.ndim == 0:
         return out * (g - g * out)
     gx = np.empty_like(out, order="C")
@@ -50,20 +50,20 @@ def softmax_gradient(g: Array, out: Array, axis: int) -> Array:
 
 
 def shaped(g: Array, shape: tuple[int, ...]) -> Array:
-    """The same elements in another shape."""
+    """Return the same elements in another shape."""
     return g.reshape(shape)
 
 
 def _product(a: Array, b: Array) -> Array:
-    """``a * b``, but 0 where one is 0, even if the other is inf or nan."""
+    """Return ``a * b``, but 0 where one is 0, even if the other is inf or nan."""
     return np.where((a == 0) | (b == 0), 0, a * b)
 
 
 def cumprod_gradient(g: Array, x: Array, axis: int | None) -> Array:
     """The gradient of cumprod: ``g[k] + x[k + 1] * (g[k + 1] + x[k + 2] * (...))`` times the product of ``x[:k]``.
 
-    There is no division, so zeros are no exception. The bracket is computed by doubling: for stretches of 1, 2, 4, ...
-    elements, the sum of the stretch's terms and the product of its factors; each pass joins neighbouring stretches.
+    There is no division, so zeros work. The bracket is computed by doubling: for stretches of 1, 2, 4, ... elements,
+    the sum of the stretch's terms and the product of its factors; each pass joins neighbouring stretches.
     """
     shape = x.shape
     if axis is None or not shape:

@@ -1,7 +1,7 @@
-"""What the rules of indexed, masked and diagonal operations call: the numpy half.
+"""Helpers of the rules for indexed, masked and diagonal operations, on arrays.
 
-What was overwritten gets 0 by selection, never by multiplication. Where several values were assigned to one place, the
-one that stayed has the gradient.
+Overwritten elements get 0 by selection, never by multiplication. If several values were assigned to one position, the
+last one gets the gradient.
 """
 
 from __future__ import annotations
@@ -15,31 +15,31 @@ from minitensor.kernels import diagonals, masked
 from minitensor.kernels import indexed as kernels
 from minitensor.kernels.indexed import checked, last_of_each, places_of
 
-Array = Any  # of numpy, or of a device
+Array = Any  # numpy's, or a device's
 
 
 # ---------- parts along one axis ----------
 
 
 def added_rows(g: Array, index: Array, axis: int, shape: tuple[int, ...]) -> Array:
-    """The gradient for what ``index_select`` or ``gather`` read: a part that was taken twice gets both."""
+    """Return the gradient for the input of ``index_select`` or ``gather``: a part that was read twice gets both."""
     g = np.expand_dims(g, axis) if g.ndim < len(shape) else g
     return kernels.index_add(np.zeros(shape, g.dtype, like=g), index, g, axis, 1)
 
 
 def emptied_rows(g: Array, index: Array, axis: int) -> Array:
-    """``g``, with 0 in the parts along ``axis`` that ``index`` lists."""
+    """Return ``g`` with 0 in the parts along ``axis`` that ``index`` lists."""
     return kernels.index_fill(g, index, np.zeros((), g.dtype, like=g), axis)
 
 
 def rows_once(g: Array, index: Array, axis: int) -> Array:
-    """The parts of ``g`` that ``index`` lists, each once."""
+    """Return the parts of ``g`` that ``index`` lists, each once."""
     rows = np.unique(checked(index.reshape(-1), g.shape[axis], axis))
     return np.take(g, rows, axis=axis)
 
 
 def written_rows(g: Array, index: Array, overwrite: bool, shape: tuple[int, ...]) -> Array:
-    """The gradient for the updates of ``scatter``: of rows that were assigned twice, the last one's."""
+    """Return the gradient for the updates of ``scatter``: if a row was assigned twice, the last one gets it."""
     rows = checked(index.reshape(-1), g.shape[0], 0)
     taken = g[rows]
     if overwrite:
@@ -47,18 +47,18 @@ def written_rows(g: Array, index: Array, overwrite: bool, shape: tuple[int, ...]
     return taken.reshape(shape)
 
 
-# ---------- places ----------
+# ---------- positions ----------
 
 
 def emptied_places(g: Array, rows: Array, depth: int) -> Array:
-    """``g``, with 0 where ``index_put`` assigned."""
+    """Return ``g`` with 0 where ``index_put`` assigned."""
     rest = g.copy()
     rest[places_of(rows, g.shape, depth)] = 0
     return rest
 
 
 def written_places(g: Array, rows: Array, accumulate: bool, depth: int) -> Array:
-    """The gradient for the value of ``index_put``, in the shape that the index picks."""
+    """Return the gradient for the value of ``index_put``, in the shape that the index picks."""
     places = places_of(rows, g.shape, depth)
     taken = as_array(g[places])
     if not accumulate:
@@ -72,12 +72,12 @@ def written_places(g: Array, rows: Array, accumulate: bool, depth: int) -> Array
 
 
 def put_back(g: Array, mask: Array, shape: tuple[int, ...]) -> Array:
-    """The gradient for what ``masked_select`` read."""
+    """Return the gradient for the input of ``masked_select``."""
     return masked.masked_scatter(np.zeros(shape, g.dtype, like=g), mask, g)
 
 
 def first_taken(g: Array, mask: Array, shape: tuple[int, ...]) -> Array:
-    """The gradient for the value of ``masked_scatter``, of which the first elements were taken."""
+    """Return the gradient for the value of ``masked_scatter``, whose first elements were used."""
     taken = masked.masked_select(g, mask)
     whole = np.zeros_like(g, shape=(int(np.prod(shape, dtype=np.int64)),))
     whole[: taken.size] = taken
@@ -88,11 +88,11 @@ def first_taken(g: Array, mask: Array, shape: tuple[int, ...]) -> Array:
 
 
 def emptied_diagonal(g: Array, offset: int, dim1: int, dim2: int) -> Array:
-    """``g``, with 0 on the diagonal of its matrices in two dimensions."""
+    """Return ``g`` with 0 on the diagonal of its matrices in two dimensions."""
     zeros = np.zeros_like(diagonals.diagonal_of(g, offset, dim1, dim2))
     return diagonals.fill_diagonal_tensor(g, zeros, offset, dim1, dim2)
 
 
 def diagonal_of(g: Array, offset: int, dim1: int, dim2: int) -> Array:
-    """That diagonal."""
+    """Return the diagonal of the matrices in two dimensions."""
     return diagonals.diagonal_of(g, offset, dim1, dim2)

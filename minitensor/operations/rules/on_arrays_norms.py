@@ -1,4 +1,4 @@
-"""What the rule of ``renorm`` calls: the numpy half."""
+"""Helper of the rule for ``renorm``, on arrays."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import numpy as np
 from minitensor.kernels.indexed import from_front
 from minitensor.kernels.matrices import slice_norms
 
-Array = Any  # of numpy, or of a device
+Array = Any  # numpy's, or a device's
 
 
 def renorm_gradient(g: Array, x: Array, p: float, axis: int, max_norm: float) -> Array:
-    """The gradient of ``renorm``: ``g`` where the norm was small enough, else that of ``x * max_norm / norm``."""
+    """Return renorm's gradient: ``g`` where the norm was small enough, else that of ``x * max_norm / norm``."""
     axis = from_front(axis, x.ndim)
     norms = slice_norms(x, p, axis)
     others = tuple(d for d in range(x.ndim) if d != axis)
     with np.errstate(all="ignore"):
-        # The slope of the norm along x; at 0 taken as 0.
+        # The slope of the norm along x; taken as 0 at 0.
         slope = np.where(x == 0, x.dtype.type(0), np.sign(x) * (np.abs(x) / norms) ** (p - 1))
         along = np.sum(g * x, axis=others, keepdims=True) / norms
         return np.where(norms > max_norm, (g - along * slope) * (max_norm / norms), g).astype(g.dtype)
