@@ -2,10 +2,10 @@
 
     python tools/build.py [--force] [--quiet]
 
-A build whose sources have not changed since is kept, unless --force is given. What is printed is kept in
-`_build/build.log`. In the end a table says how long the cells of each page ran. --quiet shows neither.
+If the sources have not changed since the last build, it is kept, unless --force is given. The output is also written to
+`_build/build.log`, and a table at the end shows how long the cells of each page ran. --quiet prints neither.
 
-Where the variable LIVE is 1 (`make book LIVE=1`), Python in the page stands beside the pages (`tools/live.py`).
+If the variable LIVE is 1 (`make book LIVE=1`), the files of Python in the page are added (`tools/live.py`).
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ sys.path.insert(0, str(ROOT))
 
 from tools import live  # noqa: E402
 
-# Everything a page is made from.
+# Every file from which a page is made.
 SOURCES = ("_config.yml", "_toc.yml", "*.md", "*.bib", "requirements.txt", "_ext/**/*", "book/**/*")
 SOURCES += ("chapters/**/*", "facts/**/*", "minitensor/**/*")
 IGNORED = {"__pycache__", ".ipynb_checkpoints"}
-LIVE = "Python in the page stands beside the pages, in _build/html/_static/live."
-NOT_LIVE = "The pages have no Python of their own: make book LIVE=1 adds it."
+LIVE = "Python in the page is in _build/html/_static/live."
+NOT_LIVE = "The pages were built without Python in the page: make book LIVE=1 adds it."
 
 
 def main() -> None:
@@ -42,18 +42,18 @@ def main() -> None:
 
 
 def is_fresh(book: Path) -> bool:
-    """Whether the last build finished, and was made from the sources as they are now."""
+    """True if the last build finished and the sources have not changed since."""
     stamp = _stamp(book)
     return stamp.exists() and stamp.read_text() == fingerprint(book)
 
 
 def build(book: Path, *, quiet: bool = False) -> int:
-    """Build the book in folder `book` from scratch; the exit status of jupyter-book.
+    """Build the book in folder `book` from scratch, and return the exit status of jupyter-book.
 
-    What it prints is shown, unless `quiet`, and kept in `_build/build.log`.
+    Its output is printed, unless `quiet`, and written to `_build/build.log`.
 
     Raises:
-        live.MissingError: Python in the page was asked for, and cannot be brought; nothing was changed.
+        live.MissingError: if LIVE is 1 and Python in the page cannot be fetched; then nothing has changed.
     """
     brought = live.bring() if live.wanted() else None
     shutil.rmtree(book / "_build", ignore_errors=True)
@@ -78,7 +78,7 @@ def build(book: Path, *, quiet: bool = False) -> int:
 
 
 def seconds_of_pages(log: str) -> dict[str, float]:
-    """How long the cells of each page ran, by its file without a suffix, as the log of a build says."""
+    """Return the seconds that the cells of each page ran, by its file without a suffix, from the log of a build."""
     found = re.findall(r"(\S+)\.md: Executed notebook in ([\d.]+) seconds", log)
     names = [Path(path).name for path, _ in found]
     return {
@@ -88,7 +88,7 @@ def seconds_of_pages(log: str) -> dict[str, float]:
 
 
 def table_of_times(log: str) -> str:
-    """The times of all pages, the longest first, and what they come to."""
+    """Return the times of all pages, the longest first, with their sum and median."""
     times = seconds_of_pages(log)
     lines = [f"{took:7.1f} s  {page}" for page, took in sorted(times.items(), key=lambda item: -item[1])]
     in_all = f"{sum(times.values()):7.1f} s  in all, {statistics.median(times.values() or [0]):.1f} s in the median"
@@ -109,7 +109,7 @@ def _run(command: list[str], environment: dict[str, str], log: Path, quiet: bool
 
 
 def fingerprint(book: Path) -> str:
-    """One number for the content of all sources."""
+    """Return a hash of the content of all sources."""
     paths = {path for pattern in SOURCES for path in book.glob(pattern) if path.is_file()}
     digest = hashlib.sha256(f"{sys.version} {live.wanted()}".encode())
     for path in sorted(path for path in paths if not IGNORED & set(path.parts)):
@@ -118,7 +118,7 @@ def fingerprint(book: Path) -> str:
 
 
 def _jupyter_book() -> str:
-    """The command of this environment, whatever else is on the PATH."""
+    """Return the command of this environment, even if another one is on the PATH."""
     return shutil.which("jupyter-book", path=str(Path(sys.executable).parent)) or "jupyter-book"
 
 
@@ -127,28 +127,28 @@ def _stamp(book: Path) -> Path:
 
 
 def share_compiled(folder: Path) -> dict[str, str]:
-    """What to add to the environment of many processes so that each module is compiled once.
+    """Return variables for the environment of many processes, with which each module is compiled once.
 
-    Where Python is told to write nothing that it compiles, each process compiles all that it imports: half a second of
-    each page, and two thirds of the time that a test's own process takes. It is written to ``folder`` instead, which
-    goes when they have ended.
+    If PYTHONDONTWRITEBYTECODE is set, each process compiles every module that it imports. That is half a second of each
+    page, and two thirds of the time of a test that starts a process. With these variables the compiled modules are
+    written to ``folder``, which the caller deletes when the processes have ended.
     """
     forbidden = os.environ.get("PYTHONDONTWRITEBYTECODE")
     return {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(folder / "compiled")} if forbidden else {}
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    """The reader's environment, less what would make the book depend on the reader's own Jupyter setup."""
+    """Return the reader's environment, changed so that the reader's Jupyter setup cannot change the book."""
     profile = folder / "profile_default"
     profile.mkdir()
-    # Newer kernels warn of unencrypted sockets each time they start; these are on this machine alone.
+    # Newer kernels warn about unencrypted sockets whenever they start, but these sockets are only on this machine.
     (profile / "ipython_kernel_config.py").write_text("c.IPKernelApp.log_level = 'ERROR'\n")
     ours = {name: value for name, value in os.environ.items() if name != "BOOK_LIVE"}
     return {
         **ours,
         **share_compiled(folder),
         "IPYTHONDIR": str(folder),  # none of the reader's start-up scripts
-        "JUPYTER_PREFER_ENV_PATH": "1",  # the kernel of this environment, not one installed for the user
+        "JUPYTER_PREFER_ENV_PATH": "1",  # use the kernel of this environment, even if the user has installed another
         "PYTHONUTF8": "1",
     }
 

@@ -1,8 +1,8 @@
-"""Draw the picture that is shown where an address of the book is shared: `_ext/book_pages/theme/static/card.png`.
+"""Draw the picture that appears when an address of the book is shared: `_ext/book_pages/theme/static/card.png`.
 
     python tools/card.py
 
-From the SVG below, by a headless Chromium, 1200 x 630 pixels. Run it after a change of the drawing or of the title.
+A headless Chromium draws the SVG below at 1200 x 630 pixels. Run it again if the drawing or the title has changed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ INK, MUTED, PAPER, BLUE, LIGHT_BLUE, OCHRE = "#1a1d21", "#57606a", "#ffffff", "#
 
 
 def drawing() -> str:
-    """Two names, two tensors and one storage, whose first two numbers have just been overwritten."""
+    """Return an SVG of two names, two tensors and one storage with its first two numbers just overwritten."""
     cells = []
     for i, (old, new) in enumerate([("1", "10"), ("2", "20"), ("3", "")]):
         x = 690 + 140 * i

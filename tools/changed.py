@@ -1,7 +1,7 @@
-"""Which tests are about what has changed: for `make check`, which has a minute.
+"""Find the tests that concern the changed files, for `make check`, which has a minute.
 
-A file of tests is about a file of the package where it imports it, or where a planted fault of that file
-(`tests/mutations`) names it as one that notices. Other files have a rule each. Everything else is left to `make test`.
+A file of tests concerns a file of the package if it imports it, or if a planted fault of that file (`tests/mutations`)
+names the tests as those that find it. Other files have a rule each. Everything else is left to `make test`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tools.run_tests import ROOT, longest, needs_the_book
 
-#: Run whatever has changed: a little of everything, in half a minute of one core.
+#: A little of everything, in half a minute of one core: run after every change.
 CROSS_SECTION = (
     "tests/architecture/test_floors.py",
     "tests/chapters/test_rules.py",
@@ -36,7 +36,7 @@ CROSS_SECTION = (
     "tests/vocabulary/test_paddle_programs.py",
     "tests/vocabulary/test_torch_record.py",
 )
-#: Tests of files that no test imports, by how their paths begin.
+#: Tests of files that no test imports, by the beginnings of their paths.
 RULES = {
     "_config.yml": ("tests/site/test_build.py",),
     "_ext/": ("tests/site/test_build.py",),
@@ -49,15 +49,17 @@ RULES = {
     "pyproject.toml": ("tests/tools/test_check.py", "tests/site/test_tools.py"),
     "requirements": ("tests/site/test_tools.py",),
 }
-MOST = 60  # seconds of one core for the tests of what has changed
-UNLISTED = 1.5  # seconds that a file takes which is not in tests/longest.txt
+MOST = 60  # seconds of one core for the tests that concern the changes
+UNLISTED = 1.5  # seconds that a file takes if it is not in tests/longest.txt
 
 
 @dataclass(frozen=True)
 class Found:
-    """Attributes:
-    chosen: files of tests to run, the closest first.
-    left: those for which there is no time, or no built book.
+    """Tests that concern the changes.
+
+    Attributes:
+        chosen: files of tests to run, the closest first.
+        left: files of tests that do not run, because they take too long or need the built book.
     """
 
     chosen: tuple[str, ...]
@@ -65,7 +67,7 @@ class Found:
 
 
 def files() -> set[str]:
-    """What differs from the branch `main`, or, on it and with nothing changed, what the last commit changed."""
+    """Return the files that differ from `main`; if there are none, the files of the last commit."""
     untracked = set(_git("ls-files", "--others", "--exclude-standard"))
     for base in ("origin/main", "main"):
         if fork := _git("merge-base", "HEAD", base):
@@ -75,13 +77,13 @@ def files() -> set[str]:
 
 
 def _git(*arguments: str) -> list[str]:
-    """The lines that git answers; none where it refuses, as outside a checkout."""
+    """Return the lines of git's output; none if git fails, for example outside a checkout."""
     done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True)
     return done.stdout.split("\n")[:-1] if done.returncode == 0 else []
 
 
 def tests(changed: Iterable[str]) -> Found:
-    """The tests that are about changed files, as far as there is time for them."""
+    """Return the tests that concern changed files, as many as there is time for."""
     changed = sorted(changed)
     ordered: dict[str, None] = dict.fromkeys(path for path in changed if _is_test(path) and (ROOT / path).exists())
     for way in (_by_rule, _by_import, _by_fault):
@@ -108,7 +110,7 @@ def _by_rule(path: str) -> set[str]:
 
 
 def _by_import(path: str) -> set[str]:
-    """Files of tests that import a module, or a module of the tests that does."""
+    """Return the files of tests that import a module, directly or through a module of the tests."""
     if not path.endswith(".py"):
         return set()
     wanted, found = {path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")}, set()
@@ -120,7 +122,7 @@ def _by_import(path: str) -> set[str]:
 
 
 def _by_fault(path: str) -> set[str]:
-    """Files of tests that notice a fault planted in a file of the package."""
+    """Return the files of tests that find a fault planted in a file of the package."""
     from tests.mutations import planted  # noqa: F401  (all mutations)
     from tests.mutations.mutation import MUTATIONS
     from tests.mutations.runner import path as file_of
@@ -131,7 +133,7 @@ def _by_fault(path: str) -> set[str]:
 
 @cache
 def imports() -> dict[str, set[str]]:
-    """File of the tests -> the modules that it imports, and what it takes from them."""
+    """Return the modules and names that each file of the tests imports."""
     return {
         path.relative_to(ROOT).as_posix(): _imported(ast.parse(path.read_text(encoding="utf-8")))
         for path in sorted((ROOT / "tests").rglob("*.py"))

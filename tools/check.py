@@ -1,11 +1,11 @@
-"""Everything that has to hold, in steps: what `make check`, `make test`, pre-commit and continuous integration run.
+"""Run the checks of the project in steps: for `make check`, `make test`, pre-commit and continuous integration.
 
-    python tools/check.py              the quick part: the style, the tests of what has changed, and a cross-section
-    python tools/check.py --all        all of it: `make test`
-    python tools/check.py --no-tests   what looks at the code without running it: before a commit
-    python tools/check.py format lint  the steps named
+    python tools/check.py              the quick part: style, tests that concern the changes, and a cross-section
+    python tools/check.py --all        everything: `make test`
+    python tools/check.py --no-tests   the steps that do not run the code: before a commit
+    python tools/check.py format lint  only these steps
 
-The steps stand here and nowhere else. One that looks at the code without running it is a line of `STEPS`.
+The steps are listed only here. To add one that does not run the code, add a line to `STEPS`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT))
 
 from tools import changed, run_tests  # noqa: E402
 
-#: What looks at the code: the name of a step, and its command, of those beside this Python.
+#: Steps that do not run the code: name and command, which is looked up beside this Python.
 STEPS: dict[str, list[str]] = {
     "format": ["ruff", "format", "--check", "."],
     "lint": ["ruff", "check", "."],
@@ -32,14 +32,14 @@ STEPS: dict[str, list[str]] = {
     "language": ["python", "tools/plain_language.py"],
 }
 TESTS = "tests"
-LATE = ("types",)  # takes half a minute of one core: the tests need not wait for it
+LATE = ("types",)  # takes half a minute of one core, so the tests start without it
 
 
 def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser("python tools/check.py", description="Everything that has to hold, in steps.")
+    parser = argparse.ArgumentParser("python tools/check.py", description="Run the checks of the project in steps.")
     parser.add_argument("steps", nargs="*", metavar="step", help=f"of {', '.join((*STEPS, TESTS))} (all)")
-    parser.add_argument("--all", action="store_true", help="all tests, not only those of what has changed")
-    parser.add_argument("--no-tests", action="store_true", help="only what looks at the code without running it")
+    parser.add_argument("--all", action="store_true", help="all tests, not only those that concern the changes")
+    parser.add_argument("--no-tests", action="store_true", help="only the steps that do not run the code")
     chosen = parser.parse_args(arguments)
     unknown = set(chosen.steps) - {*STEPS, TESTS}
     if unknown:
@@ -56,37 +56,35 @@ def main(arguments: list[str]) -> int:
 
 
 def begin(steps: list[str]) -> dict[str, subprocess.Popen[str]]:
-    """Start the steps that look at the code, all at a time."""
+    """Start steps that do not run the code, all in parallel."""
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "encoding": "utf-8", "errors": "replace"}
     return {step: subprocess.Popen(command(*STEPS[step]), cwd=ROOT, **pipes) for step in steps}
 
 
 def end(looking: dict[str, subprocess.Popen[str]], began: float) -> list[str]:
-    """Wait for steps, and show what those have to say that failed; their names."""
+    """Wait for steps, print the output of those that failed, and return their names."""
     failed = []
     for step, process in looking.items():
-        said, _ = process.communicate()
+        output, _ = process.communicate()
         outcome = "failed" if process.returncode else "well"
         print(f"{step}: {outcome} after {time.perf_counter() - began:.0f} s", flush=True)
         if process.returncode:
-            print(said, flush=True)
+            print(output, flush=True)
             failed.append(step)
     return failed
 
 
 def command(name: str, *arguments: str) -> list[str]:
-    """A command of this environment, whatever else is on the PATH."""
+    """Return a command of this environment, even if another one is on the PATH."""
     return [shutil.which(name, path=str(Path(sys.executable).parent)) or name, *arguments]
 
 
 def test(*, everything: bool) -> int:
-    """Run all tests, or those of what has changed and the cross-section; the exit status."""
+    """Run all tests, or those that concern the changes and the cross-section; return the exit status."""
     if everything:
         return run_tests.main([])
     found = changed.tests(changed.files())
-    print(
-        f"{len(found.chosen)} files of tests are about what has changed, {len(changed.CROSS_SECTION)} a cross-section"
-    )
+    print(f"{len(found.chosen)} files of tests concern the changes, {len(changed.CROSS_SECTION)} are a cross-section")
     if found.left:
         print(f"left to make test: {', '.join(found.left)}", flush=True)
     return run_tests.main(list(dict.fromkeys([*found.chosen, *changed.CROSS_SECTION])))

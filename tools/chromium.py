@@ -1,11 +1,11 @@
-"""The browser that tests and tools drive: a headless Chromium of this machine."""
+"""Find the headless Chromium that tests and tools drive."""
 
 from __future__ import annotations
 
 import os
 import shutil
 
-#: The first that is there is taken. The first of all has no windows to draw, and needs a quarter less of a processor.
+#: In order of preference: the first draws no windows and needs a quarter less processor time.
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = [
     "--no-sandbox",  # a container's root has no sandbox to use
@@ -15,15 +15,15 @@ FLAGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    "--font-render-hinting=none",  # without windows, letters would be moved to whole pixels
+    "--font-render-hinting=none",  # without windows, hinting would move letters to whole pixels
 ]
 
 
 def find() -> str:
-    """The path of a Chromium: what the variable CHROMIUM says, or one on the PATH.
+    """Return the path of a Chromium: the variable CHROMIUM, or the first one on the PATH.
 
     Raises:
-        FileNotFoundError: when there is none.
+        FileNotFoundError: if neither exists.
     """
     found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
     if not found:

@@ -1,9 +1,9 @@
-"""Notebooks that run where nothing of the book is installed: each begins with a cell that installs it.
+"""Prepare notebooks for a machine without the book: add a first cell that installs it.
 
     python tools/colab.py FROM TO REPOSITORY
 
-FROM holds the notebooks of a built book (`_build/html/_sources`), TO gets their copies, REPOSITORY is the address of
-the repository. Colab opens notebooks only, and only from a repository: the workflow puts these on a branch of it.
+FROM holds the notebooks of a built book (`_build/html/_sources`), their copies are written to TO, and REPOSITORY is the
+address of the repository. Colab opens only notebooks in a repository, so the workflow pushes the copies to a branch.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def main() -> None:
 
 
 def with_installation(notebook: dict[str, Any], repository: str) -> dict[str, Any]:
-    """The notebook with one cell more, the first: the repository beside it, and the package installed."""
+    """Return the notebook with a new first cell, which clones the repository and installs the package."""
     name = repository.rstrip("/").removesuffix(".git").rpartition("/")[2]
     lines = [
         f"!git clone --quiet --depth 1 {repository} /content/{name}\n",

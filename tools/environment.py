@@ -1,9 +1,9 @@
-"""Make `.venv` ready for the book and its tests; does nothing when it is ready already.
+"""Install everything for the book and its tests into `.venv`, if that is not done yet.
 
     python tools/environment.py [requirements.txt]
 
-Needs nothing but Python itself, and says in one line what is missing when something is. The
-interpreter that runs this file is the one the environment is made of.
+The environment uses the interpreter that runs this file, and needs nothing else. If a part of Python is missing, one
+line names it and how to install it.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ def main() -> None:
     create()
     print(f"Installing {requirements.name} into .venv (a minute or two, once) ...", flush=True)
     install_pinned(requirements)
-    install(["--no-build-isolation", "-e", str(ROOT)])  # setuptools, which it is built with, is there by now
+    install(["--no-build-isolation", "-e", str(ROOT)])  # setuptools, which builds it, has just been installed
     stamp.write_text(wanted)
 
 
 def fingerprint(requirements: Path) -> str:
-    """What the environment is made from: a change of any of it means installing again."""
+    """Return a hash of the interpreter, the requirements and `pyproject.toml`: if it changes, install again."""
     digest = hashlib.sha256(sys.version.encode() + requirements.name.encode())
     for path in (*sorted(ROOT.glob("requirements*.txt")), ROOT / "pyproject.toml"):
         digest.update(path.read_bytes())
@@ -45,7 +45,7 @@ def fingerprint(requirements: Path) -> str:
 
 
 def create() -> None:
-    """Make `.venv` anew with this interpreter, whatever was there before."""
+    """Create an empty `.venv` with this interpreter; delete an old one."""
     try:
         import ensurepip  # noqa: F401  (Debian ships it apart from Python)
         import venv
@@ -56,9 +56,9 @@ def create() -> None:
 
 
 def install_pinned(requirements: Path) -> None:
-    """Install every line of a file that names all there is to install: by several pips at a time, a share each.
+    """Install every line of a complete file of requirements with several pips in parallel.
 
-    A single pip unpacks one package after another on one core.
+    A single pip uses one core, because it unpacks one package after another.
     """
     lines = pinned(requirements)
     count = min(os.cpu_count() or 1, MOST_PIPS)
@@ -70,7 +70,7 @@ def install_pinned(requirements: Path) -> None:
 
 
 def pinned(requirements: Path) -> list[str]:
-    """The lines of a file of requirements and of those that it refers to."""
+    """Return the lines of a file of requirements and of the files that it includes."""
     lines = [line for line in requirements.read_text(encoding="utf-8").splitlines() if line and line[0] != "#"]
     further = [requirements.parent / line.split()[1] for line in lines if line.startswith("-r ")]
     own = [line for line in lines if not line.startswith("-r ")]
@@ -78,18 +78,19 @@ def pinned(requirements: Path) -> list[str]:
 
 
 def install(*shares: list[str]) -> None:
-    """Run a pip for each list of arguments, all at a time.
+    """Run a pip for each list of arguments, all in parallel.
 
-    Nothing is resolved, because all is pinned; modules are compiled when they are first imported: most never are.
+    All versions are pinned, so nothing is resolved. Modules are compiled at their first import, because most are never
+    imported.
     """
     command = [python(), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-compile"]
     pips = [subprocess.Popen([*command, *share]) for share in shares]
     if any([pip.wait() for pip in pips]):
-        sys.exit("The installation failed; the lines above say why. Run the same command again to go on.")
+        sys.exit("The installation failed, as the lines above show. Run the same command again to continue.")
 
 
 def python() -> str:
-    """The interpreter inside the environment."""
+    """Return the path of the interpreter inside the environment."""
     folder = "Scripts" if sys.platform == "win32" else "bin"
     return str(ENVIRONMENT / folder / "python")
 

@@ -1,10 +1,10 @@
-"""Cut the book's type faces out of IBM Plex, whose complete WOFF2 files lie in two folders given.
+"""Cut the book's fonts out of the complete WOFF2 files of IBM Plex, which are in the two folders given.
 
     npm pack @ibm/plex-sans@1.1.0 @ibm/plex-mono@2.5.0        # then unpack each, for instance with tar
     python tools/fonts.py plex-sans/package plex-mono/package
 
-Five fonts with the characters that a page in English, its code and its pictures need, 60 KB in all. Their licence
-reserves the name "Plex" for the complete fonts, so these are called "Book Sans" and "Book Mono".
+The five fonts have the characters of English pages, their code and their pictures, 60 KB in all. The licence reserves
+the name "Plex" for the complete fonts, so these are called "Book Sans" and "Book Mono".
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""What Lighthouse says of three pages of the built book, on a phone and on a desk. Run by hand, on a quiet machine.
+"""Measure three pages of the built book with Lighthouse, as on a phone and as on a desktop.
 
     npm install --prefix /tmp/lighthouse lighthouse
     python tools/lighthouse.py /tmp/lighthouse/node_modules/.bin/lighthouse
 
-Lighthouse is no part of the build and of no test: its figures depend on the machine and on what else it does.
+Run it by hand on a machine without other load. No test uses it, because its figures depend on the machine.
 """
 
 from __future__ import annotations
@@ -27,18 +27,20 @@ def main() -> None:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         for page in PAGES:
             for form, options in FORMS.items():
-                print(page, form, told(sys.argv[1], f"http://{HOST}:{server.server_port}/{page}", options), flush=True)
+                print(
+                    page, form, scores(sys.argv[1], f"http://{HOST}:{server.server_port}/{page}", options), flush=True
+                )
         server.shutdown()
 
 
-def told(lighthouse: str, address: str, options: list[str]) -> str:
-    """The scores of one page, of 100, and what they come from."""
+def scores(lighthouse: str, address: str, options: list[str]) -> str:
+    """Return the scores of one page, out of 100, and the measurements behind them."""
     flags = "--chrome-flags=--headless=new --no-sandbox --disable-gpu"
     command = [lighthouse, address, "--quiet", "--output=json", flags, *options]
     report = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-    scores = [f"{name} {category['score'] * 100:.0f}" for name, category in report["categories"].items()]
+    found = [f"{name} {category['score'] * 100:.0f}" for name, category in report["categories"].items()]
     figures = [f"{name} {report['audits'][name]['displayValue']}" for name in FIGURES]
-    return ", ".join(scores + figures)
+    return ", ".join(found + figures)
 
 
 if __name__ == "__main__":

@@ -1,17 +1,17 @@
-"""Bring what Python in the page is made of, check it, and lay it beside the pages of a book.
+"""Fetch the parts of Python in the page, check them, and write them beside the pages of a book.
 
     python tools/live.py [--numpy FILE] [--from ADDRESS] [--to FOLDER]
 
 * Pyodide (CPython for the browser) and CodeMirror (the editor) come from npm: `book/live/package-lock.json` pins their
-  versions and hashes, and `npm ci` checks them. esbuild makes one file of the editor.
-* numpy's wheel for the browser comes from the Pyodide distribution, by the name and the sha256 in the
-  `pyodide-lock.json` of that npm package. `--from` (or the variable MINITENSOR_LIVE_FROM) names another host of it;
-  `--numpy` (or MINITENSOR_LIVE_NUMPY) a wheel at hand, whose hash may differ: that is said, and told in `live.json`.
-* minitensor's wheel is made here, without what a page does not need.
+  versions and hashes, and `npm ci` checks them. esbuild bundles the editor into one file.
+* numpy's wheel for the browser comes from the Pyodide distribution, with the name and the sha256 in the
+  `pyodide-lock.json` of that npm package. `--from` (or the variable MINITENSOR_LIVE_FROM) names another host of it.
+  `--numpy` (or MINITENSOR_LIVE_NUMPY) names a local wheel; if its hash differs, a warning and `live.json` report it.
+* minitensor's wheel is built here, without the files that a page does not need.
 
-All but the last is kept in the user's cache, outside the repository, and brought once. `--to` writes the files and
-`live.json`, which names them with bytes, versions and licences; `make book LIVE=1` does that for the book.
-Needs node and npm; of Python, nothing but itself.
+All parts but the last are fetched once and kept in the user's cache, outside the repository. `--to` writes the files
+and `live.json`, which lists them with bytes, versions and licences; `make book LIVE=1` does that for the book. This
+needs node and npm, and no package of Python.
 """
 
 from __future__ import annotations
@@ -38,9 +38,10 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 PINS = ROOT / "book" / "live"  # package.json, package-lock.json, and the editor's source
 DISTRIBUTION = "https://cdn.jsdelivr.net/pyodide/v{version}/full/"
-PATIENCE = 60  # seconds until a silent host counts as one that does not answer
+PATIENCE = 60  # seconds without an answer after which a host counts as unreachable
 INTERPRETER = ("pyodide.mjs", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
-# Of minitensor: drawing (the page has the scripts), schemas, and what only a notebook or a build of the book calls.
+# Files that a page does not need: drawing (the page has the scripts), schemas, and code that only a notebook or a build
+# # of the book calls.
 NOT_IN_A_PAGE = ("*/assets/*", "*.schema.json", "stage/__main__.py", "stage/validation.py", "notebook/*_magic.py")
 NOT_IN_A_PAGE += ("stage/engines/of_torch/*", "stage/engines/of_paddle/*", "notebook/own_program.py")
 NOT_IN_A_PAGE += ("notebook/magic_options.py", "stage/figures/inked.py")
@@ -51,32 +52,32 @@ EARLIEST = (1980, 1, 1, 0, 0, 0)  # the time of every file in the wheel: the sam
 
 
 class MissingError(Exception):
-    """Something could not be brought; the message says what, why, and what to do."""
+    """A part cannot be fetched; the message names it, the reason and a remedy."""
 
 
 @dataclass(frozen=True)
 class Brought:
-    """What lies in the cache (the wheel of numpy: where it was given)."""
+    """Paths of the fetched parts in the cache; numpy's wheel may be elsewhere, if it was given."""
 
     modules: Path  # node_modules
     editor: Path
     numpy: Path
-    is_distributed: bool  # whether the hash of numpy's wheel is the one that Pyodide's release names
+    is_distributed: bool  # True if numpy's wheel has the hash that Pyodide's release names
 
 
 def wanted() -> bool:
-    """Whether the reader asked for it: `make book LIVE=1`."""
+    """True if the variable LIVE is 1, as in `make book LIVE=1`."""
     return os.environ.get("LIVE", "").strip() == "1"
 
 
-# ---------- bringing ----------
+# ---------- fetching ----------
 
 
 def bring(numpy: Path | None = None, host: str | None = None) -> Brought:
-    """All that is needed, from the cache where it is there already.
+    """Fetch all parts that are not in the cache yet.
 
     Raises:
-        MissingError: node, npm, a host, or the right bytes are not there.
+        MissingError: if node, npm or a host is missing, or if the bytes are not the right ones.
     """
     digest = hashlib.sha256(b"".join((PINS / name).read_bytes() for name in ("package-lock.json", "editor.js")))
     folder = cache() / f"npm-{digest.hexdigest()[:16]}"
@@ -95,16 +96,16 @@ def bring(numpy: Path | None = None, host: str | None = None) -> Brought:
 
 
 def cache() -> Path:
-    """Where what was brought is kept."""
+    """Return the folder in which fetched parts are kept."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "in-place-live"
 
 
 def _install(folder: Path) -> None:
-    """Let npm bring its packages, and bundle the editor, into `folder`: all of it or nothing."""
+    """Let npm fetch its packages into `folder` and bundle the editor there: all of it or nothing."""
     npm = shutil.which("npm")
     if not npm or not shutil.which("node"):
         lacking = "npm" if shutil.which("node") else "node"
-        raise MissingError(f"Python in the page needs {lacking} to be made: install Node.js 18 or newer, with npm.")
+        raise MissingError(f"Python in the page needs {lacking} to be built: install Node.js 18 or newer, with npm.")
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix="npm-") as made:
         for name in ("package.json", "package-lock.json", "editor.js"):
@@ -112,7 +113,7 @@ def _install(folder: Path) -> None:
         _call(
             [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=1"],
             made,
-            "npm could not bring its packages",
+            "npm could not fetch its packages",
         )
         bundle = ["--bundle", "--format=esm", "--target=es2022", "--minify", "--legal-comments=none"]
         esbuild = shutil.which("esbuild", path=str(Path(made) / "node_modules" / ".bin")) or "esbuild"
@@ -120,9 +121,9 @@ def _install(folder: Path) -> None:
         _call(command, made, "esbuild could not bundle the editor")
         try:
             os.rename(made, folder)
-            os.mkdir(made)  # for the end of `with`
+            os.mkdir(made)  # `with` deletes it
         except OSError:
-            if not folder.exists():  # else another process was faster
+            if not folder.exists():  # otherwise another process was faster
                 raise
 
 
@@ -134,11 +135,11 @@ def _call(command: list[str], folder: str, otherwise: str) -> None:
 
 
 def _given_numpy(wheel: Path, entry: dict[str, Any]) -> Path:
-    """A wheel that the reader names, with a warning where it is not the distribution's own."""
+    """Return a wheel that the reader names, with a warning if its hash is not that of the distribution."""
     if not wheel.is_file():
-        raise MissingError(f"There is no file {wheel}; it was named as numpy's wheel.")
+        raise MissingError(f"There is no file {wheel}, which --numpy or MINITENSOR_LIVE_NUMPY names as numpy's wheel.")
     if wheel.name != entry["file_name"] or not zipfile.is_zipfile(wheel):
-        raise MissingError(f"{wheel} is not numpy's wheel for this Pyodide: that is a zip file {entry['file_name']}.")
+        raise MissingError(f"{wheel} is not numpy's wheel for this Pyodide; that is a zip file {entry['file_name']}.")
     if (found := _sha256(wheel)) != entry["sha256"]:
         print(
             f"Warning: {wheel.name} was given by hand, and its sha256 is {found}, not {entry['sha256']} as the Pyodide"
@@ -149,7 +150,7 @@ def _given_numpy(wheel: Path, entry: dict[str, Any]) -> Path:
 
 
 def _distributed_numpy(entry: dict[str, Any], host: str) -> Path:
-    """The distribution's wheel, downloaded unless the cache has it, with the hash that the release names."""
+    """Return the distribution's wheel, which has the hash of the release; download it if the cache lacks it."""
     wheel = cache() / entry["file_name"]
     if wheel.exists() and _sha256(wheel) == entry["sha256"]:
         return wheel
@@ -157,11 +158,11 @@ def _distributed_numpy(entry: dict[str, Any], host: str) -> Path:
     try:
         with urllib.request.urlopen(address, timeout=PATIENCE) as answer:
             body = answer.read()
-    except (OSError, ValueError, HTTPException) as error:  # an address that is none is a ValueError
+    except (OSError, ValueError, HTTPException) as error:  # a malformed address raises a ValueError
         reason = getattr(error, "reason", None) or error
         raise MissingError(
-            f"numpy's wheel could not be brought from {address}: {reason}. Name another host of the Pyodide"
-            " distribution with --from or MINITENSOR_LIVE_FROM, or a wheel at hand with --numpy or"
+            f"numpy's wheel could not be fetched from {address}: {reason}. Name another host of the Pyodide"
+            " distribution with --from or MINITENSOR_LIVE_FROM, or a local wheel with --numpy or"
             " MINITENSOR_LIVE_NUMPY."
         ) from error
     if (found := hashlib.sha256(body).hexdigest()) != entry["sha256"]:
@@ -174,11 +175,11 @@ def _distributed_numpy(entry: dict[str, Any], host: str) -> Path:
     return wheel
 
 
-# ---------- laying beside the pages ----------
+# ---------- writing the files of a page ----------
 
 
 def place(brought: Brought, folder: Path) -> dict[str, Any]:
-    """Write all files into `folder`, and what they are into its `live.json`, which is returned."""
+    """Write all files into `folder`, with their description in `live.json`, and return the description."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in INTERPRETER:
         shutil.copyfile(brought.modules / "pyodide" / name, folder / name)
@@ -189,7 +190,7 @@ def place(brought: Brought, folder: Path) -> dict[str, Any]:
     parts = [*INTERPRETER, brought.numpy.name, own.name, "editor.js"]
     files = {name: _described(folder / name) for name in parts}
     lock = _json(brought.modules / "pyodide" / "pyodide-lock.json")
-    told = {
+    described = {
         "python": lock["info"]["python"],
         "numpy": brought.numpy.name,
         "minitensor": own.name,
@@ -200,18 +201,18 @@ def place(brought: Brought, folder: Path) -> dict[str, Any]:
         "compressed": sum(file["compressed"] for file in files.values()),
         "sha256": hashlib.sha256("".join(file["sha256"] for file in files.values()).encode()).hexdigest(),
     }
-    (folder / "live.json").write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
-    return told
+    (folder / "live.json").write_text(json.dumps(described, indent=1) + "\n", encoding="utf-8")
+    return described
 
 
 def make_wheel(folder: Path) -> Path:
-    """minitensor's wheel for the page, written into `folder`: the same bytes for the same sources."""
+    """Write minitensor's wheel for the page into `folder`; the same sources give the same bytes."""
     version = _own_version()
     contents = {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in page_sources()}
     contents |= {path.relative_to(ENGINE.parent).as_posix(): path.read_bytes() for path in sorted(ENGINE.glob("*.py"))}
     info = f"minitensor-{version}.dist-info"
-    told = ["Metadata-Version: 2.4", "Name: minitensor", f"Version: {version}", "License-Expression: Apache-2.0"]
-    contents[f"{info}/METADATA"] = "\n".join([*told, "Requires-Dist: numpy", ""]).encode()
+    metadata = ["Metadata-Version: 2.4", "Name: minitensor", f"Version: {version}", "License-Expression: Apache-2.0"]
+    contents[f"{info}/METADATA"] = "\n".join([*metadata, "Requires-Dist: numpy", ""]).encode()
     contents[f"{info}/WHEEL"] = b"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
     contents[f"{info}/licenses/LICENSE"] = (ROOT / "LICENSE").read_bytes()
     record = f"{info}/RECORD"
@@ -225,14 +226,14 @@ def make_wheel(folder: Path) -> Path:
 
 
 def page_sources() -> list[Path]:
-    """The files of minitensor that a page needs."""
+    """Return the files of minitensor that a page needs."""
     package = ROOT / "minitensor"
     found = [path for path in sorted(package.rglob("*")) if path.suffix in (".py", ".json")]
     return [path for path in found if not any(path.relative_to(package).match(each) for each in NOT_IN_A_PAGE)]
 
 
 def packages(brought: Brought) -> list[dict[str, Any]]:
-    """What the files are made of: name, version, licence, where it comes from, and the files with its licence."""
+    """Return the packages in the files, each with name, version, licence, address and the files with its licence."""
     lock = _json(brought.modules / "pyodide" / "pyodide-lock.json")
     pyodide = _json(brought.modules / "pyodide" / "package.json")
     source = f"https://github.com/pyodide/pyodide/tree/{pyodide['version']}"
@@ -253,7 +254,7 @@ def packages(brought: Brought) -> list[dict[str, Any]]:
 
 
 def licences(brought: Brought) -> str:
-    """One text: what each part is, under which licence, where its source is; then the licences themselves."""
+    """Return one text: a list of the parts with licence and address, and then the licences themselves."""
     parts = packages(brought)
     head = ["Python in the page is made of", ""]
     for part in parts:
@@ -272,7 +273,7 @@ def licences(brought: Brought) -> str:
 
 
 def _bundled() -> list[str]:
-    """The npm packages of which the editor is made: all of them but Pyodide, the bundler, and what those two need."""
+    """Return the npm packages in the editor: all but Pyodide, the bundler, and the packages that these two need."""
     lock = _json(PINS / "package-lock.json")["packages"]
     found, left = set(), [name for name in lock[""]["dependencies"] if name != "pyodide"]
     while left:
@@ -306,8 +307,8 @@ def _json(file: Path) -> Any:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Bring what Python in the page is made of.")
-    parser.add_argument("--numpy", type=Path, help="numpy's wheel for this Pyodide, at hand")
+    parser = argparse.ArgumentParser(description="Fetch the parts of Python in the page.")
+    parser.add_argument("--numpy", type=Path, help="a local file with numpy's wheel for this Pyodide")
     parser.add_argument("--from", dest="host", help="an address of the Pyodide distribution's files")
     parser.add_argument("--to", type=Path, help="the folder to write the files into, with live.json")
     options = parser.parse_args()
@@ -316,10 +317,10 @@ def main() -> None:
     except MissingError as missing:
         sys.exit(str(missing))
     with tempfile.TemporaryDirectory() as folder:
-        told = place(brought, options.to or Path(folder))
-    for name, file in told["files"].items():
+        described = place(brought, options.to or Path(folder))
+    for name, file in described["files"].items():
         print(f"{file['bytes'] / 1e6:7.2f} MB {file['compressed'] / 1e6:7.2f} compressed  {name}")
-    print(f"{told['bytes'] / 1e6:7.2f} MB {told['compressed'] / 1e6:7.2f} compressed  in all")
+    print(f"{described['bytes'] / 1e6:7.2f} MB {described['compressed'] / 1e6:7.2f} compressed  in all")
     print(f"written to {options.to}" if options.to else f"kept in {cache()}")
 
 

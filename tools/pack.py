@@ -1,8 +1,8 @@
-"""Pack the built book into one zip file, which opens from the disk: unpack it, open `in-place/index.html`.
+"""Pack the built book into one zip file that is read from the disk: unpack it and open `in-place/index.html`.
 
 python tools/pack.py [folder] [--to _build/in-place.zip]
 
-Python in the page is left out: a browser gives it to no page that was opened from the disk.
+The file has no Python in the page, because browsers do not run it in a page that was opened from the disk.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ NAME = "in-place"  # the folder that unpacking makes
 
 
 def pack(folder: Path, to: Path) -> int:
-    """Write all files of `folder` into the zip file `to`; how many there were."""
+    """Write all files of `folder` into the zip file `to`, and return their number."""
     live = folder / "_static" / "live"
     files = sorted(path for path in folder.rglob("*") if path.is_file() and live not in path.parents)
     with zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED) as packed:

@@ -1,9 +1,9 @@
-"""Print the built book as one PDF file with bookmarks: Chromium prints each page, pypdf puts them together.
+"""Print the built book as one PDF file with bookmarks: Chromium prints each page, and pypdf joins them.
 
     python tools/pdf.py [folder] [--to book.pdf] [--pages index chapters/04_aliases ...]
 
-Needs Chromium, in the PATH or named by the variable CHROMIUM. Pages stand in the order of the table of contents; the
-bookmarks are their titles, and under each the headings of its sections.
+This needs Chromium on the PATH or in the variable CHROMIUM. Pages have the order of the table of contents. Each has a
+bookmark with its title, and below it bookmarks for the headings of its sections.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 
-if not __package__:  # run as a file: the folder above is where `tools` is found
+if not __package__:  # if it runs as a file, `tools` is found in the folder above
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import yaml
@@ -31,10 +31,10 @@ HEADINGS = """level => [...document.querySelectorAll(`article ${level}`)].map(he
     whole.querySelector('.headerlink')?.remove();
     return whole.textContent.trim();
 })"""
-# A last sheet with less on it, a paragraph or so, is avoided by printing the page a little smaller.
+# If the last sheet has less text than this, a paragraph or so, the page is printed a little smaller.
 LEAST = 600  # characters
 SCALES = (1.0, 0.97, 0.94, 0.91, 0.88, 0.85)
-# Everything that waits for the reader to come near is laid out and drawn before the page is printed.
+# Scroll through the page first, because some parts are drawn only when they are near the window.
 SHOW_ALL = """async () => {
     document.documentElement.classList.add('whole');
     for (let top = 0; top < document.documentElement.scrollHeight; top += innerHeight) {
@@ -48,7 +48,7 @@ FOOTER = """<div style="width: 100%; text-align: center; font: 8px sans-serif"><
 
 @dataclass(frozen=True)
 class Printed:
-    """One page of the book on paper."""
+    """One printed page of the book."""
 
     title: str
     sections: list[str]
@@ -59,7 +59,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Print the built book as one PDF file.")
     parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "_build" / "html")
     parser.add_argument("--to", type=Path, default=ROOT / "_build" / "in-place.pdf")
-    parser.add_argument("--pages", nargs="+", metavar="NAME", help="these alone, as chapters/04_aliases")
+    parser.add_argument("--pages", nargs="+", metavar="NAME", help="only these, for example chapters/04_aliases")
     options = parser.parse_args()
     if not (options.folder / "index.html").exists():
         parser.error(f"{options.folder} holds no index.html: build the book first")
@@ -68,13 +68,13 @@ def main() -> None:
 
 
 def page_names() -> list[str]:
-    """The pages of the book as its table of contents orders them."""
+    """Return the pages of the book in the order of its table of contents."""
     contents = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
     return [contents["root"], *(chapter["file"] for part in contents["parts"] for chapter in part["chapters"])]
 
 
 def print_pages(folder: Path, names: list[str]) -> Iterator[Printed]:
-    """Each page of the built book, printed by Chromium."""
+    """Print each page of the built book with Chromium."""
     try:
         found = chromium.find()
     except FileNotFoundError as error:
@@ -92,7 +92,7 @@ def print_pages(folder: Path, names: list[str]) -> Iterator[Printed]:
 
 
 def paper(page: Page) -> PdfReader:
-    """The open page as PDF; Chromium makes bookmarks of its headings."""
+    """Return the open page as PDF, in which Chromium makes bookmarks of its headings."""
     page.emulate_media(media="print")
     page.evaluate(SHOW_ALL)
     tried = []
@@ -114,7 +114,7 @@ def paper(page: Page) -> PdfReader:
 
 
 def bind(printed: Iterable[Printed], target: Path) -> None:
-    """Put the pages together: a bookmark for each page of the book, and under it those of its sections."""
+    """Join the pages, with a bookmark for each page of the book, and below it one for each of its sections."""
     writer = PdfWriter()
     for part in printed:
         first = len(writer.pages)
@@ -123,15 +123,15 @@ def bind(printed: Iterable[Printed], target: Path) -> None:
         for title, number in zip(part.sections, _section_pages(part.pdf), strict=True):
             writer.add_outline_item(title=title, page_number=first + number, parent=top)
     writer.add_metadata({"/Title": "In Place", "/Author": "The authors of In Place"})
-    writer.compress_identical_objects()  # each page brings the same fonts, and patterns once more for every use
+    writer.compress_identical_objects()  # each page has a copy of the fonts, and a copy of a pattern for every use
     target.parent.mkdir(parents=True, exist_ok=True)
     writer.write(target)
 
 
 def _section_pages(reader: PdfReader) -> list[int]:
-    """The sheets on which the sections of one page of the book begin.
+    """Return the sheets on which the sections of one page of the book begin.
 
-    Chromium's own bookmarks say where; their words are not taken, which it doubles where a line breaks.
+    Chromium's bookmarks have the sheets. Their titles are not used, because Chromium repeats words at a line break.
     """
     below = [entries for entries in reader.outline if isinstance(entries, list)]
     sections = [entry for entries in below for entry in entries if not isinstance(entry, list)]

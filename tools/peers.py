@@ -1,9 +1,9 @@
-"""Run the tests with real PyTorch and real Paddle, of two versions, each in an environment of its own.
+"""Run the tests with real PyTorch and two versions of real Paddle, each in a separate environment.
 
-    python tools/peers.py [torch] [paddle] [paddle26]      all by default; again at any time: what is there is kept
+    python tools/peers.py [torch] [paddle] [paddle26]      all by default; environments that exist are used again
 
-Without the network, or where there is no package for this Python, a peer is left out with one line that says so: then
-nothing has failed. The environments are in ``.venv-peers``.
+If there is no network, or no package for this Python, a peer is skipped with a line that names it, and the run does
+not fail. The environments are in ``.venv-peers``.
 """
 
 from __future__ import annotations
@@ -22,17 +22,20 @@ from tools import environment  # noqa: E402
 
 FOLDER = ROOT / ".venv-peers"
 
-#: Of the packages that the tests of this project need, those that the tests with peers do.
+#: Packages that the tests with peers need, out of those in `requirements.txt`.
 NEEDED = ("anywidget", "ipython", "ipywidgets", "mini-racer", "pytest")
 
 
 @dataclass(frozen=True)
 class Peer:
-    """A framework: what is installed, from which places beside the usual ones, and which tests are its.
+    """A framework to test with.
 
     Attributes:
-        instead: packages in place of those that this project is tested with, or beside them.
-        of: whose tests it runs; by default those of its own name.
+        name: the name of its environment.
+        package: the package to install, with its version.
+        places: indexes to install from, in addition to the usual ones.
+        instead: packages that replace or supplement those that this project is tested with.
+        of: the peer whose tests it runs; its own by default.
     """
 
     name: str
@@ -43,21 +46,21 @@ class Peer:
 
     @property
     def tests(self) -> list[str]:
-        """Its files of tests."""
+        """Return its files of tests."""
         return sorted(glob.glob(str(ROOT / "tests" / "peers" / f"test_{self.of or self.name}_*.py")))
 
 
 PEERS = {
-    # The packages without CUDA, of a tenth of the size, have an index of their own.
+    # A separate index has the packages without CUDA, which are ten times smaller.
     "torch": Peer("torch", "torch==2.13.0+cpu", ("https://download.pytorch.org/whl/cpu",)),
     "paddle": Peer("paddle", "paddlepaddle==3.3.1"),
-    # Has no package for Python 3.13, and was made for numpy 1.
+    # It has no package for Python 3.13, and needs numpy 1.
     "paddle26": Peer("paddle26", "paddlepaddle==2.6.2", instead=("numpy==1.26.4", "setuptools"), of="paddle"),
 }
 
 
 def main(names: list[str]) -> int:
-    """The exit status: 1 where a test has failed."""
+    """Run the tests of peers, and return 1 if a test has failed."""
     unknown = [name for name in names if name not in PEERS]
     if unknown:
         sys.exit(f"there is no peer {unknown[0]!r}; they are {', '.join(PEERS)}")
@@ -65,20 +68,20 @@ def main(names: list[str]) -> int:
 
 
 def run(peer: Peer) -> int:
-    """Its tests, if it can be had."""
+    """Run the tests of one peer, if it can be installed, and return their exit status."""
     if not peer.tests:
         print(f"{peer.name}: no tests")
         return 0
     python = made(peer)
     if python is None:
-        print(f"{peer.name}: left out, for {peer.package} cannot be installed here (the lines above say why)")
+        print(f"{peer.name}: skipped, because {peer.package} cannot be installed here (see the lines above)")
         return 0
     print(f"{peer.name}: {peer.package}", flush=True)
     return subprocess.run([str(python), "-m", "pytest", "-q", *peer.tests], cwd=ROOT).returncode
 
 
 def made(peer: Peer) -> Path | None:
-    """The interpreter of its environment, which is made where it is not there; None where that fails."""
+    """Return the interpreter of its environment, which is created if it is missing; None if that fails."""
     folder = FOLDER / peer.name
     python = folder / ("Scripts" if sys.platform == "win32" else "bin") / "python"
     names = [name_of(line) for line in peer.instead]
@@ -95,20 +98,20 @@ def made(peer: Peer) -> Path | None:
 
 
 def install(python: Path, peer: Peer, wanted: list[str]) -> bool:
-    """Whether pip could."""
+    """True if pip has installed the packages."""
     places = [part for place in peer.places for part in ("--extra-index-url", place)]
     quick = ["--retries", "1", "--timeout", "20", "--no-compile", "--quiet", "--disable-pip-version-check"]
     return subprocess.run([str(python), "-m", "pip", "install", *quick, *places, *wanted]).returncode == 0
 
 
 def needed() -> list[str]:
-    """The packages beside it, in the versions that this project is tested with."""
+    """Return the other packages, in the versions that this project is tested with."""
     pinned = environment.pinned(ROOT / "requirements.txt")
     return [line for line in pinned if name_of(line) in (*NEEDED, "numpy")]
 
 
 def name_of(line: str) -> str:
-    """Of a package, with or without its version."""
+    """Return the name of a package from a line of requirements."""
     return line.partition("==")[0].lower()
 
 

@@ -1,14 +1,13 @@
-"""Run the tests on several processes, the longest first: what `make test` runs last.
+"""Run the tests on several processes, the longest first: the last step of `make test`.
 
     python tools/run_tests.py [-j PROCESSES] [--record] [path ...] [-- options of pytest]
 
-Each process is a pytest that is given one file after another (or a share of a long one) and collects only that. A
-process that is given tests one by one, as pytest-xdist does it, collects all of them and spends as long on messages as
-on the tests: they are many and short. What a process of a run needs once (a browser) it keeps; what all need (the built
-book) is made at the start, beside the tests that do without. There is one process more than cores: a test of a page
-waits for the page now and then.
+Each process is a pytest that receives one file after another (or a share of a long one) and collects only that. With
+pytest-xdist, each process would collect all tests and, because they are many and short, spend as long on messages as
+on the tests. A process starts a browser once and keeps it. The book is built at the start, while the tests that do
+not need it run. There is one process more than cores, because a test of a page sometimes waits for the page.
 
-`tests/longest.txt` names the files that take long; `--record` writes it anew.
+`tests/longest.txt` lists the files that take long; `--record` writes it again.
 """
 
 from __future__ import annotations
@@ -36,29 +35,29 @@ from tools import build  # noqa: E402
 from tools.taking_turns import CONNECTION, NOW, SHARED, Unit  # noqa: E402
 
 LONGEST = ROOT / "tests" / "longest.txt"
-SHARE = 30  # seconds: a file that takes longer is given out in shares
-RECORDED = 3  # seconds: a file that takes less is not worth a line
-NEED_THE_BOOK = ("tests/site/", "tests/chapters/test_run.py")  # they are given out when the book is built
+SHARE = 30  # seconds: a file that takes longer is divided into shares
+RECORDED = 3  # seconds: a file that takes less is not listed
+NEED_THE_BOOK = ("tests/site/", "tests/chapters/test_run.py")  # they run after the book is built
 DO_WITHOUT = ("tests/site/test_build.py", "tests/site/test_notebooks.py", "tests/site/test_tools.py")  # but not these
 
 
 @dataclass
 class Process:
-    """A pytest that takes units, or, without a connection, the building of the book."""
+    """A pytest that receives units or, if it has no connection, the process that builds the book."""
 
     name: str
     popen: subprocess.Popen[str]
     connection: Connection | None = None
     output: Path | None = None
     now: Path | None = None
-    unit: Unit | None = None  # what it is at
+    unit: Unit | None = None  # the one that it runs
     done: bool = False
     waiting: bool = False
 
 
 @dataclass
 class Run:
-    """All processes of one run, the units that are left, and what has come of the others."""
+    """All processes of one run, the units that are left, and the results of the others."""
 
     folder: Path
     units: list[Unit]
@@ -70,7 +69,7 @@ class Run:
     lost: list[str] = field(default_factory=list)
 
     def start(self, count: int) -> None:
-        """Start ``count`` processes; one of them builds the book first where a unit needs it."""
+        """Start ``count`` processes; if a unit needs the book, one of them builds it first."""
         if any(needs_the_book(path) for path, _, _ in self.units):
             if build.is_fresh(ROOT):
                 self.note_book("kept")
@@ -88,7 +87,7 @@ class Run:
         output, now = self.folder / f"{number}.txt", self.folder / f"{number}.now"
         environment = {**os.environ, **build.share_compiled(self.folder)}
         environment |= {CONNECTION: str(theirs.fileno()), SHARED: str(self.folder), NOW: str(now)}
-        # Plugins that happen to be installed (xdist, anyio) look at every one of so many tests and are not needed.
+        # Other installed plugins (xdist, anyio) are not needed, and each looks at every test.
         environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
         command = [sys.executable, "-m", "pytest", "-p", "tools.taking_turns", "-p", "no:cacheprovider", "-q"]
         command += [f"--basetemp={self.folder / f'tmp{number}'}", *self.options]
@@ -109,47 +108,47 @@ class Run:
     def note_book(self, outcome: str) -> None:
         (self.folder / "building").write_text(outcome)
 
-    def go(self) -> None:
-        """Give out units until all are done or no process is left."""
+    def distribute(self) -> None:
+        """Assign units until all are done or no process is left."""
         while any(not process.done for process in self.processes) or self.builder:
             open_ones = [process.connection for process in self.processes if not process.done]
             if not open_ones and self.builder:
                 self.builder.popen.wait()
             for ready in wait(open_ones, timeout=0.2 if self.builder else None):
-                self.hear(next(process for process in self.processes if process.connection is ready))
+                self.receive(next(process for process in self.processes if process.connection is ready))
             if self.builder and self.builder.popen.poll() is not None:
                 self.note_book("failed" if self.builder.popen.returncode else "done")
-                say(f"the book is {'not ' if self.builder.popen.returncode else ''}built")
+                log(f"the book is {'not ' if self.builder.popen.returncode else ''}built")
                 self.builder = None
                 self.start_worker(len(self.processes))
             for process in self.processes:
                 if process.waiting:
-                    self.give(process)
+                    self.assign(process)
         self.lost += [f"{path} was not run: no process was left." for path, _, _ in self.units]
 
-    def hear(self, process: Process) -> None:
+    def receive(self, process: Process) -> None:
         try:
-            kind, *what = process.connection.recv()
+            kind, *details = process.connection.recv()
         except (EOFError, OSError):
-            self.bury(process)
+            self.record_loss(process)
             return
         if kind == "next":
-            self.give(process)
+            self.assign(process)
         elif kind == "failed":
-            say(f"FAILED {what[0]}")
+            log(f"FAILED {details[0]}")
         elif kind == "ran":
-            (path, share, shares), counts, seconds = what
+            (path, share, shares), counts, seconds = details
             process.unit = None
             self.counts += counts
             self.seconds[path] += seconds
             part = f" ({share + 1} of {shares})" if shares > 1 else ""
-            say(f"{path}{part}: {told(counts)} in {seconds:.1f} s")
+            log(f"{path}{part}: {summary(counts)} in {seconds:.1f} s")
         elif kind == "done":
             process.done = True
             process.popen.wait()
 
-    def give(self, process: Process) -> None:
-        """Give the longest unit that can be run now; let the process wait while the rest needs the book."""
+    def assign(self, process: Process) -> None:
+        """Assign the longest unit that can run now; if all units wait for the book, the process waits too."""
         ready = [unit for unit in self.units if not (self.builder and needs_the_book(unit[0]))]
         process.waiting = bool(self.units) and not ready
         if not process.waiting:
@@ -159,20 +158,20 @@ class Run:
             try:
                 process.connection.send(ready[0] if ready else None)
             except OSError:
-                self.bury(process)
+                self.record_loss(process)
 
-    def bury(self, process: Process) -> None:
-        """A process has ended in the middle. What it was at is lost; the others go on."""
+    def record_loss(self, process: Process) -> None:
+        """Record the loss of a process that has ended early, with its unit; the others continue."""
         status = process.popen.wait()
         process.done, process.waiting = True, False
         how = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
         test = process.now.read_text().strip() if process.now.exists() else ""
         rest = f" The tests of {process.unit[0]} that came after it were not run." if process.unit else ""
         self.lost.append(f"{process.name} {how} while it ran {test}.{rest}" if test else f"{process.name} {how}.{rest}")
-        say(f"LOST {self.lost[-1]}")
+        log(f"LOST {self.lost[-1]}")
 
     def stop(self) -> None:
-        """End what is still running, whatever else is asked for meanwhile."""
+        """Terminate the processes that still run, and ignore further interrupts."""
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         started = [*self.processes, *([self.builder] if self.builder else [])]
         for process in started:
@@ -186,32 +185,32 @@ def needs_the_book(path: str) -> bool:
     return path.startswith(NEED_THE_BOOK) and path not in DO_WITHOUT
 
 
-def say(line: str) -> None:
+def log(line: str) -> None:
     print(line, flush=True)
 
 
-def told(counts: Counter[str]) -> str:
+def summary(counts: Counter[str]) -> str:
     return ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()) if count) or "no tests"
 
 
 def longest() -> dict[str, float]:
-    """File -> seconds, as they were recorded."""
+    """Return the recorded seconds of each file in `tests/longest.txt`."""
     lines = LONGEST.read_text(encoding="utf-8").splitlines() if LONGEST.exists() else []
     return {path: float(seconds) for seconds, path in (line.split() for line in lines if not line.startswith("#"))}
 
 
 def record(seconds: Counter[str]) -> None:
-    """Write down which files took long."""
+    """Write the files that took long to `tests/longest.txt`."""
     lines = [f"{took:4.0f} {path}" for path, took in seconds.most_common() if took >= RECORDED]
     head = "# Files that take long, in seconds: python tools/run_tests.py --record"
     LONGEST.write_text("\n".join([head, *lines, ""]), encoding="utf-8")
 
 
 def units(paths: Sequence[str]) -> list[Unit]:
-    """The files of tests under ``paths``, the longest first; a very long one in shares.
+    """Return the files of tests under ``paths``, the longest first; a very long one in shares.
 
     Raises:
-        SystemExit: a path is not there, or holds no tests.
+        SystemExit: if a path does not exist, or if it holds no tests.
     """
     took = longest()
     found: list[tuple[float, Unit]] = []
@@ -229,7 +228,7 @@ def units(paths: Sequence[str]) -> list[Unit]:
 
 
 def cores() -> int:
-    """The cores that this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -241,38 +240,38 @@ def main(arguments: list[str]) -> int:
     )
     parser.add_argument("paths", nargs="*", default=["tests"], help="files or folders (tests)")
     parser.add_argument("-j", "--jobs", type=int, default=cores() + 1, help="processes (one more than cores)")
-    parser.add_argument("--record", action="store_true", help="write tests/longest.txt anew")
+    parser.add_argument("--record", action="store_true", help="write tests/longest.txt again")
     chosen = parser.parse_args(own)
     began = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="minitensor-tests-") as folder:
         run = Run(Path(folder), units(chosen.paths), options)
         try:
             run.start(max(1, chosen.jobs))
-            run.go()
+            run.distribute()
         except KeyboardInterrupt:
-            say("interrupted")
+            log("interrupted")
             return 130
         finally:
             run.stop()
         status = report(run)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cores_used = f"{used.ru_utime + used.ru_stime:.0f} s of one core, without browsers"  # they end unheard
-    say(f"{told(run.counts)} in {time.perf_counter() - began:.0f} s; {cores_used}")
+    cores_used = f"{used.ru_utime + used.ru_stime:.0f} s of one core, without browsers"  # those are not waited for
+    log(f"{summary(run.counts)} in {time.perf_counter() - began:.0f} s; {cores_used}")
     if chosen.record and status == 0:
         record(run.seconds)
     return status
 
 
 def report(run: Run) -> int:
-    """Show what pytest has to say about failures, warnings and skipped tests; the exit status."""
+    """Print pytest's output about failures, warnings and skipped tests, and return the exit status."""
     for process in run.processes:
         lines = process.output.read_text(encoding="utf-8", errors="replace").splitlines()
         begins = next((number for number, line in enumerate(lines) if line.startswith("=====")), None)
         bad = process.popen.wait() not in (0, 5)
         if begins is not None or bad:
-            say("\n".join(lines[begins if begins is not None else -40 :]))
+            log("\n".join(lines[begins if begins is not None else -40 :]))
     for line in run.lost:
-        say(f"LOST {line}")
+        log(f"LOST {line}")
     bad = any(process.popen.returncode not in (0, 5) for process in run.processes)
     return 1 if bad or run.lost or not run.counts["passed"] else 0
 

@@ -1,8 +1,8 @@
-"""Serve the built book on this machine alone, compressed and under a content security policy, as a real server would.
+"""Serve the built book to this machine only, compressed and with a content security policy, like a real server.
 
     python tools/serve.py [folder] [--port 8000] [--page slides/]
 
-Takes the next free port when the one asked for is in use.
+If the port is in use, the next free one is taken.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 HOST = "127.0.0.1"
 TRIES = 20
-# A page of the book runs no script but the book's own files, and asks no other host for anything.
+# A page runs only scripts from the book's files, and requests nothing from other hosts.
 POLICY = {
     "default-src": "'self'",
     "script-src": "'self'",
@@ -28,7 +28,7 @@ POLICY = {
     "connect-src": "'self'",
     "form-action": "'self'",
 }
-# Where Python stands beside the pages: it is WebAssembly in a worker. Still no text becomes a script.
+# Python in the page is WebAssembly in a worker. Even so, no text is evaluated as a script.
 LIVE_POLICY = {**POLICY, "script-src": "'self' 'wasm-unsafe-eval'", "worker-src": "'self'"}
 LIVE = Path("_static", "live", "live.json")
 NOT_FOUND = "404.html"
@@ -37,12 +37,12 @@ COMPRESSIBLE = ("text/", "application/json", "application/javascript", "applicat
 
 @lru_cache(maxsize=64)
 def compressed(path: Path, changed: int) -> bytes:
-    """A file as it goes out, kept while it has not changed: the interpreter of `_static/live` takes half a second."""
+    """Return a compressed file, cached until it changes: compressing Python in the page takes half a second."""
     return gzip.compress(path.read_bytes(), compresslevel=6)
 
 
 class Handler(SimpleHTTPRequestHandler):
-    """Files of one folder; text goes out gzip-compressed to browsers that take it."""
+    """Serve the files of one folder, with text gzip-compressed if the browser accepts it."""
 
     protocol_version = "HTTP/1.1"
 
@@ -54,7 +54,7 @@ class Handler(SimpleHTTPRequestHandler):
             return super().send_head()
         body = compressed(path, path.stat().st_mtime_ns)
         self.send_response(200)
-        # Browsers compile what comes as application/wasm, without a charset, while it comes.
+        # Browsers compile WebAssembly during the download only if the type is application/wasm without a charset.
         self.send_header("Content-Type", kind if kind == "application/wasm" else f"{kind}; charset=utf-8")
         self.send_header("Content-Encoding", "gzip")
         self.send_header("Content-Length", str(len(body)))
@@ -62,13 +62,13 @@ class Handler(SimpleHTTPRequestHandler):
         return io.BytesIO(body)
 
     def end_headers(self) -> None:
-        self.send_header("Cache-Control", "no-cache")  # the reader may have just built it anew
+        self.send_header("Cache-Control", "no-cache")  # the reader may have just built the book again
         policy = LIVE_POLICY if (Path(self.directory) / LIVE).is_file() else POLICY
         self.send_header("Content-Security-Policy", "; ".join(map(" ".join, policy.items())))
         super().end_headers()
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """The book's own page where there is none, as the hosts of books show it."""
+        """Send the book's page for a missing address, as the hosts of books do."""
         page = Path(self.directory) / NOT_FOUND
         if code != 404 or not page.is_file():
             return super().send_error(code, message, explain)
@@ -81,11 +81,11 @@ class Handler(SimpleHTTPRequestHandler):
             self.wfile.write(body)
 
     def log_message(self, *arguments: object) -> None:
-        """A page view is no news."""
+        """Log nothing."""
 
 
 def open_server(folder: Path, port: int = 0) -> ThreadingHTTPServer:
-    """A server of `folder`, listening on `port` or on the next free one; 0 takes any."""
+    """Return a server of `folder`, listening on `port` or on the next free one; 0 takes any."""
     handler = partial(Handler, directory=str(folder))
     for candidate in range(port, port + TRIES):
         try:

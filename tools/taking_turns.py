@@ -1,7 +1,7 @@
-"""A plugin for pytest in each process of `tools/run_tests.py`: runs one unit of tests after another, as they are given.
+"""The pytest plugin in each process of `tools/run_tests.py`, which requests and runs one unit of tests after another.
 
-A unit is a file of tests, or a share of one. Only what is given is collected; what a process has set up for a session
-(a browser, a server) is there for all its units. The process that asks for units hears of every failure at once.
+A unit is a file of tests, or a share of one. A process collects only the units that it receives, and keeps the fixtures
+of its session (a browser, a server) for all of them. It reports every failure at once.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from pathlib import Path
 import pytest
 
 CONNECTION = "TESTS_CONNECTION"  # the number of the open file over which units come
-SHARED = "TESTS_FOLDER"  # what the processes of one run share
-NOW = "TESTS_NOW"  # the file in which a process notes which test it is at
+SHARED = "TESTS_FOLDER"  # the folder that the processes of one run share
+NOW = "TESTS_NOW"  # the file to which a process writes the name of its current test
 WIDEST = 1000  # bytes of a test's name in that file
 
-#: A file, which share of it this is, and of how many.
+#: A file, the index of the share, and the number of shares.
 Unit = tuple[str, int, int]
 
 
 class Turns:
-    """What a process has been given, and how it went."""
+    """Request units, run them, and report the results."""
 
     def __init__(self, connection: Connection, now: Path) -> None:
         self.connection = connection
@@ -33,7 +33,7 @@ class Turns:
         self.modules: dict[Path, pytest.Item | pytest.Collector] = {}
 
     def take(self, session: pytest.Session) -> tuple[Unit | None, list[pytest.Item]]:
-        """The next unit, and its tests; None when there is no further one."""
+        """Return the next unit and its tests; None if there is no further one."""
         self.connection.send(("next",))
         unit: Unit | None = self.connection.recv()
         if unit is None:
@@ -46,11 +46,11 @@ class Turns:
         session.config.hook.pytest_collection_finish(session=session)
         return unit, items[len(items) * share // shares : len(items) * (share + 1) // shares]
 
-    # ---- what pytest calls ----
+    # ---- hooks of pytest ----
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection(self, session: pytest.Session) -> bool:
-        """Files are looked up, and none is read before it is given."""
+        """Find the files without reading them: a process reads only the files that it receives."""
         session.perform_collect(genitems=False)
         return True
 
@@ -58,7 +58,7 @@ class Turns:
     def pytest_collection_modifyitems(self, items: list[pytest.Item | pytest.Collector]) -> None:
         if not self.modules:
             self.modules = {node.path: node for node in items}
-            items.clear()  # they are no tests, which others expect here
+            items.clear()  # other plugins expect tests here, and these are files
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
@@ -66,7 +66,7 @@ class Turns:
         while unit is not None:
             began = time.perf_counter()
             for item, following in zip(items, [*items[1:], session], strict=False):
-                # After the last one comes the session itself: what was set up for a session stays, all else goes.
+                # The session follows the last test, so that pytest keeps only the fixtures of the session.
                 os.pwrite(self.now, item.nodeid.encode().ljust(WIDEST), 0)
                 session.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
                 if session.shouldstop:
@@ -93,7 +93,7 @@ class Turns:
             self.counts["skipped"] += 1
 
     def pytest_unconfigure(self) -> None:
-        """The run is over, and all of it was written down."""
+        """Report that the run is over and its output is complete."""
         self.connection.send(("done",))
 
 

@@ -1,21 +1,21 @@
-"""Sphinx extension of the book: pages that need nothing but their own folder.
+"""Sphinx extension of the book: pages that need only their own folder.
 
-It promises, for every page that Jupyter Book writes:
+For every page that Jupyter Book writes:
 
-* the page is laid out by the book's own theme (``theme/``), with the list of chapters beside it (``navigation``);
-* it asks no other host for anything, and runs no script but files of its own (``assets``, ``mathematics``);
-* it loads the stage, the questions and MathJax only where they appear (``assets``);
-* what a cell prints is shown as it printed it (``streams``), and markup is what assistive technology can follow
+* the book's own theme lays it out (``theme/``), with the list of chapters beside it (``navigation``);
+* it requests nothing from other hosts, and runs only scripts from its folder (``assets``, ``mathematics``);
+* it loads the stage, the questions and MathJax only if they appear on it (``assets``);
+* output of a cell is shown as it was printed (``streams``), and assistive technology can follow the markup
   (``markup``);
-* the notebook as it ran is beside the page, offered for download (``downloads``), and where the repository is known,
-  the page leads there (``links``); files of recorded facts that it cites are there, too (``recorded``);
-* an error and a question find the section that explains them (``finding``), and an answer to an exercise can be written
-  (``exercises``);
-* Python in the page stands beside the pages where the build brought it, and only then a page speaks of it (``live``),
-  checks answers in the page, and has a playground with programs to begin with (``playground``);
-* slides and a sheet of questions for a class are made of the pages (``teaching``);
-* the first use of a term leads to the glossary (``terms``);
-* search engines and those who share the page get a description (``description``).
+* the executed notebook can be downloaded (``downloads``), and if the repository is known, the page links to it
+  (``links``); recorded facts that the page cites are copied beside it (``recorded``);
+* the reader finds the section that explains an error or a question (``finding``), and can write an answer to an
+  exercise (``exercises``);
+* if the build has fetched Python in the page, the page offers it (``live``), checks answers with it, and the
+  playground begins with programs of the book (``playground``);
+* slides and a sheet of questions for a class are made from the pages (``teaching``);
+* the first use of a term links to the glossary (``terms``);
+* search engines and shared addresses get a description (``description``).
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("doctree-resolved", recorded.link_facts)
     app.connect("doctree-resolved", terms.link_terms)
     app.connect("html-collect-pages", navigation.not_found_page)
-    # Other extensions fill the page context at priority 500; what is chosen from it is chosen after them.
+    # Other extensions fill the page context at priority 500, so handlers that choose from it run later.
     app.connect("html-page-context", markup.mend_body, priority=600)
     app.connect("html-page-context", exercises.offer_writing, priority=600)
     app.connect("html-page-context", playground.offer_playground, priority=600)

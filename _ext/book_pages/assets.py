@@ -1,7 +1,7 @@
-"""What a page loads: scripts and stylesheets, chosen page by page.
+"""Choose the scripts and stylesheets of each page.
 
-The scripts are classic ones, not modules: browsers block modules on ``file://``, and a reader may
-open the built book straight from the disk.
+The scripts are classic ones, not modules, because a reader may open the built book from the disk, and browsers block
+modules on ``file://``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from minitensor.stage.picture import page_scripts
 
 from . import mathematics
 
-# A page whose text contains the mark gets the files.
+# A page gets these files if its text contains the mark.
 MARKS = {
     "<memory-stage": ("stage.js", "names.js"),
     "<memory-figure": ("figures.js",),
@@ -32,22 +32,22 @@ MARKS = {
     'class="mt-note mt-report': ("explain.css",),
 }
 
-# What every page has. Jupyter Book and the extensions it brings add more to each page (buttons that start a kernel on
-# another host, the state of live widgets, inline settings): none of that is taken over.
+# Files of every page. Jupyter Book and its extensions add more (buttons that start a kernel on another host, the state
+# of live widgets, inline settings), which is not used.
 STYLE = "page.css"
 SCRIPT = "page.js"
-MARKED = "marks.js"  # what a reader searched for, on the page that was found
-OWN_SCRIPTS = {SCRIPT, "mode.js", "quiz.js", "tables.js", mathematics.SETTINGS}  # the stage's are light already
+MARKED = "marks.js"  # marks the words of a search on the page that was found
+OWN_SCRIPTS = {SCRIPT, "mode.js", "quiz.js", "tables.js", mathematics.SETTINGS}  # the stage's are already small
 OWN_SCRIPTS |= {"finder.js", "error-door.js", "search.js", MARKED, "exercise.js", "names.js", "live.js"}
 MATHEMATICS = (mathematics.SETTINGS, f"mathjax/{mathematics.SCRIPT}")
-# Named by no page, or only where the book's address is known: read by other files of `_static`, or shown elsewhere.
+# Files that other files of `_static` load, or that a page names only if the book's address is known.
 NAMED_ELSEWHERE = ("card.png", "stage-legend.js", "fonts/*", "mathjax/**/*")
 NAMED_FILE = re.compile(r"""_static/([^"'?#\s)<>]+)""")
 
 
 def offer_package_assets(app: Sphinx) -> None:
-    """Copy the package's scripts and stylesheets into the book, and tell its cells that pages link them."""
-    os.environ["MINITENSOR_BOOK"] = "1"  # read by minitensor.notebook in the kernels started from here
+    """Copy the package's scripts and stylesheets into the book, and let its cells rely on the pages to link them."""
+    os.environ["MINITENSOR_BOOK"] = "1"  # minitensor.notebook reads it in the kernels of this build
     app.config.nb_ipywidgets_js = {}
     folder = Path(app.doctreedir) / "page_assets"
     folder.mkdir(parents=True, exist_ok=True)
@@ -61,9 +61,9 @@ def offer_package_assets(app: Sphinx) -> None:
 def choose_page_assets(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """What every page has, and what this page's own content asks for; nothing else."""
+    """Keep only the files of every page, and those that the content of this page needs."""
     for kind in ("script_files", "css_files"):
-        context[kind].clear()  # the builder's own list, which add_js_file adds to: changed in place
+        context[kind].clear()  # in place, because add_js_file appends to this list of the builder
     app.add_css_file(STYLE)
     app.add_js_file(SCRIPT, loading_method="defer")
     app.add_js_file(MARKED, loading_method="defer")
@@ -81,7 +81,7 @@ def choose_page_assets(
 
 
 def lighten_assets(app: Sphinx, exception: Exception | None) -> None:
-    """Delete the files that no page names, and minify those that pages name."""
+    """Delete the files that no page names, and minify the others."""
     if exception or app.builder.format != "html":
         return
     out = Path(app.outdir)
@@ -101,6 +101,6 @@ def lighten_assets(app: Sphinx, exception: Exception | None) -> None:
 
 
 def _light_style(sheet: str) -> str:
-    """A style sheet without comments and indentation."""
+    """Return a style sheet without comments and indentation."""
     sheet = re.sub(r"/\*.*?\*/", "", sheet, flags=re.DOTALL)
     return "\n".join(filter(None, map(str.strip, sheet.splitlines()))) + "\n"

@@ -1,4 +1,4 @@
-"""What a search engine shows under a page's title, and what a shared address shows of the page."""
+"""Describe each page for search engines and for shared addresses."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ GIVEN = re.compile(
 )
 CARD = "card.png"
 CARD_SAYS = "Two names, two tensors and one storage, whose first two numbers have just been overwritten."
-LONGEST = 155  # characters; search engines cut what is longer
+LONGEST = 155  # characters; search engines cut longer texts
 
 
 def describe_page(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Say what the page is about, to search engines and to those who share its address.
+    """Add a description of the page to its head.
 
-    The description is the one in the page's front matter, else its first paragraph. Where the address of the book is
-    known (``book_address``), the page has one, and the picture that goes with it when it is shared.
+    The description is the one in the page's front matter or, if there is none, its first paragraph. If the address of
+    the book is known (``book_address``), the head also has the page's address and the picture for sharing.
     """
     given = GIVEN.search(context.get("metatags") or "")
     text = unescape(given[1]) if given else _first_paragraph(doctree) or f"{context['page_title']}."

@@ -1,4 +1,4 @@
-"""Each chapter's notebook, with the outputs of the run that made the page, beside the page."""
+"""Put the notebook of each chapter beside its page, with the outputs of the build."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from .included import with_lines
 
 
 def executed(app: Sphinx) -> Path:
-    """The folder where MyST-NB leaves the notebooks it ran, by page name."""
+    """Return the folder into which MyST-NB writes executed notebooks, by page name."""
     return Path(app.outdir).parent / "jupyter_execute"
 
 
 def copy_notebooks(app: Sphinx, exception: Exception | None) -> None:
-    """Write the notebooks of this book's pages to where the links of a page point."""
+    """Write the notebooks of this book's pages to the addresses that the pages link."""
     if exception or app.builder.format != "html":
         return
     for pagename in app.env.all_docs:

@@ -1,9 +1,9 @@
-"""What an exercise needs to run by itself: of the cells before it, the statements that make the names it uses.
+"""Find the statements of earlier cells that an exercise needs to run by itself.
 
-A page shows the cell of an exercise, and Python in the page runs what a reader makes of it. The tests of the exercise,
-and what they use, stand in earlier cells, among stages and questions that need not run again. `exercises` follows the
-names from the exercise, and from its solution, back to the statements that bind them; `lacking` says what of that a
-page does not have.
+A page shows the cell of an exercise, and Python in the page runs the reader's version of it. Earlier cells define the
+tests of the exercise and their helpers, among stages and questions that need not run again. `exercises` follows the
+names in the exercise and in its solution back to the statements that bind them. `lacking` returns the packages and
+modules that these need and a page does not have.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from functools import cached_property
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-GIVEN = {"check", "require"} | set(dir(builtins))  # names that the page brings itself, for every exercise
-# Run in a process of its own, in an empty folder: what a page does not have is not found. Answers with one text for
-# each exercise: empty where it can be asked, otherwise the package or the part of minitensor that is missing.
+GIVEN = {"check", "require"} | set(dir(builtins))  # names that the page defines for every exercise
+# It runs in a separate process in an empty folder, so that it imports only the modules that a page has. It prints one
+# text for each exercise: the missing package or part of minitensor, or nothing if the exercise can run.
 IN_A_PAGE = """
 import json, sys, zipfile
 
@@ -56,11 +56,11 @@ print(json.dumps(found))
 @dataclass(frozen=True)
 class Exercise:
     code: str  # the cell that a reader edits
-    before: str  # what it needs of the cells before it
+    before: str  # the statements that it needs from the cells before it
 
 
 def exercises(cells: Sequence[str]) -> list[Exercise]:
-    """The exercises among the code cells of a page, in order."""
+    """Return the exercises among the code cells of a page, in order."""
     found, earlier = [], list[Statement]()
     trees = [_parsed(cell) for cell in cells]
     for number, (cell, tree) in enumerate(zip(cells, trees, strict=True)):
@@ -74,10 +74,14 @@ def exercises(cells: Sequence[str]) -> list[Exercise]:
 
 
 def lacking(asked: Sequence[Exercise], wheel: Path) -> list[str]:
-    """For each exercise what a page lacks to run it, or nothing. ``wheel`` is the minitensor that a page has.
+    """Return, for each exercise, the package that a page lacks to run it, or an empty text.
+
+    Args:
+        asked: the exercises.
+        wheel: the minitensor that a page has.
 
     Raises:
-        subprocess.CalledProcessError: an exercise fails before its own code runs, and not for a missing part.
+        subprocess.CalledProcessError: if an exercise fails before its own code runs, for any other reason.
     """
     requests = json.dumps([{"before": each.before, "code": each.code} for each in asked])
     with tempfile.TemporaryDirectory() as empty:
@@ -103,17 +107,17 @@ class Statement:
 
     @cached_property
     def reads(self) -> set[str]:
-        """What has to be there when the statement runs."""
+        """Return the names that have to be bound when the statement runs."""
         named = {each.get_name() for each in self._table.get_symbols() if each.is_referenced()}
         return (named | self._inner(False) | self._parts()) - GIVEN
 
     @cached_property
     def reads_later(self) -> set[str]:
-        """What functions that the statement makes use when they are called."""
+        """Return the names that functions defined by the statement use when they are called."""
         return self._inner(True) - GIVEN
 
     def _inner(self, later: bool) -> set[str]:
-        """The global names that functions use; or those that comprehensions and bodies of classes use at once."""
+        """Return the global names that functions use, or those that comprehensions and class bodies use at once."""
         found, tables = set(), [(table, _waits(table)) for table in self._table.get_children()]
         for table, waits in tables:
             tables += [(inner, waits or _waits(inner)) for inner in table.get_children()]
@@ -123,14 +127,14 @@ class Statement:
 
     @cached_property
     def replaces(self) -> set[str]:
-        """What is bound anew, so that nothing before counts."""
+        """Return the names that are bound again, which makes earlier bindings irrelevant."""
         plain = isinstance(self.node, ast.Assign | ast.FunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom)
         return self.binds - self.reads if plain else set()
 
     def _parts(self) -> set[str]:
-        """Names of which a part is assigned to, as in ``x[0] = 1`` and ``x.name = 1``, or that are counted up.
+        """Return the names that are changed in part, as in ``x[0] = 1`` and ``x.name = 1``, or by ``+=``.
 
-        A name that is a function's own is none of them.
+        Local names of a function are not included.
         """
         targets = [node for node in ast.walk(self.node) if isinstance(getattr(node, "ctx", None), ast.Store)]
         targets = [node for node in targets if not isinstance(node, ast.Name)]
@@ -139,7 +143,7 @@ class Statement:
         return {root for target in targets if (root := _root(target))} & around
 
     def only(self, names: set[str]) -> ast.stmt:
-        """The statement; of an import no more than these names."""
+        """Return the source of the statement; an import is reduced to these names."""
         if not isinstance(self.node, ast.Import | ast.ImportFrom):
             return self.node
         kept = [each for each in self.node.names if (each.asname or each.name).partition(".")[0] in names]
@@ -149,9 +153,9 @@ class Statement:
 
 
 def _needed(wanted: list[Statement], earlier: list[Statement]) -> list[ast.stmt]:
-    """Those of the earlier statements that make what the wanted ones use, and what they need themselves, in order.
+    """Return the earlier statements that bind the names that the wanted ones use, and those that these need, in order.
 
-    A statement uses what was bound before it; the body of a function, what is bound when the exercise runs.
+    A statement uses the bindings before it. The body of a function uses the bindings at the time the exercise runs.
     """
     made: dict[int, set[str]] = {}
     own = {name for each in wanted for name in each.binds}
@@ -172,14 +176,14 @@ def _needed(wanted: list[Statement], earlier: list[Statement]) -> list[ast.stmt]
 
 
 def _parsed(cell: str) -> ast.Module:
-    """A cell without the commands of IPython; a cell that is such a command has no statement."""
+    """Return a cell without the commands of IPython; nothing is left of a cell magic."""
     if cell.lstrip().startswith("%%"):
         return ast.Module([], [])
     return ast.parse("\n".join("" if line.startswith(("%", "!")) else line for line in cell.splitlines()))
 
 
 def _calls(tree: ast.Module, name: str) -> bool:
-    """Whether the last statement calls the function of this name."""
+    """True if the last statement calls the function of this name."""
     match tree.body[-1:]:
         case [ast.Expr(ast.Call(ast.Name(called)))]:
             return called == name
@@ -187,7 +191,7 @@ def _calls(tree: ast.Module, name: str) -> bool:
 
 
 def _waits(table: symtable.SymbolTable) -> bool:
-    """Whether it is the body of a function, which runs when that is called."""
+    """True if the scope is a function, whose body runs when it is called."""
     return table.get_type() == "function" and table.get_name() not in ("genexpr", "listcomp", "setcomp", "dictcomp")
 
 

@@ -1,9 +1,9 @@
-"""Exercises on a page: a reader can write there, and is told how to run what was written.
+"""Let a reader write an answer to an exercise on the page, and explain how to run it.
 
-The unfinished function of an exercise stays on the page with the report on it. Behind the report comes one line that
-says where to run an answer; ``exercise.js`` puts a box before it, which holds the code of the cell to begin with. Where
-Python stands beside the pages, the box carries what its exercise needs of the cells before it, so that the page can
-check an answer; or the line says what the page lacks for that.
+The page shows the unfinished function of an exercise with the report on it, and below that a line on where to run an
+answer. ``exercise.js`` inserts a box before the line, with the code of the cell. If Python in the page is available,
+the box contains the statements that the exercise needs from earlier cells, so that the page can check an answer; if
+the page lacks a package for that, the line names it.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from .downloads import executed
 from .exercise_cells import exercises, lacking
 from .live import FOLDER
 
-# The report on an unfinished exercise, as `check` shows it; that of a solution has the class mt-right as well.
+# The report of `check` on an unfinished exercise; that of a solution also has the class mt-right.
 REPORT = re.compile(r'<div class="mt-note mt-check mathjax_ignore">.*?</div>', re.DOTALL)
-# On paper nothing runs and nothing folds: what tells of that is left out there, and paper is the same with LIVE=1.
+# On paper nothing runs or folds, so texts about that are not printed, and a print is the same with LIVE=1.
 BOX = """
 <exercise-box{before}><p><span class="mt-screen">{here} </span>To run your answer{elsewhere}, open \
 <a href="{notebook}" download>this page’s notebook</a> in <a href="{running}">a copy of the book</a>; \
@@ -37,8 +37,8 @@ ELSEWHERE = '<span class="mt-screen"> elsewhere</span>'
 
 
 def read_cells(app: Sphinx, env: BuildEnvironment) -> None:
-    """Find what each exercise needs to run in its page, and what the page lacks, when all notebooks have run."""
-    env.exercises_in_pages = {}  # page -> for each exercise the code before it, and what the page lacks
+    """Find the code that each exercise needs and the packages that its page lacks, after all notebooks have run."""
+    env.exercises_in_pages = {}  # page -> for each exercise the code before it, and the package that the page lacks
     if not app.config.live:
         return
     found = []
@@ -61,7 +61,7 @@ def offer_writing(
     """Put the line and the box behind each report on an unfinished exercise.
 
     Raises:
-        ExtensionError: a page has more or fewer reports than its cells have exercises.
+        ExtensionError: if the number of reports on a page differs from the number of its exercises.
     """
     count = len(REPORT.findall(context.get("body", "")))
     if not count:
@@ -79,7 +79,12 @@ def offer_writing(
 
 
 def _box(in_page: tuple[str, str] | None, places: dict[str, str]) -> str:
-    """The element of an exercise; ``in_page``: the code before it and what a page lacks, where Python stands there."""
+    """Return the element of an exercise.
+
+    Args:
+        in_page: the code before it and the package that the page lacks, if Python in the page is available.
+        places: addresses of the notebook and of the services that run it.
+    """
     if in_page is None:
         return BOX.format(before="", here=NO_PYTHON, elsewhere="", **places)
     before, lacks = in_page

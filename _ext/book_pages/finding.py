@@ -1,13 +1,12 @@
-"""Finding things in the book: the data that its search page and its error door look through.
+"""Write the data for the search page and for the box that explains an error message.
 
 * ``messages.js``: the recorded messages of ``facts/messages.json``, each with its cause from ``book/causes.json``.
-* ``sections.js``: every section of every page, as the text that a reader reads. The code of cells, what pictures say
-  and the page around it are left out; tables are kept apart, so that an excerpt shows prose. With it come the terms of
-  the glossary.
+* ``sections.js``: the text of every section of every page, without the code of cells, the text of pictures and the
+    frame of the page. Tables are separate, so that an excerpt shows prose. The file also has the terms of the glossary.
 
-Both are scripts that set variables: a page that is opened from the disk may not fetch a file of data.
-Sphinx's own search drops words such as "being" and then wants every word to occur, so that it finds no error message;
-it also shows code and menus as excerpts. What looks through the data here is ``finder.js``.
+Both are scripts that set variables, because a page that is opened from the disk may not fetch a data file.
+``finder.js`` searches them. Sphinx's search would find no error message, because it drops words such as "being" and
+then requires every word; it also shows code and menus as excerpts.
 """
 
 from __future__ import annotations
@@ -26,8 +25,8 @@ from minitensor.notebook import error_tables
 from .terms import anchor, glossary
 
 ROOT = Path(__file__).parents[2]
-LONGEST = 160  # characters of a message where it is quoted
-#: What no reader reads as prose: code, pictures as text, raw HTML, and the sources at the end of a chapter.
+LONGEST = 160  # characters of a quoted message
+#: Nodes that are no prose: code, pictures as text, raw HTML, and the sources at the end of a chapter.
 NOT_PROSE = (nodes.literal_block, nodes.raw, nodes.citation, nodes.comment, nodes.image)
 LIBRARIES = ("paddle", "torch", "numpy", "jax")
 #: A library's name for a term, as the glossary writes it: `x.requires_grad`, `torch.no_grad()`.
@@ -35,7 +34,7 @@ NAMED_IN_CODE = re.compile(r"`(?:\w+\.)*(\w{2,})(?:\(\))?`")
 
 
 def messages(root: Path) -> dict[str, Any]:
-    """The recorded messages and their causes, as the finder reads them: one entry for each different message."""
+    """Return the recorded messages with their causes for the finder: one entry for each different message."""
     causes = json.loads((root / "book" / "causes.json").read_text(encoding="utf-8"))
     for cause in causes.values():
         cause["index"] = nodes.make_id(cause["title"].replace("`", ""))  # its heading in the error index
@@ -51,7 +50,7 @@ def _entry(row: error_tables.Row) -> dict[str, Any]:
 
 
 def terms(root: Path) -> list[dict[str, Any]]:
-    """The terms of the glossary, as the search shows them when one is asked for by its name."""
+    """Return the terms of the glossary, which the search shows if a reader searches for their names."""
     told = ("name", "chinese", "meaning", "page", "place")
     return [
         {key: term[key] for key in told}
@@ -65,7 +64,7 @@ def terms(root: Path) -> list[dict[str, Any]]:
 
 
 def sections(page: str, doctree: nodes.document) -> Iterator[dict[str, Any]]:
-    """The sections of a page, each with its own text and not that of the sections in it."""
+    """Return the sections of a page, each without the text of its subsections."""
     titles = list(doctree.findall(nodes.title))
     of = titles[0].astext() if titles else page
     for section in doctree.findall(nodes.section):
@@ -89,7 +88,7 @@ def sections(page: str, doctree: nodes.document) -> Iterator[dict[str, Any]]:
 
 
 def _read(node: nodes.Node, texts: list[str], tables: list[str]) -> None:
-    """Sort what a node says into paragraphs and rows of tables."""
+    """Sort the text of a node into paragraphs and rows of tables."""
     if isinstance(node, NOT_PROSE):
         return
     if isinstance(node, nodes.row):
@@ -110,7 +109,7 @@ def _parents(node: nodes.Node) -> Iterator[nodes.Element]:
 
 
 def _plain(node: nodes.Node) -> str:
-    """The words of a node, without raw HTML and marks of citations."""
+    """Return the words of a node, without raw HTML and marks of citations."""
     words = (
         text.astext() for text in node.findall(nodes.Text) if not any(_is_mark(parent) for parent in _parents(text))
     )
@@ -125,7 +124,7 @@ def _is_mark(node: nodes.Element) -> bool:
 
 
 def offer_data(app: Sphinx) -> None:
-    """Put the messages where pages find them; the sections follow when every page was read."""
+    """Write the messages for the pages; the sections follow after every page has been read."""
     folder = Path(app.doctreedir) / "finding"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "messages.js").write_text(_script("bookMessages", messages(ROOT)), encoding="utf-8")
@@ -136,7 +135,7 @@ def offer_data(app: Sphinx) -> None:
 def read_page(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Keep the sections of a page that is written."""
+    """Record the sections of a page when it is written."""
     if doctree is not None:
         kept = _kept(app)
         kept.parent.mkdir(parents=True, exist_ok=True)
@@ -146,13 +145,13 @@ def read_page(
 
 
 def write_sections(app: Sphinx, exception: Exception | None) -> None:
-    """Write what was kept of every page that the book has."""
+    """Write the recorded sections of all pages of the book."""
     kept = _kept(app)
     if exception or app.builder.format != "html" or not kept.exists():
         return
     known = json.loads(kept.read_text(encoding="utf-8"))
     found = [section for page, them in known.items() if page in app.env.all_docs for section in them]
-    (Path(app.outdir) / "searchindex.js").unlink(missing_ok=True)  # of Sphinx's search, which no page loads
+    (Path(app.outdir) / "searchindex.js").unlink(missing_ok=True)  # Sphinx's search index, which no page loads
     script = _script("bookSections", found) + _script("bookTerms", terms(ROOT))
     (Path(app.outdir) / "_static" / "sections.js").write_text(script, encoding="utf-8")
 

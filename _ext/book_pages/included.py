@@ -1,7 +1,6 @@
-"""Lines of the engine that a chapter includes (``{literalinclude}``), put into the notebook that is downloaded.
+"""Copy lines of the engine that a chapter includes (``{literalinclude}``) into its notebook.
 
-A page is built beside the sources and shows the lines as they are. A notebook opened elsewhere would show the
-directive.
+Sphinx includes the lines in the page. A downloaded notebook would show the directive instead.
 """
 
 from __future__ import annotations
@@ -18,10 +17,10 @@ OPTION = re.compile(r"^:([\w-]+): ?(.*)$", re.MULTILINE)
 
 
 def lines_of(include: re.Match[str], folder: Path) -> str:
-    """What a directive of a page in ``folder`` includes, read as Sphinx reads it.
+    """Return the lines that a directive of a page in ``folder`` includes, as Sphinx reads them.
 
     Raises:
-        OSError, ValueError: there is no such file, or no such object or line in it.
+        OSError, ValueError: if there is no such file, or no such object or line in it.
     """
     options = dict(OPTION.findall(include["options"]))
     text, _ = LiteralIncludeReader(str(folder / include["path"]), options, Config()).read()
@@ -29,7 +28,7 @@ def lines_of(include: re.Match[str], folder: Path) -> str:
 
 
 def with_lines(markdown: str, folder: Path) -> str:
-    """``markdown`` with the lines in place of the directives."""
+    """Return ``markdown`` with the lines instead of the directives."""
 
     def shown(include: re.Match[str]) -> str:
         name = Path(include["path"]).as_posix().lstrip("./")

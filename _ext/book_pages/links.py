@@ -1,7 +1,7 @@
-"""Where a page leads beyond reading: its notebook, its source, and, where the repository is known, a place to run it.
+"""Link a page to its notebook, its source and, if the repository is known, services that run it.
 
-The address of the repository is one setting, ``repository: url`` in ``_config.yml``. Without it there is no link that
-would lead nowhere.
+The address of the repository is the setting ``repository: url`` in ``_config.yml``. Without it these links are
+omitted.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .downloads import executed
 
 BINDER = "https://mybinder.org/v2/gh"
 COLAB = "https://colab.research.google.com/github"
-NOTEBOOKS = "notebooks"  # the branch where the workflow puts the notebooks as they ran: Colab opens no Markdown
+NOTEBOOKS = "notebooks"  # the branch of the executed notebooks, for Colab, which does not open Markdown
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Link:
 def lead_to_the_sources(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Give the template the links of this page."""
+    """Add the links of this page to the context of its template."""
     if doctree is None:
         return
     links: list[Link] = []
@@ -46,13 +46,13 @@ def lead_to_the_sources(
 
 
 def repository_links(url: str, branch: str, pagename: str, source: str) -> list[Link]:
-    """Where the page can be run and edited.
+    """Return addresses at which the page can be run and edited.
 
     Args:
-        url: of the repository. Binder and Colab know GitHub's; at another host only the editing remains.
-        branch: with the sources.
-        pagename: as Sphinx calls it, ``chapters/04_aliases``.
-        source: its file, from the repository's root.
+        url: the address of the repository. Binder and Colab support GitHub; other hosts get only the link for editing.
+        branch: the branch with the sources.
+        pagename: Sphinx's name of the page, for example ``chapters/04_aliases``.
+        source: its file, relative to the repository's root.
     """
     url = url.rstrip("/")
     edit = Link("Edit", f"{url}/edit/{quote(branch)}/{quote(source)}")

@@ -1,7 +1,7 @@
-"""Python in the page: the files that ``tools/live.py`` brought, beside the pages, in ``_static/live``.
+"""Add Python in the page: copy the files that ``tools/live.py`` has fetched to ``_static/live``.
 
-The build names their folder in the variable BOOK_LIVE. Templates and handlers ask the config value ``live`` whether
-they are there: without them no page has a button that leads to them.
+The build names their folder in the variable BOOK_LIVE. Templates and handlers read the config value ``live``: if it is
+not set, no page has a button for Python in the page.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from sphinx.application import Sphinx
 from sphinx.errors import ConfigError
 
 FOLDER = os.environ.get("BOOK_LIVE", "")
-PARTS = Path(__file__).parent / "theme" / "live"  # the scripts that a click loads
-SCHEMA = "trace.schema.json"  # what they hold recordings to
+PARTS = Path(__file__).parent / "theme" / "live"  # scripts that a click loads
+SCHEMA = "trace.schema.json"  # with which they validate recordings
 RUNS = ("<memory-stage", "<exercise-box", "<play-ground")
 
 
 def refuse_without_files(app: Sphinx) -> None:
-    """A book whose pages would ask for files that nobody brought is not built.
+    """Refuse to build a book with pages that would request missing files.
 
     Raises:
-        ConfigError: ``live`` is set, and no folder is named.
+        ConfigError: if ``live`` is set and BOOK_LIVE names no folder.
     """
     if app.config.live and not FOLDER:
         raise ConfigError("`live` follows from the files being there: leave it out, and build with `make book LIVE=1`")
@@ -35,14 +35,14 @@ def refuse_without_files(app: Sphinx) -> None:
 def tell_templates(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: object | None
 ) -> None:
-    """The value for templates."""
+    """Add the config value to the context of templates."""
     context["live"] = app.config.live
 
 
 def choose_assets(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: object | None
 ) -> None:
-    """The script of the buttons, on a page with something to run. It says how much a click will load."""
+    """Add the script of the buttons to a page with something to run, with the bytes that a click will load."""
     if app.config.live and any(mark in context.get("body", "") for mark in RUNS):
         weight = json.loads((Path(FOLDER) / "live.json").read_text(encoding="utf-8"))["compressed"]
         app.add_js_file("live.js", loading_method="defer", **{"data-megabytes": f"{weight / 1e6:.0f}"})
@@ -53,7 +53,7 @@ def choose_assets(
 
 
 def copy_files(app: Sphinx, exception: Exception | None) -> None:
-    """Lay the files beside the pages, when what no page names has been deleted there."""
+    """Copy the files, after unused files in the folder have been deleted."""
     if exception is None and app.config.live and app.builder.format == "html":
         folder = Path(app.outdir) / "_static" / "live"
         shutil.copytree(FOLDER, folder, dirs_exist_ok=True)

@@ -1,4 +1,4 @@
-"""A page's own HTML, mended: what assistive technology cannot follow, and what weighs without being seen."""
+"""Repair a page's HTML: markup that assistive technology cannot follow, and large parts that are never seen."""
 
 from __future__ import annotations
 
@@ -9,46 +9,46 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
-# What is wrong in a page's HTML, as a pattern, and what stands there instead.
+# Faults in a page's HTML, as patterns, with their replacements.
 MENDS = (
-    # Docutils puts entries into a list under a role that ARIA has withdrawn, so the list has no items.
+    # Docutils gives entries of a list a role that ARIA has withdrawn, so the list has no items.
     (re.compile('role="doc-biblioentry"'), 'role="listitem"'),
-    # A folded cell is named otherwise than it reads ("Show code cell source"): its text is name enough.
+    # The name of a folded cell differs from its text ("Show code cell source"), which is enough as a name.
     (re.compile('<summary aria-label="Toggle hidden content">'), "<summary>"),
-    # The empty corner of a table is no heading.
+    # The empty corner of a table is not a heading.
     (re.compile(r'<th class="head[^"]*"><p></p></th>'), "<td></td>"),
-    # A wide table scrolls in its box, by keyboard too.
+    # A wide table scrolls in its box, also with the keyboard.
     (
         re.compile(r'(<table class="(?:docutils|table|dataframe)\b.*?</table>)', re.DOTALL),
         r'<div class="table-scroll" tabindex="0">\1</div>',
     ),
-    # So does what a cell printed, whose columns stay in line.
+    # Printed output scrolls too, because its columns must stay aligned.
     (
         re.compile(r'(<div class="output (?:stream|text_plain|stderr|traceback)[^>]*>\s*<div class="highlight"><pre)>'),
         r'\1 tabindex="0">',
     ),
-    # Settings of a kernel on another host, which no page starts.
+    # Settings of a kernel on another host, which pages never start.
     (re.compile(r'<script type="text/x-thebe-config">.*?</script>|<script>kernelName = .*?</script>', re.DOTALL), ""),
 )
-# The still of a stage is for readers without scripts, and for nobody else to parse: it is most of a page's elements.
-# The first of a page stays, because it may be in view before the script has come.
-# A script starts each of them when the reader comes near.
+# The static picture of a stage is for readers without scripts. It has most of a page's elements, so browsers with
+# scripts do not parse it. Only the first of a page is kept, because it may be in view before the script is loaded.
+# A script starts each stage when the reader scrolls near it.
 STAGE = re.compile("<memory-(?:stage|figure)(?=[ >])")
 STILL = re.compile(r'(<div class="(?:stage|figure)-fallback">.*?</div>\s*)(?=</memory-(?:stage|figure)>)', re.DOTALL)
-# Code in the book has one style, the stage's: ink, and grey for comments. The other marks are only weight.
+# Code in the book has the style of the stage, with grey comments. Other markup of Pygments is not needed.
 CODE_BLOCK = re.compile(r'(<div class="highlight"><pre[^>]*>)(.*?)(</pre>)', re.DOTALL)
 COLOURED = re.compile(r'<span(?: class="(?P<kind>[^"]*)")?>(?P<text>[^<]*)</span>')
 COMMENTS = {"c", "c1", "ch", "cm", "cs"}
 INLINE_CODE = re.compile(r'<code class="docutils literal notranslate">(.*?)</code>', re.DOTALL)
 PIECE = re.compile(r"</?span[^>]*>")
-OPTION = re.compile(r"(?<![\w-])--\w[\w-]*")  # of a command: it does not break after its hyphens
-UNBROKEN = 26  # characters of code that stay on one line: what the narrowest phone has room for
+OPTION = re.compile(r"(?<![\w-])--\w[\w-]*")  # an option of a command, which does not break after its hyphens
+UNBROKEN = 26  # characters of code that stay on one line: they fit the narrowest phone
 
 
 def mend_body(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Apply the mends to the page's own content."""
+    """Apply the repairs to the content of the page."""
     if "body" in context:
         context["body"] = mended(context["body"])
 
@@ -68,7 +68,7 @@ def _uncoloured(token: re.Match[str]) -> str:
 
 
 def _unbroken(code: re.Match[str]) -> str:
-    """Code in a line, in one piece: a short one stays on its line, a long one breaks at its spaces."""
+    """Keep a short piece of inline code on one line, and let a long one break at its spaces."""
     text = PIECE.sub("", code[1])
     if len(unescape(text)) <= UNBROKEN:
         return f'<code class="whole">{text}</code>'

@@ -1,4 +1,4 @@
-"""MathJax from the book's own folder; Sphinx loads it only on the pages that have mathematics."""
+"""Load MathJax from the book's folder; Sphinx loads it only on pages with mathematics."""
 
 from __future__ import annotations
 
@@ -10,20 +10,21 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 
 SCRIPT = "tex-chtml.js"
-# Its settings are a file: a page has no inline script. There is no menu, whose choices would load more of MathJax.
+# Its settings are in a file, because pages have no inline scripts. The menu is off, because its choices would load
+# # more of MathJax.
 SETTINGS = "mathjax-settings.js"
-# What the script may ask for when it meets a formula: rarer TeX commands and the fonts.
+# Files that a formula may make the script load: rare TeX commands and the fonts.
 FOLDERS = ("input/tex/extensions", "output/chtml/fonts")
 
 
 def use_own_copy(app: Sphinx, config: Config) -> None:
-    """Point at the copy; Sphinx would write settings into the page, so it is given none."""
+    """Set the path of the copy. Sphinx gets no settings, because it would write them into the page."""
     config.mathjax_path = f"mathjax/{SCRIPT}"
     config.mathjax3_config = None
 
 
 def copy_mathjax(app: Sphinx, exception: Exception | None) -> None:
-    """Copy the script, its extensions and fonts into the book, if any page has mathematics."""
+    """Copy the script, its extensions and fonts into the book, if a page has mathematics."""
     if exception or app.builder.format != "html":
         return
     equations = app.env.get_domain("math")

@@ -1,4 +1,4 @@
-"""The ways from page to page: the list of chapters, what comes before and after, and the page for a wrong address."""
+"""Provide navigation: the list of chapters, the previous and next page, and the page for a wrong address."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from sphinx.application import Sphinx
 TITLE = "In Place"
 CURRENT = re.compile(r'<a class="current reference internal" href="#">(.*?)</a>', re.DOTALL)
 MARKUP = re.compile("<[^>]+>")
-APPENDIX = re.compile(r"(?:^|/)([A-Z])_")  # pages to look things up in: their tables take the whole width
+APPENDIX = re.compile(r"(?:^|/)([A-Z])_")  # reference pages, with tables as wide as the page
 NOT_FOUND = "404"
 
 
 def show_chapters(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Give the template the list of chapters, with the sections of this page, and the questions of its neighbours."""
+    """Add the list of chapters, the sections of this page and the questions of its neighbours to the context."""
     shown = (context["toctree"](maxdepth=1, includehidden=True) or "").replace(' role="heading"', "")
     here = f'<a class="current" href="#" aria-current="page">\\1</a>{_sections(app, pagename)}'
     context["chapters"] = CURRENT.sub(here, shown)
@@ -34,12 +34,12 @@ def show_chapters(
 
 
 def not_found_page(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """The page that a web server shows where there is none."""
+    """Return the page that a web server sends for a missing address."""
     yield NOT_FOUND, {"title": "No page here", "body": ""}, "404.html"
 
 
 def _sections(app: Sphinx, pagename: str) -> str:
-    """The page's own sections as a list of links, to stand under its title."""
+    """Return the sections of the page as a list of links, for the place under its title."""
     if pagename not in app.env.tocs:
         return ""
     entries = [
@@ -54,7 +54,7 @@ def _sections(app: Sphinx, pagename: str) -> str:
 
 
 def _depth(node: nodes.Node) -> int:
-    """How many lists the entry of a page's table of contents lies in."""
+    """Return the depth of an entry of a page's table of contents: the number of lists around it."""
     depth = 0
     while node := node.parent:
         depth += isinstance(node, nodes.bullet_list)
@@ -62,7 +62,7 @@ def _depth(node: nodes.Node) -> int:
 
 
 def _questions(app: Sphinx, pagename: str) -> dict[str, str]:
-    """The question that each neighbour answers: ``question`` in its front matter."""
+    """Return the question that each neighbour answers: ``question`` in its front matter."""
     _, before, after = app.builder.relations.get(pagename, (None, None, None))
     return {
         side: str(app.env.metadata[page].get("question", "")) if page else ""

@@ -1,7 +1,7 @@
-"""The playground: programs of the book to begin with, and what the page says without Python in it.
+"""Provide the playground with programs of the book, and with a text for pages without Python.
 
-A page with a `<play-ground>` holds there what a reader sees whose copy of the book has no Python in its pages. Where it
-has, the element says what it needs, until ``live.js`` puts the button there.
+The element `<play-ground>` of a page contains a text for books built without Python in the page. In other books, its
+text names the requirements until ``live.js`` adds the button.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sphinx.application import Sphinx
 
 from .downloads import executed
 
-PAGES = ("chapters/playground", "chapters/fifteen_confusions")  # whose stages are offered, in this order
+PAGES = ("chapters/playground", "chapters/fifteen_confusions")  # their stages are offered, in this order
 PLACE = re.compile(r"(<play-ground\b[^>]*>).*?(</play-ground>)", re.DOTALL)
 NEEDS = "<p>Here you can write a program and run it, in a browser that runs JavaScript and WebAssembly.</p>"
 
@@ -27,13 +27,13 @@ NEEDS = "<p>Here you can write a program and run it, in a browser that runs Java
 def offer_playground(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Where Python stands beside the pages, let the element say so."""
+    """Change the text of the element if Python in the page is available."""
     if app.config.live and "body" in context:
         context["body"] = PLACE.sub(rf"\1{NEEDS}\2", context["body"])
 
 
 def write_programs(app: Sphinx, exception: Exception | None) -> None:
-    """Lay the programs beside Python, for the playground to load."""
+    """Write the programs that the playground loads."""
     pages = [page for page in PAGES if page in app.env.all_docs]
     if exception is None and app.config.live and app.builder.format == "html" and pages:
         groups = [group_of(trace) for page in pages for trace in traces(executed(app) / f"{page}.ipynb")]
@@ -42,7 +42,7 @@ def write_programs(app: Sphinx, exception: Exception | None) -> None:
 
 
 def traces(notebook: Path) -> Iterator[dict[str, Any]]:
-    """What the stages of a notebook show, as it ran."""
+    """Return the recordings in the stages of an executed notebook."""
     for cell in nbformat.read(notebook, as_version=4).cells:
         for output in cell.get("outputs", []):
             shown = BeautifulSoup(output.get("data", {}).get("text/html", ""), "html.parser")
@@ -50,7 +50,7 @@ def traces(notebook: Path) -> Iterator[dict[str, Any]]:
 
 
 def group_of(trace: dict[str, Any]) -> dict[str, Any]:
-    """The programs of a stage, under its title, as ``playground.js`` offers them."""
+    """Return the programs of a stage with its title, in the format of ``playground.js``."""
     device = "cpu" if trace["device"] == "cpu" else "gpu:sim"
     programs = [
         {

@@ -1,4 +1,4 @@
-"""Recorded facts that a page cites are links to a copy beside the pages: nothing has to be looked up elsewhere."""
+"""Link the recorded facts that a page cites to copies beside the pages."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.application import Sphinx
 
-#: A file of facts as the text names it, in code: `facts/views.json`.
+#: A file of facts in inline code, for example `facts/views.json`.
 CITED = re.compile(r"facts/[\w./-]+\.\w+")
 
 
 def link_facts(app: Sphinx, doctree: nodes.document, pagename: str) -> None:
-    """Make a link of each file of facts that the page names in code."""
+    """Link each file of facts that the page names in inline code."""
     if app.builder.format != "html":
         return
     up = "../" * pagename.count("/")
@@ -26,7 +26,7 @@ def link_facts(app: Sphinx, doctree: nodes.document, pagename: str) -> None:
 
 
 def copy_facts(app: Sphinx, exception: Exception | None) -> None:
-    """Copy the files that are cited, and no others, to where the links point."""
+    """Copy the cited files to the addresses of the links."""
     if exception or app.builder.format != "html":
         return
     out = Path(app.outdir)

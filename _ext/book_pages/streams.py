@@ -1,7 +1,7 @@
-"""What a cell prints, in one piece.
+"""Join the printed output of a cell.
 
-A kernel sends printed text in pieces, cut wherever its timer fell; MyST-NB 1.4 joins them with a line
-end between, so that pages differ from build to build. Here they are joined as they came.
+A kernel sends printed text in pieces, which a timer cuts at arbitrary places. MyST-NB 1.4 inserts a line end between
+them, so pages differ from build to build. This module joins them without it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from nbformat import NotebookNode
 
 
 def join_streams(outputs: list[NotebookNode]) -> list[NotebookNode]:
-    """The outputs with all text of one stream (stdout, stderr) where its first piece stood."""
+    """Return the outputs, with all text of a stream (stdout, stderr) in the place of its first piece."""
     joined: list[NotebookNode] = []
     streams: dict[str, NotebookNode] = {}
     for output in outputs:
@@ -26,5 +26,5 @@ def join_streams(outputs: list[NotebookNode]) -> list[NotebookNode]:
 
 
 def mend_joining() -> None:
-    """Make MyST-NB join streams this way, where `nb_merge_streams` asks for it."""
+    """Replace MyST-NB's function for `nb_merge_streams`."""
     myst_nb.core.render.coalesce_streams = join_streams

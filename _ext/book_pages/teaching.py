@@ -1,10 +1,10 @@
-"""A class made from the chapters: slides, and a sheet of all questions with their answers.
+"""Make slides for a class from the chapters, and a sheet of all questions with their answers.
 
-`book/class.json` says which questions, stages and exercises of which page belong to which part, and how many minutes a
-part takes. They are taken from the pages as they were built, so slides, sheet and chapters cannot part. What is named
-there and stands on no page is an error that names what the page has.
+`book/class.json` lists the questions, stages and exercises of each part with their pages, and the minutes of a part.
+They are copied from the built pages, so slides, sheet and chapters always agree. If the file names something that its
+page lacks, the build fails with a list of the things that the page has.
 
-The slides run on reveal.js, in the copy that the package sphinx-revealjs brings.
+The slides use reveal.js, from the package sphinx-revealjs.
 """
 
 from __future__ import annotations
@@ -25,58 +25,58 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
 PLAN = "book/class.json"
-FOLDER = "slides"  # of the built book
+FOLDER = "slides"  # in the built book
 REVEAL = ("dist/reveal.css", "dist/reveal.js", "LICENSE")
 TEMPLATES = Path(__file__).parent / "theme" / "teaching"
 
 
 @dataclass(frozen=True)
 class BuiltPage:
-    """A page as it was built, and what can be taken from it."""
+    """A built page, and the pieces that slides can use."""
 
     name: str  # "chapters/03_views"
     text: str
 
     @cached_property
     def body(self) -> Tag:
-        """The article, without the links that headings carry."""
+        """Return the article, without the links of headings."""
         body = BeautifulSoup(self.text, "html.parser").article
         assert body is not None, self.name
         for link in body.select(".headerlink"):
             link.decompose()
         for stage in body.select("memory-stage, memory-figure"):
-            del stage["loading"]  # no reader comes near it by scrolling: it starts with its slide
+            del stage["loading"]  # it starts with its slide, because nothing scrolls there
         return body
 
     @property
     def title(self) -> str:
-        """The heading of the page: "3. Views"."""
+        """Return the heading of the page, for example "3. Views"."""
         return self.body.h1.get_text(strip=True)
 
     @property
     def questions(self) -> list[Tag]:
-        """All predictions of the page, in their order."""
+        """Return all predictions of the page, in order."""
         return self.body.select("predict-first")
 
     def question(self, words: str) -> Tag:
-        """The one question that has these words."""
+        """Return the only question with these words."""
         told = {
             " ".join(question.select_one(".mt-question").get_text().split()): question for question in self.questions
         }
         return self._one("question with the words", words, told, lambda text: words in text)
 
     def stage(self, title: str) -> Tag:
-        """The stage of this title."""
+        """Return the stage with this title."""
         told = {json.loads(stage.script.string)["title"]: stage for stage in self.body.select("memory-stage")}
         return self._one("stage", title, told, lambda text: text == title)
 
     def exercise(self, title: str) -> Tag:
-        """What is asked in the exercise whose bold title has these words."""
+        """Return the text of the exercise with these words in its bold title."""
         told = {bold.get_text(): bold.find_parent("p") for bold in self.body.select("p > strong:first-child")}
         return self._one("exercise", title, told, lambda text: title in text)
 
     def to_remember(self) -> Tag:
-        """The list under "What to remember"."""
+        """Return the list under "What to remember"."""
         heading = self.body.find(["h2", "h3"], string=lambda text: text and text.strip() == "What to remember")
         if heading is None:
             raise ExtensionError(f"{PLAN}: {self.name} has no section 'What to remember'.")
@@ -135,13 +135,13 @@ def _slide(content: str, kind: str) -> str:
 
 
 def _own_links(piece: Tag, page: BuiltPage) -> str:
-    """The HTML of a piece whose links lead from the slides to where they lead from its page."""
+    """Return the HTML of a piece, with its links changed so that they work from the slides."""
     folder = "../" + page.name.rpartition("/")[0]
     return re.sub(r'(<a [^>]*href=")(?!https?:)([^"#]*)', rf"\g<1>{folder}/\g<2>", str(piece))
 
 
 def _sheet(book: dict[str, BuiltPage], kind: str) -> str:
-    """All questions of all chapters; as ``"answers"``, what is right, and what is mistaken in each other option."""
+    """Return all questions of all chapters; ``"answers"`` adds the right option and the mistakes in the others."""
     sections = []
     for page in book.values():
         if re.search(r"/\d\d_", page.name) and (asked := page.questions):
@@ -172,7 +172,7 @@ def _write(file: Path, template: str, **parts: str) -> None:
 
 
 def _pages(app: Sphinx) -> list[str]:
-    """The chapters in the order of the table of contents."""
+    """Return the chapters in the order of the table of contents."""
     order, page = [], app.config.root_doc
     while page:
         order.append(page)

@@ -1,8 +1,8 @@
-"""The glossary's terms: in each chapter and guide the first use of a term leads to its entry.
+"""Link the first use of a term in each chapter and guide to its entry in the glossary.
 
-The terms stand in ``book/glossary.json``, which the page of the glossary shows. Only prose is looked at: no headings,
-no code, no links, and nothing that a cell has put out. A word with an everyday meaning, such as "copy", is a term from
-the chapter on that explains it.
+The terms are in ``book/glossary.json``, which the page of the glossary shows. Only prose is searched: no headings,
+code, links or outputs of cells. A word that also has an everyday meaning, such as "copy", is linked only in the chapter
+that explains it and in later ones.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 GLOSSARY = "chapters/E_glossary"
-#: The pages with links: chapters, which begin with their number, and guides, which begin with a small letter.
+#: Pages with links: chapters, which begin with their number, and guides, which begin with a small letter.
 READ = re.compile(r"chapters/[0-9a-z]")
-#: What is no prose of the page, or leads somewhere already.
+#: Nodes that are not prose, or that are links already.
 NOT_PROSE = (
     nodes.literal, nodes.literal_block, nodes.raw, nodes.reference, nodes.title, nodes.math, nodes.citation,
     nodes.citation_reference, nodes.table,
@@ -27,7 +27,7 @@ NOT_PROSE = (
 
 
 def link_terms(app: Sphinx, doctree: nodes.document, pagename: str) -> None:
-    """Make a link of the first use of each term on the page."""
+    """Link the first use of each term on the page."""
     if app.builder.format != "html" or GLOSSARY not in app.env.found_docs or not READ.match(pagename):
         return
     terms = {
@@ -53,18 +53,18 @@ def link_terms(app: Sphinx, doctree: nodes.document, pagename: str) -> None:
 
 
 def glossary(root: Path) -> list[dict[str, Any]]:
-    """The terms, in the order of the glossary."""
+    """Return the terms, in the order of the glossary."""
     found: list[dict[str, Any]] = json.loads((root / "book" / "glossary.json").read_text(encoding="utf-8"))
     return found
 
 
 def is_term_on(term: dict[str, Any], pagename: str) -> bool:
-    """Whether the word is meant as the term there: an everyday word is one from the chapter that explains it."""
+    """True if a page may link the word: an everyday word only from the chapter that explains it."""
     return not term.get("everyday") or pagename >= term["page"]
 
 
 def anchor(term: dict[str, Any]) -> str:
-    """The place of a term in the glossary."""
+    """Return the anchor of a term in the glossary."""
     return nodes.make_id(f"term {term['name']}")
 
 

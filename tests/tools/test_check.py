@@ -1,4 +1,4 @@
-"""What `make check` runs: the steps that look at the code, and the tests that are about what has changed."""
+"""The steps of `make check`: checks that do not run the code, and the tests that concern the changes."""
 
 from __future__ import annotations
 

@@ -178,7 +178,7 @@ def test_what_npm_says_is_shown_and_nothing_half_done_is_kept(tmp_path, monkeypa
         (tools / name).write_text("#!/bin/sh\necho 'npm warn of something' >&2\necho 'integrity differs' >&2\nexit 1\n")
         (tools / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{tools}:/usr/bin:/bin")
-    with pytest.raises(live.MissingError, match=r"npm could not bring its packages:\nintegrity differs$"):
+    with pytest.raises(live.MissingError, match=r"npm could not fetch its packages:\nintegrity differs$"):
         live.bring()
     assert list(live.cache().iterdir()) == []
 

@@ -30,7 +30,7 @@ def test_a_peer_that_cannot_be_had_is_left_out_with_a_line_and_nothing_has_faile
     failed = subprocess.CompletedProcess([], 1)
     monkeypatch.setattr(peers.subprocess, "run", lambda *arguments, **named: failed)
     assert peers.main(["torch"]) == 0
-    assert "torch: left out, for torch==2.13.0+cpu cannot be installed here" in capsys.readouterr().out
+    assert "torch: skipped, because torch==2.13.0+cpu cannot be installed here" in capsys.readouterr().out
 
 
 def test_a_name_that_is_no_peer_is_told(capsys):
