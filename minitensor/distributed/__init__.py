@@ -1,13 +1,13 @@
-"""Several processes that train one network, under the names of Paddle's ``distributed``: each of them is a *rank*.
+"""Training of one network by several processes, called *ranks*, under the names of Paddle's ``distributed``.
 
-A program says so by :func:`init_parallel_env`; until then nothing here imports MPI or knows of other processes.
+A program starts it with :func:`init_parallel_env`. Before that, this package does not import MPI.
 
 * :func:`all_reduce` and :func:`broadcast` write their tensor in place, as one counted write.
-* :func:`sum_over_ranks` is the sum as a normal operation, through which gradients go.
-* :mod:`fleet` has what trains with less memory, on one rank or many: ``fleet.utils.recompute``.
-* :func:`average_gradients` is what makes the ranks train one network; :func:`check_equal` says whether they do.
+* :func:`sum_over_ranks` is the sum as a normal operation with a gradient.
+* :mod:`fleet` has functions that save memory in training, on one rank or many: ``fleet.utils.recompute``.
+* :func:`average_gradients` makes the ranks train one network; :func:`check_equal` checks that they do.
 
-A rank waits for the others for so long and then says which of them has not come: nothing here waits for ever.
+Every wait for another rank has a timeout; then an error names the ranks that are missing.
 May import: all that stands below ``networks``.
 """
 

@@ -1,4 +1,4 @@
-"""Do all ranks have the same parameters? A checksum of each tells, and its version tells who wrote more often."""
+"""Check that all ranks have the same parameters, by checksums, and find the rank with more writes, by versions."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from minitensor.distributed.world import link_for
 
 
 class RanksDifferError(RuntimeError):
-    """The ranks do not have the same numbers.
+    """The ranks do not have the same values.
 
     Attributes:
-        ranks: those that differ from the others; where nothing tells which these are, all.
+        ranks: those that differ from the others, or all if this cannot be decided.
         parameter: the name of the first parameter that differs.
     """
 
@@ -26,21 +26,21 @@ class RanksDifferError(RuntimeError):
 
 
 def checksum(tensor: Tensor) -> str:
-    """16 hexadecimal digits that depend on every bit of the numbers, on the shape and on the dtype (BLAKE2b)."""
+    """Return 16 hexadecimal digits that depend on every bit of the data, on the shape and on the dtype (BLAKE2b)."""
     digest = hashlib.blake2b(f"{tensor.dtype.name} {list(tensor.shape)}".encode(), digest_size=8)
     digest.update(host_array(tensor._array).tobytes())
     return digest.hexdigest()
 
 
 def check_equal(parameters: Mapping[str, Tensor] | Iterable[Tensor]) -> None:
-    """Raise on every rank when one of them has other numbers than the others. Sends 24 bytes a parameter, about.
+    """Raise on every rank if one of them has other values than the others. Sends about 24 bytes per parameter.
 
     Args:
         parameters: ``layer.state_dict()``, or tensors in the same order on every rank.
 
     Raises:
-        RanksDifferError: names the rank, the parameter, and how often it was written on each rank.
-        RuntimeError: before ``init_parallel_env``; if a rank does not come.
+        RanksDifferError: with the rank, the parameter, and its number of writes on each rank.
+        RuntimeError: before ``init_parallel_env``, or if a rank does not call it.
     """
     link = link_for("check_equal")
     given = parameters if isinstance(parameters, Mapping) else {f"parameter {i}": x for i, x in enumerate(parameters)}
@@ -53,23 +53,25 @@ def check_equal(parameters: Mapping[str, Tensor] | Iterable[Tensor]) -> None:
 
 
 def _difference(entries: list[tuple[str, str, int]]) -> RanksDifferError:
-    """What to say of the name, checksum and version of one parameter, by rank."""
+    """Return the error for one parameter, from its name, checksum and version on each rank."""
     names, sums, versions = (list(column) for column in zip(*entries, strict=True))
     alike = Counter(sums)
     (most, count), *others = alike.most_common()
     if count > others[0][1]:
         odd = [rank for rank, each in enumerate(sums) if each != most]
-    else:  # as many ranks have the one as the other: who wrote more often did what the others did not
+    else:  # no majority: ranks with more writes have written something that the others did not write
         odd = [rank for rank, each in enumerate(versions) if each > min(versions)] or list(range(len(sums)))
     all_odd = len(odd) == len(sums)
-    text = f"The ranks do not agree about `{names[odd[0]]}`. " + (
-        "Nothing tells which of them is right." if all_odd else f"It is {ranks_text(odd)} that differs."
+    text = f"The ranks do not agree about `{names[odd[0]]}`: " + (
+        "it cannot be decided which of them is right."
+        if all_odd
+        else f"{ranks_text(odd)} differ{'s' * (len(odd) == 1)}."
     )
     text += "\n" + "\n".join(
         f"  rank {rank}: checksum {sums[rank]}, written {versions[rank]} times" for rank in range(len(sums))
     )
     if len(set(versions)) > 1:
-        text += "\nIt was not written equally often: an in-place operation ran on some ranks alone."
+        text += "\nThe numbers of writes differ: an in-place operation ran on some ranks only."
     else:
-        text += "\nIt was written equally often: one of the writes had other numbers, or the ranks began with others."
+        text += "\nThe numbers of writes are equal: one of the writes, or the initial values, differed."
     return RanksDifferError(text, odd, names[odd[0]])

@@ -1,4 +1,4 @@
-"""What all ranks do together. Each is called by every rank, in the same order, with a tensor of the same shape."""
+"""Collective operations: every rank calls them in the same order, with a tensor of the same shape."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from minitensor.saving.writing import write
 
 
 class ReduceOp:
-    """What :func:`all_reduce` may do with the numbers of the ranks."""
+    """The operations of :func:`all_reduce`."""
 
     SUM, MAX, MIN, PROD, AVG = "sum", "max", "min", "prod", "avg"
 
@@ -30,21 +30,21 @@ _OPERATIONS = (ReduceOp.SUM, ReduceOp.MAX, ReduceOp.MIN, ReduceOp.PROD, ReduceOp
 
 
 def all_reduce(tensor: Tensor, op: str = ReduceOp.SUM) -> Tensor:
-    """Overwrite ``tensor`` on every rank by the sum over all ranks, element by element: one counted write.
+    """Overwrite ``tensor`` on every rank with the sum over all ranks, element by element, in one counted write.
 
     Args:
-        tensor: of one shape and dtype on all ranks, in place. It wants no gradient, or this stands under ``no_grad``:
-            a history cannot say what other ranks computed. See :func:`sum_over_ranks`.
-        op: of :class:`ReduceOp`: SUM unless told.
+        tensor: of one shape and dtype on all ranks, written in place. It must not want a gradient, except under
+            ``no_grad``, because its history cannot contain the computation of other ranks. See :func:`sum_over_ranks`.
+        op: one of :class:`ReduceOp`; SUM by default.
 
     Returns:
         ``tensor`` itself.
 
     Raises:
-        RuntimeError: before ``init_parallel_env``; if a rank does not come; for a tensor that wants a gradient, or
+        RuntimeError: before ``init_parallel_env``; if a rank does not call it; for a tensor that wants a gradient, or
             whose memory cannot be written.
-        ValueError: if the ranks give tensors of different shapes or dtypes, or for another op. Nothing is written.
-        TypeError: for anything but a tensor of numbers.
+        ValueError: if ``op`` is unknown, or if shapes or dtypes differ between ranks. Nothing is written then.
+        TypeError: if ``tensor`` is not a tensor of numbers.
     """
     if op not in _OPERATIONS:
         raise ValueError(f"all_reduce: op is one of {', '.join(_OPERATIONS)}, not {op!r}")
@@ -56,9 +56,9 @@ def all_reduce(tensor: Tensor, op: str = ReduceOp.SUM) -> Tensor:
 
 
 def broadcast(tensor: Tensor, src: int) -> Tensor:
-    """Overwrite ``tensor`` on every rank by that of the rank ``src``: one counted write, on ``src`` as well.
+    """Overwrite ``tensor`` on every rank with that of rank ``src``, in one counted write, on ``src`` as well.
 
-    Returns and raises as :func:`all_reduce`; ValueError for a rank that does not exist.
+    Returns and raises as :func:`all_reduce`; ValueError if ``src`` is not a rank.
     """
     link = link_for("broadcast")
     if isinstance(src, bool) or not isinstance(src, int) or not 0 <= src < link.size:
@@ -69,10 +69,10 @@ def broadcast(tensor: Tensor, src: int) -> Tensor:
 
 
 def average_gradients(parameters: Iterable[Tensor]) -> None:
-    """Overwrite the gradient of every parameter by its average over all ranks, in place: a write each.
+    """Overwrite the gradient of every parameter with its average over all ranks, in one in-place write each.
 
-    Each rank has run backward on its share of a batch, all shares of one size, with a loss that is a mean: afterwards
-    all have the gradient of the whole batch. Raises as :func:`all_reduce`.
+    If each rank has run backward on its share of a batch, all shares have the same size, and the loss is a mean, then
+    all ranks have the gradient of the whole batch afterwards. Raises as :func:`all_reduce`.
     """
     gradients = [each.grad for each in parameters if each.grad is not None]
     link = _checked("average_gradients", gradients)
@@ -81,25 +81,25 @@ def average_gradients(parameters: Iterable[Tensor]) -> None:
 
 
 def gather(value: Any) -> list[Any]:
-    """What every rank gives, a list by rank, on all ranks: numbers, text, lists, arrays; not tensors.
+    """Return the values of all ranks as a list by rank, on all ranks: numbers, text, lists, arrays; not tensors.
 
     Raises:
-        RuntimeError: before ``init_parallel_env``; if a rank does not come.
+        RuntimeError: before ``init_parallel_env``, or if a rank does not call it.
     """
     return link_for("gather").gather(value, "gather")
 
 
 def barrier() -> None:
-    """Wait until every rank is here.
+    """Wait until every rank has called it.
 
     Raises:
-        RuntimeError: before ``init_parallel_env``; if a rank does not come.
+        RuntimeError: before ``init_parallel_env``, or if a rank does not call it.
     """
     link_for("barrier").barrier("barrier")
 
 
 class _SumOverRanks(PyLayer):
-    """Each rank's numbers are in the sum of every rank; so what each gets back is the sum of all their gradients."""
+    """The sum over ranks. Each input is part of every rank's sum, so its gradient is the sum of all their gradients."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
@@ -111,31 +111,31 @@ class _SumOverRanks(PyLayer):
 
 
 def sum_over_ranks(x: Tensor) -> Tensor:
-    """The sum of ``x`` over all ranks, as a new tensor: a normal operation, with a gradient.
+    """Return the sum of ``x`` over all ranks, as a new tensor: a normal operation, with a gradient.
 
     The gradient is that of the sum of all ranks' losses. All ranks have to run backward together.
 
     Args:
-        x: of one shape and dtype on all ranks, which the result has, too.
+        x: of one shape and dtype on all ranks; the result has the same.
 
     Raises:
-        RuntimeError, ValueError, TypeError: as :func:`all_reduce`, but for the gradient that it may want.
+        RuntimeError, ValueError, TypeError: as in :func:`all_reduce`, except that ``x`` may want a gradient.
     """
     summed: Tensor = _SumOverRanks.apply(x)
     return summed
 
 
-# ---------- checked before it is written ----------
+# ---------- checks before a write ----------
 
 
 def _checked(op: str, tensors: list[Tensor]) -> Link:
-    """How to reach the other ranks, if all of them can do what is asked with ``tensors``."""
+    """Return the link to the other ranks, after checking that all of them can do ``op`` on ``tensors``."""
     link = link_for(op)
     for x in tensors:
         if not isinstance(x, Tensor):
             raise TypeError(f"{op}: a Tensor is reduced in place, not {type(x).__name__}")
         if x._array.dtype == np.bool_:
-            raise TypeError(f'{op}: truth values are no numbers; `x.astype("int32")` makes them')
+            raise TypeError(f'{op}: bools are not numbers; convert them with `x.astype("int32")`')
         if modes.grad and x._current() is not None:
             raise RuntimeError(
                 f"{op}: this tensor wants a gradient, and what other ranks computed is not in its history. Call it "
@@ -147,12 +147,12 @@ def _checked(op: str, tensors: list[Tensor]) -> Link:
     digest = int.from_bytes(hashlib.blake2b(repr((op, given)).encode(), digest_size=7).digest(), "little")
     if not link.all_equal(digest, op):
         everyone = link.gather((op, given), op)
-        raise ValueError(f"{op}: the ranks differ in what they give; nothing was written.\n{_told(everyone)}")
+        raise ValueError(f"{op}: the arguments of the ranks differ; nothing was written.\n{_listed(everyone)}")
     return link
 
 
-def _told(everyone: list[Any]) -> str:
-    """One line for each thing that ranks have given."""
+def _listed(everyone: list[Any]) -> str:
+    """Return one line for each different argument, with its ranks."""
     lines: dict[str, list[int]] = {}
     for rank, (op, given) in enumerate(everyone):
         lines.setdefault(f"{op} of {', '.join(given) or 'nothing'}", []).append(rank)
@@ -172,7 +172,7 @@ def _reduce(link: Link, tensor: Tensor, op: str, what: str) -> None:
 
 
 def _store(what: str, tensor: Tensor, written: Any) -> None:
-    """Let ``written`` overwrite the memory of ``tensor``; where that has gaps, a copy without them, and then it."""
+    """Let ``written`` overwrite the memory of ``tensor``; if that is not contiguous, a packed copy of it."""
     array = tensor._array
 
     def store() -> None:
@@ -183,7 +183,7 @@ def _store(what: str, tensor: Tensor, written: Any) -> None:
                 packed = array.copy(order="C")
                 written(packed)
                 array[...] = packed
-        except RuntimeError:  # a rank is gone: nobody knows what has been written
+        except RuntimeError:  # a rank has ended: the written part is unknown
             tensor._storage.version += 1
             raise
 

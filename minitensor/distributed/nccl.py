@@ -1,6 +1,6 @@
-"""Arrays between CUDA devices, through CuPy's NCCL: in place, without a way over the host.
+"""Arrays between CUDA devices, through CuPy's NCCL: in place, without a copy on the host.
 
-Each rank has a device of its own. MPI brings the ranks together and carries what is no array.
+Each rank has its own device. MPI connects the ranks and carries everything but arrays.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from minitensor.distributed.mpi import Mpi
 
 Array = Any
 
-#: NCCL's own numbers for dtypes and operations (nccl.h).
+#: NCCL's constants for dtypes and operations (nccl.h).
 DTYPES = {np.dtype(np.int32): 2, np.dtype(np.int64): 4, np.dtype(np.float32): 7, np.dtype(np.float64): 8}
 OPERATIONS = {"sum": 0, "prod": 1, "max": 2, "min": 3}
 
 
 class Nccl:
-    """The ranks of an :class:`Mpi`, whose arrays lie on CUDA devices."""
+    """The ranks of an :class:`Mpi`, with arrays on CUDA devices."""
 
     def __init__(self, mpi: Mpi) -> None:
         try:
@@ -36,30 +36,30 @@ class Nccl:
         self._nccl = nccl.NcclCommunicator(self.size, first, self.rank)
 
     def all_reduce(self, array: Array, op: str, what: str) -> None:
-        """Overwrite ``array``, contiguous and alike on all ranks, by the sum (or what ``op`` says) over the ranks."""
+        """Overwrite ``array``, contiguous and of one shape on all ranks, with the sum (or ``op``) over the ranks."""
         pointer, count, dtype = self._described(array, what)
-        self._mpi.barrier(what)  # NCCL itself waits for ever
+        self._mpi.barrier(what)  # NCCL itself has no timeout
         self._nccl.allReduce(pointer, pointer, count, dtype, OPERATIONS[op], self._stream().ptr)
 
     def broadcast(self, array: Array, source: int, what: str) -> None:
-        """Overwrite ``array`` by that of the rank ``source``."""
+        """Overwrite ``array`` with that of rank ``source``."""
         pointer, count, dtype = self._described(array, what)
         self._mpi.barrier(what)
         self._nccl.broadcast(pointer, pointer, count, dtype, source, self._stream().ptr)
 
     def _described(self, array: Array, what: str) -> tuple[int, int, int]:
         if gpu_of(array) is None or not hasattr(array, "data"):
-            raise TypeError(f'{what}: backend "nccl" takes tensors on a CUDA device; this one lies elsewhere')
+            raise TypeError(f'{what}: backend "nccl" takes tensors on a CUDA device; this one is not on one')
         return array.data.ptr, array.size, DTYPES[array.dtype]
 
     def gather(self, value: Any, what: str) -> list[Any]:
-        """What every rank gives, by rank, on all ranks; it can be pickled."""
+        """Return the values of all ranks by rank, on all ranks; they must be picklable."""
         return self._mpi.gather(value, what)
 
     def all_equal(self, number: int, what: str) -> bool:
-        """Whether every rank gives the same number, of at most 62 bits."""
+        """True if the number, of at most 62 bits, is the same on every rank."""
         return self._mpi.all_equal(number, what)
 
     def barrier(self, what: str) -> None:
-        """Wait until every rank is here."""
+        """Wait until every rank has called it."""
         self._mpi.barrier(what)

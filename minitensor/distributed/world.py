@@ -1,4 +1,4 @@
-"""Which processes belong together, and which of them this one is."""
+"""The group of processes that train together, and the rank of this process."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from minitensor.distributed.nccl import Nccl
 
 Link = Mpi | Nccl
 
-#: How this process reaches the others; None until :func:`init_parallel_env`.
+#: The connection to the other ranks; None until :func:`init_parallel_env`.
 _link: Link | None = None
 
 
@@ -17,15 +17,14 @@ def init_parallel_env(comm: Any = None, backend: str = "mpi", timeout: float = 6
     """Join the other ranks; every one of them has to call it.
 
     Args:
-        comm: a communicator of mpi4py; all processes that ``mpiexec`` started, unless told.
-        backend: "mpi", for tensors of any device, or "nccl", for those on CUDA devices alone, each rank with its own.
-        timeout: seconds to wait for another rank before that is an error.
-        cuda_aware: whether this MPI reads and writes the memory of a CUDA device itself. Without it, numbers go through
-            the host.
+        comm: a communicator of mpi4py; by default all processes that ``mpiexec`` started.
+        backend: "mpi", for tensors on any device, or "nccl", for tensors on CUDA devices, one for each rank.
+        timeout: seconds to wait for another rank before an error is raised.
+        cuda_aware: True if this MPI accesses the memory of a CUDA device itself. Otherwise data is copied to the host.
 
     Raises:
-        ImportError: without mpi4py, or without CuPy for "nccl".
-        ValueError: for another backend, or a timeout that is not above 0.
+        ImportError: if mpi4py is not installed, or CuPy for "nccl".
+        ValueError: if ``backend`` is unknown, or if ``timeout`` is not above 0.
     """
     global _link
     if backend not in ("mpi", "nccl"):
@@ -37,7 +36,7 @@ def init_parallel_env(comm: Any = None, backend: str = "mpi", timeout: float = 6
             from mpi4py import MPI
         except ImportError as error:
             raise ImportError(
-                "init_parallel_env: the ranks talk to each other through MPI, and mpi4py is not installed. "
+                "init_parallel_env: the ranks communicate through MPI, and mpi4py is not installed. "
                 "`pip install mpi4py mpich` installs both, and `mpiexec -n 4 python program.py` starts four ranks."
             ) from error
         comm = MPI.COMM_WORLD
@@ -46,28 +45,28 @@ def init_parallel_env(comm: Any = None, backend: str = "mpi", timeout: float = 6
 
 
 def is_initialized() -> bool:
-    """Whether this process has joined others."""
+    """True if this process has joined other ranks."""
     return _link is not None
 
 
 def get_rank() -> int:
-    """The number of this process among the ranks, from 0 on; 0 before :func:`init_parallel_env`."""
+    """Return the number of this process among the ranks, from 0 on; 0 before :func:`init_parallel_env`."""
     return 0 if _link is None else _link.rank
 
 
 def get_world_size() -> int:
-    """How many ranks there are; 1 before :func:`init_parallel_env`."""
+    """Return the number of ranks; 1 before :func:`init_parallel_env`."""
     return 1 if _link is None else _link.size
 
 
 def link_for(op: str) -> Link:
-    """How to reach the others.
+    """Return the connection to the other ranks.
 
     Raises:
         RuntimeError: before :func:`init_parallel_env`.
     """
     if _link is None:
         raise RuntimeError(
-            f"{op}: this process knows of no others. Call `distributed.init_parallel_env()` first, on every rank."
+            f"{op}: this process has not joined the others. Call `distributed.init_parallel_env()` on every rank first."
         )
     return _link

@@ -1,6 +1,6 @@
-"""Pictures as tensors: what ``paddle.vision.transforms`` and ``torchvision.transforms`` do to them, also in place.
+"""Transforms of pictures as tensors, like ``paddle.vision.transforms`` and ``torchvision.transforms``, also in place.
 
-Nothing is downloaded, and there are no ready models.
+There are no downloads and no pretrained models.
 May import: all that stands below ``vision``.
 """
 

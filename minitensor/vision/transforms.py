@@ -1,8 +1,8 @@
-"""Flips, crops, colours and normalization of pictures [..., channels, height, width], of either vocabulary's tensors.
+"""Flips, crops, colours and normalization of pictures [..., channels, height, width], as tensors of both frameworks.
 
-The names and their arguments are those that Paddle and torchvision share; ``inplace=`` is torchvision's for
-``normalize`` and minitensor's for the others. Not in place, a function copies the picture once and writes into the
-copy: both ways are the same operations, and give the same numbers.
+The names and arguments are those that Paddle and torchvision share. ``inplace=`` is torchvision's for ``normalize``
+and minitensor's for the others. If it is False, a function copies the picture once and writes into the copy, so both
+settings run the same operations and give the same values.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from minitensor.dtypes import FLOATS
 from minitensor.operations import FUNCTIONS
 from minitensor.randomness import source
 
-#: How bright red, green and blue look (ITU-R BT.601), as torchvision and Paddle weigh them.
+#: Weights for the brightness of red, green and blue (ITU-R BT.601), as in torchvision and Paddle.
 LUMA = (0.2989, 0.587, 0.114)
 
 
@@ -36,35 +36,35 @@ def _picture(op: str, img: Any, channels: int | None = None) -> Any:
 
 
 def _target(op: str, img: Any, inplace: bool, channels: int | None = None) -> Any:
-    """What is written: the picture, or a copy of it."""
+    """Return the tensor to write: the picture, or a copy of it."""
     return _picture(op, img, channels) if inplace else _picture(op, img, channels).clone()
 
 
-# ---------- places ----------
+# ---------- positions ----------
 
 
 def hflip(img: Any, inplace: bool = False) -> Any:
-    """Left becomes right. In place, too, the columns are copied first: what is written is still to be read.
+    """Mirror a picture horizontally. The columns are copied first even in place, because they are read after the write.
 
     Args:
         img: a picture of floats, of shape [..., channels, height, width]; the result has that shape.
 
     Raises:
-        ValueError: for another shape, or numbers that are no floats.
-        TypeError: for what is no tensor.
+        ValueError: if ``img`` has another shape, or does not hold floats.
+        TypeError: if ``img`` is not a tensor.
     """
     return _turned(_picture("hflip", img), inplace, img.shape[-1:], lambda order: (..., order))
 
 
 def vflip(img: Any, inplace: bool = False) -> Any:
-    """Top becomes bottom.
+    """Mirror a picture vertically.
 
     Args:
         img: a picture of floats, of shape [..., channels, height, width]; the result has that shape.
 
     Raises:
-        ValueError: for another shape, or numbers that are no floats.
-        TypeError: for what is no tensor.
+        ValueError: if ``img`` has another shape, or does not hold floats.
+        TypeError: if ``img`` is not a tensor.
     """
     return _turned(_picture("vflip", img), inplace, img.shape[-2:-1], lambda order: (..., order, slice(None)))
 
@@ -75,16 +75,16 @@ def _turned(img: Any, inplace: bool, length: Any, index: Any) -> Any:
 
 
 def crop(img: Any, top: int, left: int, height: int, width: int) -> Any:
-    """The part of ``height`` times ``width`` pixels from (``top``, ``left``) on: a view, as torchvision's is.
+    """Return the part of ``height`` times ``width`` pixels from (``top``, ``left``) on: a view, as in torchvision.
 
-    Who writes into it writes into the picture; ``crop(...).clone()`` does not.
+    A write into the view changes the picture; a write into ``crop(...).clone()`` does not.
 
     Args:
         img: a picture of floats, of shape [..., channels, height, width].
 
     Raises:
         ValueError: if the part is not inside the picture.
-        TypeError: for what is no tensor.
+        TypeError: if ``img`` is not a tensor.
     """
     rows, columns = _picture("crop", img).shape[-2:]
     if min(top, left) < 0 or min(height, width) < 1 or top + height > rows or left + width > columns:
@@ -98,15 +98,14 @@ def crop(img: Any, top: int, left: int, height: int, width: int) -> Any:
 
 
 def adjust_brightness(img: Any, brightness_factor: float, inplace: bool = False) -> Any:
-    """Every number times the factor, then between 0 and 1.
+    """Multiply every element by the factor, and limit the result to the range 0 to 1.
 
     Args:
         img: a picture of floats, of shape [..., channels, height, width]; the result has that shape.
 
     Raises:
-        ValueError: for a factor below 0.
-        ValueError: for another shape, or numbers that are no floats.
-        TypeError: for what is no tensor.
+        ValueError: if the factor is below 0; if ``img`` has another shape, or does not hold floats.
+        TypeError: if ``img`` is not a tensor.
     """
     _factor("adjust_brightness", "brightness_factor", brightness_factor)
     out = _target("adjust_brightness", img, inplace)
@@ -114,15 +113,14 @@ def adjust_brightness(img: Any, brightness_factor: float, inplace: bool = False)
 
 
 def adjust_contrast(img: Any, contrast_factor: float, inplace: bool = False) -> Any:
-    """Every number's distance from the mean grey of its picture times the factor, then between 0 and 1.
+    """Multiply every element's distance from the mean grey of its picture by the factor; limit it to the range 0 to 1.
 
     Args:
         img: a picture of floats, of shape [..., 3, height, width]; the result has that shape.
 
     Raises:
-        ValueError: for a factor below 0, or a picture without three channels.
-        ValueError: for another shape, or numbers that are no floats.
-        TypeError: for what is no tensor.
+        ValueError: if the factor is below 0; if ``img`` has another shape, or does not hold floats.
+        TypeError: if ``img`` is not a tensor.
     """
     _factor("adjust_contrast", "contrast_factor", contrast_factor)
     out = _target("adjust_contrast", img, inplace, 3)
@@ -130,15 +128,14 @@ def adjust_contrast(img: Any, contrast_factor: float, inplace: bool = False) -> 
 
 
 def adjust_saturation(img: Any, saturation_factor: float, inplace: bool = False) -> Any:
-    """Every number's distance from the grey of its pixel times the factor, then between 0 and 1.
+    """Multiply every element's distance from the grey of its pixel by the factor, and limit it to the range 0 to 1.
 
     Args:
         img: a picture of floats, of shape [..., 3, height, width]; the result has that shape.
 
     Raises:
-        ValueError: for a factor below 0, or a picture without three channels.
-        ValueError: for another shape, or numbers that are no floats.
-        TypeError: for what is no tensor.
+        ValueError: if the factor is below 0; if ``img`` has another shape, or does not hold floats.
+        TypeError: if ``img`` is not a tensor.
     """
     _factor("adjust_saturation", "saturation_factor", saturation_factor)
     out = _target("adjust_saturation", img, inplace, 3)
@@ -148,16 +145,16 @@ def adjust_saturation(img: Any, saturation_factor: float, inplace: bool = False)
 def color_jitter(
     img: Any, brightness: float = 0.0, contrast: float = 0.0, saturation: float = 0.0, inplace: bool = False
 ) -> Any:
-    """Brightness, contrast and saturation, in this order, each times a factor within 1 plus or minus its number.
+    """Change brightness, contrast and saturation, in this order, each by a random factor of 1 plus or minus its number.
 
-    The engine's generator draws the factors; ``minitensor.seed`` begins it.
+    The engine's generator draws the factors; ``minitensor.seed`` seeds it.
 
     Args:
         img: a picture of floats, of shape [..., 3, height, width]; the result has that shape.
 
     Raises:
-        ValueError: for another shape, or a setting that is no number from 0 on.
-        TypeError: for what is no tensor.
+        ValueError: if ``img`` has another shape, or if a setting is not a number from 0 on.
+        TypeError: if ``img`` is not a tensor.
     """
     out = _target("color_jitter", img, inplace)
     for change, most in ((adjust_brightness, brightness), (adjust_contrast, contrast), (adjust_saturation, saturation)):
@@ -173,7 +170,7 @@ def _grey(img: Any) -> Any:
 
 
 def _blended(out: Any, other: Any, factor: float) -> Any:
-    """``factor * out + (1 - factor) * other``, between 0 and 1, in ``out``."""
+    """Write ``factor * out + (1 - factor) * other``, limited to the range 0 to 1, into ``out``."""
     FUNCTIONS["add_"](FUNCTIONS["scale_"](out, float(factor)), other * (1 - float(factor)))
     return FUNCTIONS["clip_"](out, 0.0, 1.0)
 
@@ -183,19 +180,19 @@ def _factor(op: str, name: str, factor: Any) -> None:
         raise ValueError(f"{op}: {name} is a number from 0 on, not {factor!r}")
 
 
-# ---------- numbers ----------
+# ---------- normalization ----------
 
 
 def normalize(img: Any, mean: Sequence[float], std: Sequence[float], inplace: bool = False) -> Any:
-    """``(img - mean) / std`` for each channel.
+    """Return ``(img - mean) / std`` for each channel.
 
     Args:
         img: a picture of floats, of shape [..., channels, height, width]; the result has that shape.
         mean, std: one number for each channel, or one for all.
 
     Raises:
-        ValueError: if there is not one number for each channel, or a deviation is 0.
-        TypeError: for what is no tensor.
+        ValueError: if there is not one number for each channel, or if a deviation is 0.
+        TypeError: if ``img`` is not a tensor.
     """
     channels = _picture("normalize", img).shape[-3]
     for name, numbers in (("mean", mean), ("std", std)):
@@ -209,7 +206,7 @@ def normalize(img: Any, mean: Sequence[float], std: Sequence[float], inplace: bo
 
 
 def _beside(out: Any, numbers: Sequence[float]) -> Any:
-    """One number for each channel, beside the picture: on its device, in its dtype."""
+    """Return one number for each channel as an array that broadcasts over the picture, on its device, in its dtype."""
     room = np.empty_like(out._array, shape=(len(numbers), 1, 1), order="C")
     for i, number in enumerate(numbers):
         room[i] = number
@@ -217,18 +214,18 @@ def _beside(out: Any, numbers: Sequence[float]) -> Any:
 
 
 def instance_normalize(img: Any, eps: float = 1e-5, inplace: bool = False) -> Any:
-    """Each channel of each picture with mean 0 and variance 1, as networks that paint pictures do with their features.
+    """Normalize each channel of each picture to mean 0 and variance 1, as style transfer networks do with features.
 
-    Without a gradient in view it takes two numbers for each channel beside the result. Where a gradient is wanted,
-    ``nn.functional.instance_norm`` is the function: in place, what the variance needs for its gradient is overwritten,
-    and backward refuses.
+    Without gradients it takes two numbers for each channel besides the result. If a gradient is wanted, use
+    ``nn.functional.instance_norm``: in place, the write overwrites the elements that the variance needs for its
+    gradient, and backward raises.
 
     Args:
         img: a picture of floats, of shape [..., channels, height, width]; the result has that shape.
 
     Raises:
-        ValueError: for another shape, or numbers that are no floats.
-        TypeError: for what is no tensor.
+        ValueError: if ``img`` has another shape, or does not hold floats.
+        TypeError: if ``img`` is not a tensor.
     """
     out = _target("instance_normalize", img, inplace)
     FUNCTIONS["subtract_"](out, FUNCTIONS["mean"](out, [-2, -1], True))

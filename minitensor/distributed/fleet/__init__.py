@@ -1,4 +1,4 @@
-"""``paddle.distributed.fleet``: of it, :mod:`~minitensor.distributed.fleet.utils`, which needs no other process.
+"""``paddle.distributed.fleet``: only :mod:`~minitensor.distributed.fleet.utils`, which needs no other process.
 
 May import: all that stands below ``distributed``.
 """

@@ -1,4 +1,4 @@
-"""``paddle.distributed.fleet.utils``: forget what a part of the network saved, and compute it again in backward."""
+"""``paddle.distributed.fleet.utils``: free the saved tensors of a part of the network, and recompute it in backward."""
 
 from minitensor.autograd.recomputing import recompute
 
