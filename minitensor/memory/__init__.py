@@ -1,4 +1,4 @@
-"""Tensor memory, watched: how much a region takes, which line takes it, what happened in order, what is there now.
+"""Observe tensor memory: the bytes of a region, the bytes of each line, all events in order, and the present state.
 
     >>> from minitensor import memory
     >>> with memory.measure() as m:           # bytes and allocations of a region
@@ -7,15 +7,15 @@
     >>> m.allocated, m.peak, m.allocations, m.extra_bytes
     >>> @memory.profile                       # a table, line by line
     ... def step(): ...
-    >>> with memory.record() as recording:    # every allocation, write and saving, with name and line
+    >>> with memory.record() as recording:    # every allocation, write and save, with name and line
     ...     step()
     ...     memory.dump_snapshot("step.pickle")    # for PyTorch's memory viewer
     ...
     >>> recording.events, recording.dropped
-    >>> memory.snapshot()                     # devices, storages, tensors, who saved them: ready for JSON
+    >>> memory.snapshot()                     # devices, storages, tensors, nodes that saved them: ready for JSON
 
-Watching changes nothing: values, versions, lifetimes, allocated bytes and peak are those of the unwatched run, and the
-counters of :mod:`minitensor.device` are left alone. Nobody pays for it while nobody watches.
+Observing changes nothing: values, versions, lifetimes, allocated bytes and peak are the same as without it, and the
+counters of :mod:`minitensor.device` are not touched. It has no cost while nothing observes.
 
 May import: all that stands below ``memory``.
 """

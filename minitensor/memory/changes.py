@@ -1,4 +1,4 @@
-"""What an event of the engine says about bytes: whose they are, how many came or went, were written or were saved."""
+"""Read bytes from the engine's events: the device, the bytes allocated or freed, written, or saved."""
 
 from __future__ import annotations
 
@@ -17,64 +17,65 @@ from minitensor.operations.operands import CONSTANT
 from minitensor.saving.saved import FREED, version_saved
 
 
-class Change(NamedTuple):
-    """The bytes that count as allocated on a device have just changed by ``nbytes``; ``made``: by an allocation."""
+class MemoryChange(NamedTuple):
+    """A change of the allocated bytes on a device by ``nbytes``; ``made`` is True for an allocation."""
 
     device: str
     nbytes: int
     made: bool
 
 
-def change_told(kind: str, arguments: tuple[Any, ...]) -> Change | None:
-    """The change of allocated bytes that an event tells; None for any other event.
+def change_of(kind: str, arguments: tuple[Any, ...]) -> MemoryChange | None:
+    """Return the change of allocated bytes of an event; None for any other event.
 
-    On the host these are storages, and gradients on their way through backward, which count as allocated and make no
-    storage. On a GPU they are the blocks of its allocator.
+    On the host these are storages, and gradients in flight in backward, which count as allocated without a storage. On
+    a GPU they are the blocks of its allocator.
     """
     if kind in ("alloc", "free"):
         (storage,) = arguments
         if type(storage) is not Storage or storage.nbytes == 0:
-            return None  # what lies on a GPU is told of by its allocator
-        return Change("cpu", storage.nbytes, True) if kind == "alloc" else Change("cpu", -storage.nbytes, False)
+            return None  # GPU memory is reported by its allocator
+        made = kind == "alloc"
+        return MemoryChange("cpu", storage.nbytes if made else -storage.nbytes, made)
     if kind == "flight":
-        return Change("cpu", arguments[0], False)
+        return MemoryChange("cpu", arguments[0], False)
     if kind == "block":
         (event,) = arguments
         if event.kind == "alloc":
-            return Change(event.device, event.size, True)
+            return MemoryChange(event.device, event.size, True)
         if event.kind == "free":
-            return Change(event.device, -event.size, False)
+            return MemoryChange(event.device, -event.size, False)
     return None
 
 
 def device_of(storage: Storage) -> str:
-    """The name of the device that ``storage`` lies on."""
+    """Return the name of the device of ``storage``."""
     return "cpu" if type(storage) is Storage else gpu_of(storage.buffer).name
 
 
 def address_in(storage: Storage) -> int:
-    """Where the memory of ``storage`` begins: on a GPU, the address of its block."""
+    """Return the address of the memory of ``storage``: on a GPU, that of its block."""
     return address_of(storage.buffer if type(storage) is Storage else owner_of(storage.buffer))
 
 
 def bytes_written(x: Tensor, where: Any) -> int:
-    """How many bytes a write through ``x`` covered; ``where`` as the ``"write"`` event has it.
+    """Return the number of bytes that a write through ``x`` covered; ``where`` is that of the ``"write"`` event.
 
-    Elements that an index names twice count twice. Nothing of the size of ``x`` is allocated.
+    Elements that an index names twice count twice. No memory of the size of ``x`` is allocated.
     """
     if where is None:
         return x._array.nbytes
     if not isinstance(where, tuple):
         return where.nbytes
     index = tuple(host_array(part) if hasattr(part, "dtype") else part for part in where)
-    # A mask picks from a view of one byte, whatever the size of the tensor.
+    # A mask selects from a view of one byte, so the size of the tensor does not matter.
     return np.broadcast_to(np.zeros((), np.bool_), x._array.shape)[index].size * x._array.itemsize
 
 
-# ---------- what was saved for backward ----------
+# ---------- saved for backward ----------
 
 
-class Kept(NamedTuple):
+class SavedReference(NamedTuple):
     """A tensor that an operation saved for backward: the operation's name for it, the array, its storage, version."""
 
     what: str
@@ -83,12 +84,12 @@ class Kept(NamedTuple):
     version: int
 
 
-def kept_by(node: Node) -> list[Kept]:
-    """What ``node`` holds for its backward; nothing once a backward has used it. Numbers are no tensors."""
+def saved_by(node: Node) -> list[SavedReference]:
+    """Return the tensors that ``node`` saved for its backward; none after a backward has used it, and no numbers."""
     if node.saved is FREED or not isinstance(node.saved, tuple):
         return []
     return [
-        Kept(name, saved[0], saved[1], version_saved(saved))
+        SavedReference(name, saved[0], saved[1], version_saved(saved))
         for name, saved in zip(node.op.saved_names, node.saved, strict=False)
         if type(saved) is tuple and len(saved) == 3 and isinstance(saved[1], Storage) and saved[1] is not CONSTANT
     ]
@@ -97,15 +98,15 @@ def kept_by(node: Node) -> list[Kept]:
 class NewNodes:
     """Follows the events and finds the nodes that operations have just recorded.
 
-    Some operations tell that they made a tensor before they record it. So every event is given to :meth:`late` first:
-    it looks once more at such a tensor, which is known by a weak reference only.
+    Some operations emit the event of a new tensor before they record it. Therefore every event is first given to
+    :meth:`late`, which looks again at such a tensor; only a weak reference to it is kept.
     """
 
     def __init__(self) -> None:
         self._late: tuple[weakref.ref[Tensor], Any] | None = None
 
     def late(self, kind: str = "", arguments: tuple[Any, ...] = ()) -> list[tuple[Node, Any]]:
-        """The node, if there is one, that was recorded just after its event was told, with the ``where`` of that."""
+        """Return the node that was recorded after the previous event, if there is one, with that event's ``where``."""
         if self._late is None:
             return []
         (link, where), self._late = self._late, None
@@ -115,8 +116,8 @@ class NewNodes:
         node = x._node
         return [(node, where)] if node is not None and _recorded(node) else []
 
-    def told(self, kind: str, arguments: tuple[Any, ...], where: Any) -> list[tuple[Node, Any]]:
-        """The node that was recorded before this event was told, with ``where``."""
+    def on_event(self, kind: str, arguments: tuple[Any, ...], where: Any) -> list[tuple[Node, Any]]:
+        """Return the node that was recorded before this event, with ``where``."""
         if kind not in ("make", "write"):
             return []
         x = arguments[0]

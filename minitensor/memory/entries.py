@@ -1,7 +1,7 @@
-"""What a recording keeps: pieces of memory, and what happened to them.
+"""The data of a recording: pieces of memory, and the events on them.
 
-A name is often learnt after the event. So an event refers to its piece of memory, which knows the best name so far. A
-piece lives as long as an event that is kept speaks of it, or its storage does.
+A name is often found after the event. Therefore an event refers to its piece of memory, which holds the best name so
+far. A piece is kept as long as its storage, or as long as a kept event refers to it.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from minitensor.core.tensor import Tensor
 from minitensor.device.memory_log import MemoryEvent
 from minitensor.memory.naming import asked_name
 
-#: How good a name is: read from an expression that shows the tensor; from an assignment; given by the program.
+#: Ranks of names: read from an expression that shows the tensor; from an assignment; set by the program.
 SHOWN, ASSIGNED, ASKED = 1, 2, 3
 
 
-class Memory:
-    """A piece of memory that events speak of, and what has been found out about it so far.
+class TrackedMemory:
+    """A piece of memory in the events, with the information found so far.
 
     Attributes:
-        device, address, size, requested: where and how large it is, in bytes.
-        storage: the number of its storage; 0 when it has none.
-        version: the storage's, as far as it has been told.
-        op, category: what made it, and what it is for.
+        device, address, size, requested: its place and size, in bytes.
+        storage: the number of its storage; 0 if it has none.
+        version: the storage's, as of the last event.
+        op, category: the operation that allocated it, and its purpose.
     """
 
     __slots__ = (
@@ -48,29 +48,29 @@ class Memory:
         self.op = self.category = self._name = ""
         self._tensor: weakref.ref[Tensor] | None = None
 
-    def call(self, name: str, rank: int) -> None:
-        """``name`` is a name for it; the better one stays."""
+    def set_name(self, name: str, rank: int) -> None:
+        """Set ``name`` if it has a better rank than the present name."""
         if name and rank > self._rank:
             self._name, self._rank = name, rank
 
-    def uncall(self, name: str) -> None:
-        """``name``, read from an assignment, turned out to be another's."""
+    def drop_name(self, name: str) -> None:
+        """Remove ``name`` if it came from an assignment, because it belongs to another piece."""
         if self._rank == ASSIGNED and self._name == name:
             self._name, self._rank = "", 0
 
-    def shown_by(self, x: Tensor) -> None:
-        """``x`` looks at it."""
-        self.call(asked_name(x), ASKED)
+    def register(self, x: Tensor) -> None:
+        """Record that ``x`` uses this memory."""
+        self.set_name(asked_name(x), ASKED)
         if self._tensor is None or self._tensor() is None:
             self._tensor = weakref.ref(x)
 
     @property
-    def seen(self) -> bool:
-        """Whether a tensor has been met that looks at it."""
+    def has_tensor(self) -> bool:
+        """True if a tensor that uses this memory has been registered."""
         return self._tensor is not None
 
     def as_event(self) -> MemoryEvent:
-        """What made it, as far as that is known, without line and time."""
+        """Return the event that allocated it, as far as known, without line and time."""
         return MemoryEvent(
             "alloc",
             self.address,
@@ -86,18 +86,18 @@ class Memory:
 
     @property
     def name(self) -> str:
-        """What the program calls it; empty when that is not known."""
+        """The name in the program; empty if unknown."""
         x = self._tensor() if self._tensor is not None else None
         if x is not None and self._rank < ASKED:
-            self.call(asked_name(x), ASKED)
+            self.set_name(asked_name(x), ASKED)
         return self._name
 
 
-class Entry(NamedTuple):
-    """An event as it is kept: what can be found out later is asked of ``memory`` when it is read."""
+class RecordedEvent(NamedTuple):
+    """An event as it is stored; ``memory`` adds the information that is found later."""
 
     kind: str
-    memory: Memory | None
+    memory: TrackedMemory | None
     address: int
     size: int
     requested: int
@@ -110,8 +110,8 @@ class Entry(NamedTuple):
     device: str
 
 
-def told(entry: Entry) -> MemoryEvent:
-    """The event, with all that is known by now."""
+def as_memory_event(entry: RecordedEvent) -> MemoryEvent:
+    """Return the event with all information found so far."""
     memory = entry.memory
     name, category, storage, op = "", "", 0, entry.op
     if memory is not None:

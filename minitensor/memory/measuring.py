@@ -1,6 +1,6 @@
-"""How many bytes a region of a program takes: ``with memory.measure() as m: ...``.
+"""Measure the bytes that a region of a program takes: ``with memory.measure() as m: ...``.
 
-The counters that a program reads and resets are left alone: a measure adds up what the engine tells while it is open.
+The counters that a program reads and resets are not touched: a measure adds up the engine's events while it is open.
 """
 
 from __future__ import annotations
@@ -10,17 +10,18 @@ from typing import Any
 
 from minitensor.device.places import device_named, get_device
 from minitensor.events import Hearing
-from minitensor.memory.changes import Change, change_told
+from minitensor.memory.changes import MemoryChange, change_of
 
 
 class Bytes:
-    """What happened to the memory of one device since a moment.
+    """Memory statistics of one device since the start of a measure.
 
-    Attributes (bytes, unless said otherwise):
-        allocated: how many more are allocated now than then (fewer, when negative).
-        peak: the most that were allocated at one time since then, more than at the start; 0 or more.
-        allocations: how many allocations there were (a number).
-        extra_bytes: what these took together, whether it was freed again or not. 0 for a program that works in place.
+    Attributes (bytes, unless stated otherwise):
+        allocated: the increase of the allocated bytes since the start (negative for a decrease).
+        peak: the maximum of that increase since the start; 0 or more.
+        allocations: the number of allocations.
+        extra_bytes: the sum of all allocations, including memory that was freed again. 0 for a program that works in
+            place.
     """
 
     __slots__ = ("allocated", "peak", "allocations", "extra_bytes")
@@ -28,8 +29,8 @@ class Bytes:
     def __init__(self) -> None:
         self.allocated = self.peak = self.allocations = self.extra_bytes = 0
 
-    def add(self, change: Change) -> None:
-        """One change more."""
+    def add(self, change: MemoryChange) -> None:
+        """Add one change."""
         self.allocated += change.nbytes
         if change.made:
             self.allocations += 1
@@ -45,14 +46,14 @@ class Bytes:
 
 
 class Measure(Hearing):
-    """A context manager; made by :func:`measure`. Its figures can be read while it is open, and afterwards.
+    """A context manager, created by :func:`measure`. Its figures can be read while it is open, and afterwards.
 
-    ``m.allocated``, ``m.peak``, ``m.allocations`` and ``m.extra_bytes`` are those of ``m.device``, as :class:`Bytes`
-    says; ``m["cpu"]`` and ``m["gpu:sim"]`` are the :class:`Bytes` of any device.
+    ``m.allocated``, ``m.peak``, ``m.allocations`` and ``m.extra_bytes`` are those of ``m.device``, as in
+    :class:`Bytes`; ``m["cpu"]`` and ``m["gpu:sim"]`` are the :class:`Bytes` of any device.
 
-    On the host an allocation is a storage that was made. Gradients on their way through backward count as allocated,
-    and in the peak, until they arrive. On a GPU an allocation is a block of its allocator, rounded as the allocator
-    rounds; scratch memory inside an operation counts, too.
+    On the host an allocation is a new storage. Gradients in flight in backward count as allocated, also in the peak,
+    until they arrive. On a GPU an allocation is a block of its allocator, rounded as the allocator rounds; temporary
+    memory inside an operation counts, too.
     """
 
     def __init__(self, device: str) -> None:
@@ -67,8 +68,8 @@ class Measure(Hearing):
         self.close()
 
     def hear(self, kind: str, *arguments: Any) -> None:
-        """What has happened."""
-        change = change_told(kind, arguments)
+        """Count the change of an event."""
+        change = change_of(kind, arguments)
         if change is not None:
             self._of.setdefault(change.device, Bytes()).add(change)
 
@@ -77,22 +78,22 @@ class Measure(Hearing):
 
     @property
     def devices(self) -> list[str]:
-        """The names of the devices on which something happened."""
+        """The names of the devices with events."""
         return sorted(self._of)
 
     @property
     def allocated(self) -> int:
-        """How many bytes more are allocated at the end."""
+        """The increase of the allocated bytes."""
         return self[self.device].allocated
 
     @property
     def peak(self) -> int:
-        """The most that was allocated at one time, in bytes more than at the start."""
+        """The maximum of the increase of the allocated bytes."""
         return self[self.device].peak
 
     @property
     def allocations(self) -> int:
-        """How many allocations there were."""
+        """The number of allocations."""
         return self[self.device].allocations
 
     @property
@@ -101,24 +102,24 @@ class Measure(Hearing):
         return self[self.device].extra_bytes
 
     def __repr__(self) -> str:
-        told = [f"{name}: {self[name]!r}" for name in dict.fromkeys((self.device, *self.devices))]
-        return f"Measure({'; '.join(told)})"
+        figures = [f"{name}: {self[name]!r}" for name in dict.fromkeys((self.device, *self.devices))]
+        return f"Measure({'; '.join(figures)})"
 
 
 def measure(device: Any = None) -> Measure:
-    """Measure what the ``with`` block does to memory. Measures may be nested; errors pass through.
+    """Measure the memory use of the ``with`` block. Measures may be nested; errors pass through.
 
     Args:
-        device: whose figures ``m.allocated`` and the like are; by default the device where new tensors are made.
+        device: the device of ``m.allocated`` and the other figures; by default the device for new tensors.
 
     Raises:
-        ValueError: there is no such device.
+        ValueError: if there is no such device.
     """
     return Measure(name_of("measure", device))
 
 
 def name_of(op: str, device: Any) -> str:
-    """The full name of ``device``; None: of the device where new tensors are made."""
+    """Return the full name of ``device``, or of the device for new tensors if it is None."""
     if device is None:
         return get_device()
     gpu = device_named(op, device)

@@ -1,9 +1,9 @@
-"""What the program calls its tensors, found out while somebody looks.
+"""Find the names of tensors in a program while it is observed.
 
-A name that was asked for (``x.name = "weights"``) comes first. Otherwise it is read from the source text: from
-``h = x @ w`` that the result is called ``h``, from ``h.add_(1.0)`` that what was written is. Local variables of running
-functions are asked for only at a snapshot: before Python 3.13 the interpreter then keeps a copy of them, which is
-emptied at once, so that it keeps no tensor alive.
+A name that the program set (``x.name = "weights"``) has priority. Otherwise the name is read from the source text: in
+``h = x @ w`` the result is called ``h``, and in ``h.add_(1.0)`` the written tensor is ``h``. Local variables of running
+functions are read only at a snapshot. Before Python 3.13 the interpreter then keeps a copy of them, which is emptied at
+once, so that it keeps no tensor alive.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from minitensor.core.tensor import Tensor
 from minitensor.explaining.sharing import tensors_in
 from minitensor.explaining.sources import Site, Sources, is_engines
 
-#: What :attr:`Tensor.name` makes up when nobody gave a name.
+#: The beginning of names that :attr:`Tensor.name` generates if the program set none.
 _MADE_UP = "generated_tensor_"
 
 
 def asked_name(x: Tensor) -> str:
-    """The name that the program gave ``x``; empty when it gave none. None is made up."""
+    """Return the name that the program gave ``x``; empty if it gave none. No name is generated."""
     extra = getattr(x, "_extra", None)
     name = extra.name if extra is not None else None
     return name if name and not name.startswith(_MADE_UP) else ""
 
 
 class Naming:
-    """Reads names from source text; each place in the code is read once."""
+    """Reads names from source text; each position in the code is read once."""
 
     def __init__(self) -> None:
         self._sources = Sources()
@@ -41,11 +41,11 @@ class Naming:
         self._known: dict[tuple[str, CodeType, int, str], str] = {}
 
     def written(self, site: Site, op: str) -> str:
-        """The tensor that in-place ``op``, called at ``site``, writes; empty when that is unclear."""
+        """Return the name of the tensor that in-place ``op``, called at ``site``, writes; empty if that is unclear."""
         return self._once("write", site, op)
 
     def viewed(self, site: Site, op: str) -> str:
-        """The tensor that the view ``op``, taken at ``site``, looks at; empty when that is unclear."""
+        """Return the name of the source of the view ``op``, taken at ``site``; empty if that is unclear."""
         return self._once("view", site, op)
 
     def _once(self, what: str, site: Site, op: str) -> str:
@@ -53,14 +53,14 @@ class Naming:
         name = self._known.get(key)
         if name is None:
             name = self._sources.written(site, op) if what == "write" else self._sources.viewed(site, op)
-            # What a call returns has no name of its own.
+            # The result of a call has no name yet.
             name = self._known[key] = "" if "(" in name else name
         return name
 
     def made(self, frame: FrameType | None) -> str:
-        """The name to which the value that is computed in ``frame`` is assigned; empty when there is none.
+        """Return the name to which the value computed in ``frame`` is assigned; empty if there is none.
 
-        A value that a function returns is looked for where the function was called.
+        If a function returns the value, the name is searched where the function was called.
         """
         while frame is not None:
             while is_engines(frame) and frame.f_back is not None:
@@ -82,18 +82,18 @@ class Naming:
         return self._assigned[file]
 
 
-#: In place of a name: the value is what a function returns.
+#: Instead of a name: a function returns the value.
 _RETURNED = "\0returned"
 
 _Span = tuple[int, int, int, int]
 
 
 class _Assignments:
-    """Which expressions of a file are assigned to what, by their position; on Python 3.10 by their line alone."""
+    """The assignment targets of a file's expressions, by position; on Python 3.10 by line only."""
 
     def __init__(self, lines: list[str]) -> None:
         self._at: dict[_Span, str] = {}
-        self._on_line: dict[int, tuple[int, str]] = {}  # the identity of the value in the tree, its name
+        self._on_line: dict[int, tuple[int, str]] = {}  # the id of the value's node, and its name
         try:
             tree = ast.parse("".join(lines))
         except (SyntaxError, ValueError):
@@ -123,11 +123,11 @@ class _Assignments:
             last = statement.end_lineno or statement.lineno  # type: ignore[attr-defined]  # statements have lines
             for line in range(statement.lineno, last + 1):  # type: ignore[attr-defined]  # statements have lines
                 other, _ = self._on_line.get(line, (id(value), ""))
-                # Of two values on a line nobody can say which is which.
+                # If there are two values on a line, it is unknown which of them is meant.
                 self._on_line[line] = id(value), name if other == id(value) else ""
 
     def target(self, code: CodeType, instruction: int) -> str:
-        """To what the value of the expression at this instruction is assigned; or ``_RETURNED``, or empty."""
+        """Return the target of the expression at this instruction; or ``_RETURNED``, or empty."""
         positions = getattr(code, "co_positions", None)
         if positions is None:
             return self._on_line.get(CallSite(code, instruction).line, (0, ""))[1]
@@ -141,11 +141,11 @@ def _span(node: Any) -> _Span:
     return node.lineno, node.col_offset, node.end_lineno, node.end_col_offset
 
 
-# ---------- the variables of what is running ----------
+# ---------- variables of running functions ----------
 
 
 def names_in_reach(frame: FrameType | None) -> Iterator[tuple[str, Tensor]]:
-    """The tensors that running functions have variables for, with their names: innermost first, one level deep."""
+    """Yield the tensors in variables of running functions, with names: innermost function first, one level deep."""
     seen: set[int] = set()
     while frame is not None:
         if not is_engines(frame):
@@ -160,8 +160,8 @@ def names_in_reach(frame: FrameType | None) -> Iterator[tuple[str, Tensor]]:
 def _locals_of(frame: FrameType) -> list[tuple[str, Tensor]]:
     values = frame.f_locals
     found = list(_named(values))
-    # Before Python 3.13 this is a copy that the frame keeps, with all that it holds, until it ends: it is emptied,
-    # unless the program has it, too (`d = locals()`). Others hold it three times: the frame, `values`, getrefcount.
+    # Before Python 3.13 this is a copy that the frame keeps, with its contents, until it ends. It is emptied, unless
+    # the program holds it, too (`d = locals()`). Otherwise it has three references: the frame, `values`, getrefcount.
     if isinstance(values, dict) and sys.getrefcount(values) <= 3:
         values.clear()
     return found

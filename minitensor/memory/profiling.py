@@ -1,4 +1,4 @@
-"""What each line of a function does to memory: ``@memory.profile``.
+"""Measure the memory use of each line of a function: ``@memory.profile``.
 
     >>> @memory.profile
     ... def step(x, w):
@@ -8,8 +8,8 @@
     ...
     >>> loss = step(x, w)        # prints the table; step.table has it as an object
 
-The function runs as it would unwatched: the same values, versions, lifetimes, bytes and peak. Its lines are not traced
-(a trace function would keep its variables alive): each event of the engine is booked on the line that runs then.
+The function behaves as without it: the same values, versions, lifetimes, bytes and peak. Its lines are not traced,
+because a trace function would keep its variables alive: each event of the engine is counted for the line running then.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from typing import Any
 
 from minitensor.core.history import Node
 from minitensor.events import Hearing
-from minitensor.memory.changes import NewNodes, bytes_written, change_told, device_of, kept_by
+from minitensor.memory.changes import NewNodes, bytes_written, change_of, device_of, saved_by
 from minitensor.memory.measuring import Bytes, name_of
 
-#: The text of the row for what happened when the function's lines were done.
+#: The text of the row for events after the function's last line.
 RETURNED = "(on return)"
 
 
@@ -37,15 +37,16 @@ RETURNED = "(on return)"
 class Row:
     """One line of the function.
 
-    Attributes (bytes, unless said otherwise):
-        line: its number in the file; None for what happened on return: variables of the function were freed.
+    Attributes (bytes, unless stated otherwise):
+        line: its number in the file; None for the return, which frees the variables of the function.
         text: the line itself, without its line break.
-        allocations: how many allocations it made (a number).
-        allocated: what it added to the allocated bytes; negative when it freed more.
-        peak: the most that was allocated while it ran, above the start of the function; None where nothing happened.
-        written: what it wrote in place.
-        saved: the sizes of the tensors that its operations saved for backward. Saving is by reference: it takes no
-            memory, but keeps what is saved from being freed.
+        allocations: the number of allocations.
+        allocated: the increase of the allocated bytes; negative if it freed more.
+        peak: the maximum of the allocated bytes while it ran, minus those at the start of the function; None without
+            events.
+        written: the bytes written in place.
+        saved: the sizes of the tensors that its operations saved for backward. Saving is by reference: it allocates
+            nothing, but keeps the saved tensors from being freed.
     """
 
     line: int | None
@@ -57,21 +58,21 @@ class Row:
     saved: int = 0
 
     def reach(self, level: int) -> None:
-        """So many bytes were allocated at some moment."""
+        """Raise the peak to ``level`` allocated bytes if it is lower."""
         self.peak = level if self.peak is None else max(self.peak, level)
 
 
 @dataclass
 class Table:
-    """What one call of a function did to the memory of one device, line by line.
+    """The memory use of one call of a function on one device, line by line.
 
     Attributes:
-        function, file: what was called, and where it is written; an empty file when that is not known.
-        device: whose bytes these are.
-        rows: every line of the function, and a last row for what happened on return. A line that runs often has one
-            row, with the sums and the highest peak.
+        function, file: the function, and the file that defines it; empty if unknown.
+        device: the device whose bytes are counted.
+        rows: every line of the function, and a last row for the return. A line that runs several times has one row,
+            with the sums and the highest peak.
         total: the figures of the whole call.
-        error: the error that ended the call, in words; empty when it returned.
+        error: the error that ended the call, as text; empty if it returned.
     """
 
     function: str
@@ -110,8 +111,8 @@ def _number(value: int) -> str:
     return f"{value:,}" if value else ""
 
 
-class Profile(Hearing):
-    """Books what the engine tells on the lines of a function. ``table`` has the figures."""
+class LineProfiler(Hearing):
+    """Counts the engine's events for the lines of a function. ``table`` has the figures."""
 
     def __init__(self, name: str, code: CodeType, device: str) -> None:
         self._codes = frozenset(_with_inner(code))
@@ -123,12 +124,12 @@ class Profile(Hearing):
         self._rows.update(lines.items())
 
     def hear(self, kind: str, *arguments: Any) -> None:
-        """What has happened: book it on the line that runs."""
+        """Count an event for the line that is running."""
         if kind not in ("alloc", "free", "flight", "block", "make", "write"):
             return
         table = self.table
         row = self._row()
-        change = change_told(kind, arguments)
+        change = change_of(kind, arguments)
         if change is not None and change.device == table.device:
             row.reach(table.total.allocated)
             table.total.add(change)
@@ -139,26 +140,26 @@ class Profile(Hearing):
             row.reach(table.total.allocated)
             row.written += bytes_written(arguments[0], arguments[3])
         self._book_saved(self._nodes.late(kind, arguments))
-        self._book_saved(self._nodes.told(kind, arguments, row))
+        self._book_saved(self._nodes.on_event(kind, arguments, row))
 
     def _book_saved(self, found: list[tuple[Node, Row]]) -> None:
         for node, row in found:
-            here = [kept.array for kept in kept_by(node) if device_of(kept.storage) == self.table.device]
+            here = [kept.array for kept in saved_by(node) if device_of(kept.storage) == self.table.device]
             row.saved += sum({id(array): array.nbytes for array in here}.values())
 
     def close(self) -> None:
-        """Listen no more."""
+        """Unsubscribe from the engine's events."""
         self._book_saved(self._nodes.late())
         super().close()
 
     def _row(self) -> Row:
-        """The row of the innermost line of the function that runs now."""
+        """Return the row of the innermost line of the function that is running."""
         frame: Any = sys._getframe(2)
         while frame is not None and frame.f_code not in self._codes:
             frame = frame.f_back
         line = None if frame is None else frame.f_lineno
         row = self._rows.get(line)
-        if row is None:  # its source is not known
+        if row is None:  # its source is unknown
             row = self._rows[line] = Row(line, "")
             self.table.rows.insert(-1, row)
             self.table.rows[:-1] = sorted(self.table.rows[:-1], key=lambda row: row.line or 0)
@@ -166,7 +167,7 @@ class Profile(Hearing):
 
 
 def _with_inner(code: CodeType) -> Iterator[CodeType]:
-    """The code of a function, and of the functions and comprehensions that are written inside it."""
+    """Yield the code of a function, and of the functions and comprehensions inside it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -174,7 +175,7 @@ def _with_inner(code: CodeType) -> Iterator[CodeType]:
 
 
 def _source(code: CodeType) -> dict[int, Row]:
-    """A row for each line of the function's text, indented as little as possible; empty when there is no text."""
+    """Return a row for each line of the function's text, without common indentation; empty if there is no text."""
     try:
         lines, first = inspect.getsourcelines(code)
     except (OSError, TypeError, SyntaxError):
@@ -194,34 +195,34 @@ _NOT_FUNCTIONS = (
 
 
 def profile(function: Callable[..., Any] | None = None, /, *, device: Any = None, show: bool = True) -> Any:
-    """A function that does what ``function`` does and prints a table of what each of its lines did to memory.
+    """Wrap ``function`` so that each call prints a table of the memory use of its lines.
 
-    The table of the last call is its attribute ``table`` (a :class:`Table`; None before the first call). When the call
-    raises an error, the table tells what happened up to there, and the error passes on. Calls from inside a call
-    (recursion) are booked in the table of the outermost one. What a function calls is booked on the line that calls it.
+    The table of the last call is the attribute ``table`` (a :class:`Table`; None before the first call). If the call
+    raises an error, the table covers the events up to it, and the error is passed on. Recursive calls are counted in
+    the table of the outermost one. A called function is counted for the line that calls it.
 
     Args:
-        function: a Python function or method. Without it the answer is a decorator: ``@profile(show=False)``.
-        device: whose bytes are told; by default the device where new tensors are made when the call begins.
-        show: print the table after each call.
+        function: a Python function or method. Without it, return a decorator: ``@profile(show=False)``.
+        device: the device whose bytes are counted; by default the device for new tensors when the call begins.
+        show: True to print the table after each call.
 
     Raises:
-        TypeError: it is no function whose lines can be told: a class, a function written in C, a generator function,
-            a coroutine function.
+        TypeError: if it is not a function with lines to count: a class, a function written in C, a generator function,
+            or a coroutine function.
     """
     if function is None:
         return functools.partial(profile, device=device, show=show)
     inner = _function_of(function)
-    running: list[Profile] = []
+    running: list[LineProfiler] = []
 
     @functools.wraps(function)
     def profiled(*args: Any, **kwargs: Any) -> Any:
         held, names = [*args, *kwargs.values()][::-1], tuple(kwargs)
         del args, kwargs
-        call = _passing_on(len(held) - len(names), names)
+        call = _forwarding(len(held) - len(names), names)
         if running:
             return call(function, held)
-        watcher = Profile(inner.__qualname__, inner.__code__, name_of("profile", device))
+        watcher = LineProfiler(inner.__qualname__, inner.__code__, name_of("profile", device))
         profiled.table = watcher.table  # type: ignore[attr-defined]  # a function's attribute
         running.append(watcher)
         watcher.open()
@@ -264,15 +265,15 @@ def _described(what: Any) -> str:
 
 
 @functools.cache
-def _passing_on(count: int, names: tuple[str, ...]) -> Callable[..., Any]:
-    """Calls a function with what a list holds, the last first: ``count`` by position, the rest by name.
+def _forwarding(count: int, names: tuple[str, ...]) -> Callable[..., Any]:
+    """Return a function that calls another with the items of a list, from the end: ``count`` by position, then by name.
 
-    Neither the list nor anybody else holds an argument during the call, so that one that the function drops is freed
-    then, as it would be unwatched.
+    No reference to an argument is kept during the call, neither in the list nor elsewhere, so that an argument that the
+    function drops is freed at once, as without the profiler.
     """
     if not all(name.isidentifier() and not keyword.iskeyword(name) for name in names):
         return lambda function, held: function(
             *[held.pop() for _ in range(count)], **{name: held.pop() for name in names}
         )
     given = ", ".join(["held.pop()"] * count + [f"{name}=held.pop()" for name in names])
-    return eval(f"lambda function, held: function({given})", {"__package__": __package__})  # names only, checked above
+    return eval(f"lambda function, held: function({given})", {"__package__": __package__})  # only names, checked above

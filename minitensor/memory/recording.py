@@ -1,10 +1,10 @@
-"""What happened to memory, in order: ``with memory.record() as recording: ...``.
+"""Record memory events in order: ``with memory.record() as recording: ...``.
 
-* Each event is a :class:`~minitensor.device.memory_log.MemoryEvent`: what happened to which bytes, which operation did
-  it at which line, and what the program calls the tensor.
-* The last ``limit`` events are kept; ``dropped`` says how many there were before.
-* No tensor is kept alive: a recording holds numbers, words and weak references. Values, versions, lifetimes, bytes and
-  peak are those of the unwatched run.
+* Each event is a :class:`~minitensor.device.memory_log.MemoryEvent`: the kind, the bytes, the operation and its line,
+  and the name of the tensor in the program.
+* The last ``limit`` events are kept; ``dropped`` is the number of earlier ones.
+* No tensor is kept alive, because a recording holds only numbers, text and weak references. Values, versions,
+  lifetimes, bytes and peak are the same as without it.
 """
 
 from __future__ import annotations
@@ -23,51 +23,53 @@ from minitensor.device.arrays import address_of
 from minitensor.device.memory_log import EventLog, MemoryEvent, now_us
 from minitensor.events import Hearing, skipped_in_tracebacks, watching
 from minitensor.explaining.sources import Site, is_engines
-from minitensor.memory.changes import NewNodes, address_in, bytes_written, device_of, kept_by
-from minitensor.memory.entries import ASSIGNED, SHOWN, Entry, Memory, told
+from minitensor.memory.changes import NewNodes, address_in, bytes_written, device_of, saved_by
+from minitensor.memory.entries import ASSIGNED, SHOWN, RecordedEvent, TrackedMemory, as_memory_event
 from minitensor.memory.naming import Naming, names_in_reach
 
-#: Gradients on their way have no storage. In a recording of the host they get addresses of their own, from here on:
-#: above all that a process can have.
+#: Gradients in flight have no storage. In a recording of the host they get artificial addresses from this one on, which
+#: is above all addresses of a process.
 IN_FLIGHT = 1 << 48
 
 
 class Recording(Hearing):
-    """A context manager that records; made by :func:`record`."""
+    """A context manager that records memory events; created by :func:`record`."""
 
     def __init__(self, limit: int) -> None:
         self._log = EventLog(limit)
-        self._live: dict[int, Memory] = {}  # by identity of the storage
-        self._blocks: dict[tuple[str, int], Memory] = {}  # of GPUs
-        self._flight: dict[int, list[Memory]] = {}  # gradients on their way, by size
+        self._live: dict[int, TrackedMemory] = {}  # by id of the storage
+        self._blocks: dict[tuple[str, int], TrackedMemory] = {}  # on GPUs
+        self._flight: dict[int, list[TrackedMemory]] = {}  # gradients in flight, by size
         self._in_flight = IN_FLIGHT
         self._storages = 0
         self._nodes = NewNodes()
         self._naming = Naming()
         self._files: dict[str, str] = {}
-        self._leaves: weakref.WeakKeyDictionary[Node, Memory] = weakref.WeakKeyDictionary()
-        self._last: tuple[tuple[CodeType, int, str], int, Memory] | None = None  # the last name read on Python 3.10
+        self._leaves: weakref.WeakKeyDictionary[Node, TrackedMemory] = weakref.WeakKeyDictionary()
+        self._last: tuple[tuple[CodeType, int, str], int, TrackedMemory] | None = (
+            None  # the last name read on Python 3.10
+        )
 
-    # ---------- what a reader sees ----------
+    # ---------- results ----------
 
     @property
     def events(self) -> list[MemoryEvent]:
-        """The last events, the oldest first, with all that is known by now: a name may be learnt after the event."""
+        """The last events, the oldest first, with all information found so far: a name may be found after the event."""
         self._saved(self._nodes.late())
-        return [told(entry) for entry in self._log.events]
+        return [as_memory_event(entry) for entry in self._log.events]
 
     @property
     def dropped(self) -> int:
-        """How many events are no longer there."""
+        """The number of events that are no longer kept."""
         return self._log.dropped
 
     @property
     def recorded(self) -> int:
-        """How many events there have been."""
+        """The number of events so far."""
         return self._log.recorded
 
     def live(self, device: str) -> dict[int, MemoryEvent]:
-        """By address: what made each piece of memory of ``device`` that is in use, as far as the recording knows it."""
+        """Return for each address in use on ``device`` the event that allocated it, as far as the recording has it."""
         held = [
             *self._live.values(),
             *self._blocks.values(),
@@ -75,12 +77,12 @@ class Recording(Hearing):
         ]
         return {memory.address: memory.as_event() for memory in held if memory.device == device}
 
-    def memory_of(self, storage: Storage) -> Memory | None:
-        """What is known of ``storage``; None when no event spoke of it."""
+    def memory_of(self, storage: Storage) -> TrackedMemory | None:
+        """Return the memory of ``storage``; None if no event was about it."""
         return self._live.get(id(storage))
 
     def __enter__(self) -> Recording:
-        self.meet(names_in_reach(sys._getframe(1)))
+        self.register(names_in_reach(sys._getframe(1)))
         self.open()
         _open.append(self)
         return self
@@ -91,36 +93,36 @@ class Recording(Hearing):
         if self in _open:
             _open.remove(self)
 
-    def meet(self, known: Iterable[tuple[str, Tensor]]) -> None:
-        """Note tensors that are there already, and what the program calls them."""
+    def register(self, known: Iterable[tuple[str, Tensor]]) -> None:
+        """Register existing tensors with their names in the program."""
         for name, x in known:
             memory = self._of(x._storage)
-            memory.call(name, ASSIGNED)
-            self._seen(memory, x)
+            memory.set_name(name, ASSIGNED)
+            self._register(memory, x)
 
-    # ---------- what happens ----------
+    # ---------- events ----------
 
     def hear(self, kind: str, *arguments: Any) -> None:
-        """What has happened."""
+        """Record an event of the engine."""
         frame = sys._getframe(2)
         self._saved(self._nodes.late(kind, arguments))
-        tell = getattr(self, f"_on_{kind}", None)
-        if tell is not None:
-            tell(frame, *arguments)
-        self._saved(self._nodes.told(kind, arguments, None))
+        handler = getattr(self, f"_on_{kind}", None)
+        if handler is not None:
+            handler(frame, *arguments)
+        self._saved(self._nodes.on_event(kind, arguments, None))
 
     def _on_alloc(self, frame: FrameType, storage: Storage) -> None:
         self._storages += 1
         if type(storage) is not Storage:
             block = self._block_of(storage)
-            if block.storage:  # a sum of gradients has taken the place of the first
+            if block.storage:  # a sum of gradients has replaced the first one
                 key = block.device, block.address
-                block = self._blocks[key] = Memory(*key, block.size, block.requested)
+                block = self._blocks[key] = TrackedMemory(*key, block.size, block.requested)
             block.storage = self._storages
             self._live[id(storage)] = block
             return
         address = address_in(storage)
-        memory = Memory("cpu", address, storage.nbytes, storage.nbytes, self._storages)
+        memory = TrackedMemory("cpu", address, storage.nbytes, storage.nbytes, self._storages)
         self._live[id(storage)] = memory
         self._made(frame, memory)
 
@@ -133,25 +135,25 @@ class Recording(Hearing):
     def _on_block(self, frame: FrameType, event: MemoryEvent) -> None:
         key = event.device, event.address
         if event.kind == "alloc":
-            self._blocks[key] = memory = Memory(event.device, event.address, event.size, event.requested)
+            self._blocks[key] = memory = TrackedMemory(event.device, event.address, event.size, event.requested)
             self._made(frame, memory)
         elif event.kind == "free":
-            known: Memory | None = self._blocks.pop(key, None)
-            memory = known or Memory(event.device, event.address, event.size, event.requested)
+            known: TrackedMemory | None = self._blocks.pop(key, None)
+            memory = known or TrackedMemory(event.device, event.address, event.size, event.requested)
             self._add("free", frame, memory)
         else:
             self._add(event.kind, frame, None, event)
 
     def _on_flight(self, frame: FrameType, nbytes: int) -> None:
         if nbytes > 0:
-            memory = Memory("cpu", self._in_flight, nbytes, nbytes)
+            memory = TrackedMemory("cpu", self._in_flight, nbytes, nbytes)
             self._in_flight += nbytes
             memory.category = "gradient"
             self._flight.setdefault(nbytes, []).append(memory)
             self._made(frame, memory)
         elif nbytes < 0:
             there = self._flight.get(-nbytes)
-            memory = there.pop() if there else Memory("cpu", self._in_flight, -nbytes, -nbytes)
+            memory = there.pop() if there else TrackedMemory("cpu", self._in_flight, -nbytes, -nbytes)
             self._add("free", frame, memory)
 
     def _on_make(self, frame: FrameType, x: Tensor, op: str, inputs: tuple[Any, ...]) -> None:
@@ -160,25 +162,25 @@ class Recording(Hearing):
         self._assigned(frame, memory)
         for each in (x, *inputs):
             if isinstance(each, Tensor):
-                self._seen(self._of(each._storage), each)
+                self._register(self._of(each._storage), each)
 
     def _on_view(self, frame: FrameType, x: Tensor, op: str, inputs: tuple[Any, ...]) -> None:
         memory = self._of(x._storage)
-        memory.call(self._naming.viewed(Site.of(frame), op), SHOWN)
-        self._seen(memory, inputs[0])
+        memory.set_name(self._naming.viewed(Site.of(frame), op), SHOWN)
+        self._register(memory, inputs[0])
 
     def _on_write(self, frame: FrameType, x: Tensor, op: str, inputs: tuple[Any, ...], where: Any) -> None:
         memory = self._of(x._storage)
-        memory.call(self._naming.written(Site.of(frame), op), SHOWN)
-        self._seen(memory, x)
+        memory.set_name(self._naming.written(Site.of(frame), op), SHOWN)
+        self._register(memory, x)
         memory.version = x._storage.version
         nbytes = bytes_written(x, where)
         self._add("write", frame, memory, address=address_of(x._array), size=nbytes, op=op)
 
     def _on_meta(self, frame: FrameType, x: Tensor, op: str, inputs: tuple[Any, ...]) -> None:
         memory = self._of(x._storage)
-        memory.call(self._naming.written(Site.of(frame), op), SHOWN)
-        self._seen(memory, x)
+        memory.set_name(self._naming.written(Site.of(frame), op), SHOWN)
+        self._register(memory, x)
         if memory.version != x._storage.version:
             memory.version = x._storage.version
             self._add("version", frame, memory, op=op)
@@ -188,11 +190,11 @@ class Recording(Hearing):
         memory.category = "gradient"
         of = self._leaves.get(leaf)
         if of is not None and of.name:
-            memory.call(f"{of.name}.grad", ASSIGNED)
+            memory.set_name(f"{of.name}.grad", ASSIGNED)
 
     # ---------- entries ----------
 
-    def _made(self, frame: FrameType, memory: Memory) -> None:
+    def _made(self, frame: FrameType, memory: TrackedMemory) -> None:
         memory.op = _operation(frame)
         if memory.size:
             self._add("alloc", frame, memory)
@@ -200,12 +202,12 @@ class Recording(Hearing):
     def _saved(self, found: list[tuple[Node, Any]]) -> None:
         for node, _ in found:
             place = node.place
-            for kept in kept_by(node):
+            for kept in saved_by(node):
                 memory = self._of(kept.storage)
-                if not memory.seen and not memory.category:
-                    memory.category = "saved"  # a copy or marks that the operation made for its backward
+                if not memory.has_tensor and not memory.category:
+                    memory.category = "saved"  # a copy or a mask that the operation made for its backward
                 self._log.add(
-                    Entry(
+                    RecordedEvent(
                         "save",
                         memory,
                         address_of(kept.array),
@@ -225,20 +227,20 @@ class Recording(Hearing):
         self,
         kind: str,
         frame: FrameType,
-        memory: Memory | None,
+        memory: TrackedMemory | None,
         event: MemoryEvent | None = None,
         address: int | None = None,
         size: int | None = None,
         op: str = "",
     ) -> None:
-        """Keep an event that happens at ``frame``: of ``memory``, or what a GPU's allocator told in ``event``."""
+        """Store an event at ``frame``: of ``memory``, or the ``event`` of a GPU's allocator."""
         of: Any = memory if event is None else event
         requested = of.requested if size is None else size
         if kind != "alloc":
             op = op or _operation(frame)
         while is_engines(frame) and frame.f_back is not None:
             frame = frame.f_back
-        entry = Entry(
+        entry = RecordedEvent(
             kind,
             memory,
             of.address if address is None else address,
@@ -255,21 +257,21 @@ class Recording(Hearing):
         self._log.add(entry)
 
     def _file(self, path: str) -> str:
-        """The name of a file; empty for code that was typed in."""
+        """Return the name of a file; empty for code that was typed in."""
         name = self._files.get(path)
         if name is None:
             name = self._files[path] = os.path.basename(path) if os.path.exists(path) else ""
         return name
 
-    # ---------- who is who ----------
+    # ---------- registry ----------
 
-    def _of(self, storage: Storage) -> Memory:
-        """What is known of ``storage``; one that was there before the recording is met here."""
+    def _of(self, storage: Storage) -> TrackedMemory:
+        """Return the memory of ``storage``, and register a storage that was created before the recording."""
         memory = self._live.get(id(storage))
         if memory is None:
             self._storages += 1
             if type(storage) is Storage:
-                memory = Memory("cpu", address_in(storage), storage.nbytes, storage.nbytes, self._storages)
+                memory = TrackedMemory("cpu", address_in(storage), storage.nbytes, storage.nbytes, self._storages)
             else:
                 memory = self._block_of(storage)
                 memory.storage = self._storages
@@ -277,36 +279,36 @@ class Recording(Hearing):
             self._live[id(storage)] = memory
         return memory
 
-    def _block_of(self, storage: Storage) -> Memory:
-        """The block of a GPU that ``storage`` lies in."""
+    def _block_of(self, storage: Storage) -> TrackedMemory:
+        """Return the GPU block that contains ``storage``."""
         device, address = device_of(storage), address_in(storage)
         memory = self._blocks.get((device, address))
         if memory is None:
-            memory = self._blocks[device, address] = Memory(device, address, storage.nbytes, storage.nbytes)
+            memory = self._blocks[device, address] = TrackedMemory(device, address, storage.nbytes, storage.nbytes)
         return memory
 
-    def _seen(self, memory: Memory, x: Tensor) -> None:
-        memory.shown_by(x)
+    def _register(self, memory: TrackedMemory, x: Tensor) -> None:
+        memory.register(x)
         if type(x._node) is Leaf:
             self._leaves[x._node] = memory
 
-    def _assigned(self, frame: FrameType, memory: Memory) -> None:
-        """Read from the running line what the value just made is called."""
+    def _assigned(self, frame: FrameType, memory: TrackedMemory) -> None:
+        """Read the name of the value just computed from the running line."""
         name = self._naming.made(frame)
         if not name:
             return
         if not hasattr(frame.f_code, "co_positions"):
-            # Python 3.10 knows no columns, so that every value on the line has the name: the last one keeps it.
+            # Python 3.10 has no columns, so every value on the line would get the name. The last one keeps it.
             code, instruction, _ = site = Site.of(frame)
             here = code, site.spot.line, name
             if self._last is not None and self._last[0] == here and self._last[1] < instruction:
-                self._last[2].uncall(name)
+                self._last[2].drop_name(name)
             self._last = here, instruction, memory
-        memory.call(name, ASSIGNED)
+        memory.set_name(name, ASSIGNED)
 
 
 def _operation(frame: FrameType | None) -> str:
-    """The engine's function that the program called; empty when the program itself runs."""
+    """Return the engine function that the program called; empty if the program itself is running."""
     name = ""
     while frame is not None and is_engines(frame):
         if not _is_watcher(frame):
@@ -319,22 +321,22 @@ def _is_watcher(frame: FrameType) -> bool:
     return frame.f_globals.get("__package__") in watching or frame.f_code in skipped_in_tracebacks
 
 
-#: The recordings that are open, the last opened last.
+#: The open recordings, the last opened last.
 _open: list[Recording] = []
 
 
 def running() -> Recording | None:
-    """The recording that was opened last and is open still."""
+    """Return the last opened recording that is still open."""
     return _open[-1] if _open else None
 
 
 def record(limit: int = 100_000) -> Recording:
-    """Record the events of a ``with`` block; ``recording.events`` and ``recording.dropped`` can be read any time.
+    """Record the events of a ``with`` block; ``recording.events`` and ``recording.dropped`` can be read at any time.
 
     Args:
         limit: how many events are kept, the last ones. One takes some 300 bytes.
 
     Raises:
-        TypeError, ValueError: ``limit`` is not an integer, or less than 1.
+        TypeError, ValueError: if ``limit`` is not an integer, or less than 1.
     """
     return Recording(limit)

@@ -1,6 +1,6 @@
-"""All tensor memory of the program as it is now: as JSON of ours, or as the file that PyTorch's memory viewer opens.
+"""Take snapshots of all tensor memory of a program, as JSON, or as a file for PyTorch's memory viewer.
 
-Both name the tensors. Inside ``with memory.record():`` they also tell how memory came to be so.
+Both name the tensors. Inside ``with memory.record():`` they also contain the events that led to the present state.
 """
 
 from __future__ import annotations
@@ -22,32 +22,33 @@ from minitensor.device.memory_log import MemoryEvent
 from minitensor.device.places import current
 from minitensor.device.snapshot import allocator_state, plain_event, torch_snapshot, write_for_viewer
 from minitensor.dtypes import BY_NUMPY
-from minitensor.memory.changes import address_in, device_of, kept_by
+from minitensor.memory.changes import address_in, device_of, saved_by
 from minitensor.memory.measuring import name_of
 from minitensor.memory.naming import asked_name, names_in_reach
 from minitensor.memory.recording import Recording, running
 from minitensor.operations.operands import CONSTANT
 from minitensor.saving.saved import is_right
 
-#: Raised by one whenever the meaning of a key of :func:`snapshot` changes.
+#: Incremented whenever the meaning of a key of :func:`snapshot` changes.
 SNAPSHOT_VERSION = 1
 
 
 def snapshot() -> dict[str, Any]:
-    """Devices, live storages with their tensors and who saved them, and the events of an open recording: plain data.
+    """Return devices, live storages with their tensors and the nodes that saved them, and the events of a recording.
 
-    ``snapshot.schema.json``, beside this module, describes it. It can be given to ``json.dumps``. What lives is
-    found by way of the garbage collector, which does not tell of objects that the program has frozen (``gc.freeze()``).
+    The result is plain data for ``json.dumps``; ``snapshot.schema.json``, next to this module, describes it. Live
+    objects are found through the garbage collector, which does not list objects that the program has frozen
+    (``gc.freeze()``).
     """
     frame = sys._getframe(1)
     recording = running()
-    there = _Living(frame, recording)
+    there = _LiveObjects(frame, recording)
     events = recording.events if recording is not None else []
     return {
         "format": "minitensor memory snapshot",
         "version": SNAPSHOT_VERSION,
         "devices": [_host(there), *(_gpu(gpu, there, events) for gpu in there.gpus)],
-        "storages": [there.told(storage) for storage in there.storages],
+        "storages": [there.described(storage) for storage in there.storages],
         "events": [plain_event(event) for event in events],
         "dropped": recording.dropped if recording is not None else 0,
     }
@@ -56,44 +57,43 @@ def snapshot() -> dict[str, Any]:
 def dump_snapshot(path: str | os.PathLike[str], device: Any = None) -> None:
     """Write the memory of one device for PyTorch's viewer.
 
-    Open the file at https://pytorch.org/memory_viz, or with ``python -m torch.cuda._memory_viz trace_plot FILE``. The
-    names of tensors and operations stand in the place of stack frames. What happened before is in it inside ``with
-    memory.record():``; without a recording it shows what is there.
+    Open the file at https://pytorch.org/memory_viz, or with ``python -m torch.cuda._memory_viz trace_plot FILE``. It
+    shows names of tensors and operations instead of stack frames. Inside ``with memory.record():`` it contains the
+    recorded events; otherwise it shows only the present state.
 
     The simulated GPU's file has the segments and blocks of its allocator. On the host, where the C library allocates,
-    every storage is a segment with one block; gradients on their way through backward have addresses from
-    2**48 on.
+    every storage is a segment with one block; gradients in flight in backward have addresses from 2**48 on.
 
     Args:
-        device: by default the device where new tensors are made.
+        device: by default the device for new tensors.
 
     Raises:
-        ValueError: there is no such device.
-        OSError: the file cannot be written.
+        ValueError: if there is no such device.
+        OSError: if the file cannot be written.
     """
     name = name_of("dump_snapshot", device)
     recording = running()
-    there = _Living(sys._getframe(1), recording)
+    there = _LiveObjects(sys._getframe(1), recording)
     events = [event for event in (recording.events if recording is not None else []) if event.device == name]
     live = there.live(name)
     gpu = next((gpu for gpu in there.gpus if gpu.name == name), None)
     if gpu is not None and hasattr(gpu, "allocator"):
         content = torch_snapshot(gpu.allocator, events, live)
     else:
-        blocks: Any = _OwnSegments(live)
+        blocks: Any = _StorageSegments(live)
         content = torch_snapshot(blocks, [each for event in events for each in _with_segment(event)], live)
     write_for_viewer(path, content)
 
 
-class _OwnSegments:
-    """Memory without an allocator of ours: every piece is a segment with one block."""
+class _StorageSegments:
+    """Memory without an allocator of the engine: every piece is a segment with one block."""
 
     def __init__(self, live: dict[int, MemoryEvent]) -> None:
         self._live = live
         self.reserved = sum(event.size for event in live.values())
 
     def segments(self) -> list[SegmentView]:
-        """As an allocator shows them, in the order of their addresses."""
+        """Return them as an allocator does, in the order of their addresses."""
         return [
             SegmentView(address, event.size, "large", (BlockView(address, event.size, event.requested, True),))
             for address, event in sorted(self._live.items())
@@ -101,18 +101,18 @@ class _OwnSegments:
 
 
 def _with_segment(event: MemoryEvent) -> list[MemoryEvent]:
-    """What happened to a piece of memory that is a segment of its own."""
+    """Return the events of a piece of memory together with those of its segment."""
     if event.kind not in ("alloc", "free"):
         return [event]
     segment = MemoryEvent(f"segment_{event.kind}", event.address, event.size, event.size, time_us=event.time_us)
     return [segment, event] if event.kind == "alloc" else [event, segment]
 
 
-# ---------- what lives ----------
+# ---------- live objects ----------
 
 
-class _Living:
-    """The storages of the program, its tensors, and their names."""
+class _LiveObjects:
+    """The live storages of the program, its tensors, and their names."""
 
     def __init__(self, frame: FrameType | None, recording: Recording | None) -> None:
         self.recording = recording
@@ -121,7 +121,7 @@ class _Living:
         self._names: dict[int, list[str]] = {}
         self._savers: dict[int, list[dict[str, Any]]] = {}
         wanted = {*_with_subclasses(Tensor), *_with_subclasses(Storage), *_with_subclasses(Node)}
-        # Millions of objects may be there: each costs one look at its type.
+        # There may be millions of objects, so only the type of each is checked.
         for each in [each for each in gc.get_objects() if type(each) in wanted]:
             if isinstance(each, Tensor):
                 if hasattr(each, "_storage"):
@@ -130,14 +130,14 @@ class _Living:
                 if each is not CONSTANT and hasattr(each, "nbytes"):
                     self.storages.append(each)
             elif type(each) is not Leaf and type(getattr(each, "saved", None)) is tuple:
-                for storage, told in _savers(each):
-                    self._savers.setdefault(id(storage), []).append(told)
+                for storage, description in _savers(each):
+                    self._savers.setdefault(id(storage), []).append(description)
         self.storages.sort(key=lambda storage: (device_of(storage), address_in(storage)))
         self._numbers = {id(storage): i for i, storage in enumerate(self.storages, 1)}
         for name, x in names_in_reach(frame):
             self._name(name, x)
         if recording is not None:
-            recording.meet((names[0], x) for x, names in self._named())
+            recording.register((names[0], x) for x, names in self._named())
 
     def _name(self, name: str, x: Tensor) -> None:
         names = self._names.setdefault(id(x), [])
@@ -155,7 +155,7 @@ class _Living:
 
     @property
     def gpus(self) -> list[Any]:
-        """The GPUs that are there, or have memory in use."""
+        """The present GPUs, and those with memory in use."""
         used = [gpu_of(storage.buffer) for storage in self.storages if type(storage) is not Storage]
         found = {id(gpu): gpu for gpu in (current.gpu, current.simulated, *used) if gpu is not None}
         return list(found.values())
@@ -163,11 +163,11 @@ class _Living:
     # ---------- one storage ----------
 
     def names_of(self, x: Tensor) -> list[str]:
-        """What ``x`` is called: by the program, and by its variables."""
+        """Return the names of ``x``: the one that the program set, then its variables."""
         return list(dict.fromkeys([*filter(None, [asked_name(x)]), *self._names.get(id(x), [])]))
 
     def name_of(self, storage: Storage) -> str:
-        """What the tensors on ``storage`` are called, if they are; the one that shows all of it first."""
+        """Return a name of the tensors on ``storage``, first of one that shows all of it; empty if there is none."""
         shown = sorted(self._tensors.get(id(storage), []), key=lambda x: -x._array.size)
         names = [name for x in shown for name in self.names_of(x)]
         memory = self.recording.memory_of(storage) if self.recording is not None else None
@@ -175,8 +175,8 @@ class _Living:
             return memory.name
         return names[0] if names else ""
 
-    def told(self, storage: Storage) -> dict[str, Any]:
-        """Everything about ``storage``."""
+    def described(self, storage: Storage) -> dict[str, Any]:
+        """Return all information about ``storage``."""
         return {
             "id": self._numbers[id(storage)],
             "device": device_of(storage),
@@ -204,7 +204,7 @@ class _Living:
     # ---------- one device ----------
 
     def ids(self, device: str) -> dict[int, int]:
-        """The numbers of the storages of ``device``, by address."""
+        """Return the numbers of the storages of ``device``, by address."""
         return {
             address_in(storage): self._numbers[id(storage)]
             for storage in self.storages
@@ -212,7 +212,7 @@ class _Living:
         }
 
     def live(self, device: str) -> dict[int, MemoryEvent]:
-        """What is known of each piece of memory in use, by address."""
+        """Return the information about each piece of memory in use, by address."""
         known = self.recording.live(device) if self.recording is not None else {}
         for storage in self.storages:
             if device_of(storage) == device and storage.nbytes:
@@ -231,13 +231,13 @@ def _with_subclasses(kind: type) -> Iterator[type]:
 
 
 def _savers(node: Node) -> Iterator[tuple[Storage, dict[str, Any]]]:
-    """What ``node`` wants for its backward: the storage, and what there is to say of it."""
-    kept_here = kept_by(node)
-    if not kept_here:
+    """Yield the storages that ``node`` needs for its backward, with a description of each use."""
+    saved_here = saved_by(node)
+    if not saved_here:
         return
     right = {id(saved[0]): is_right(saved) for saved in node.saved if type(saved) is tuple and len(saved) == 3}
     place = node.place
-    for kept in kept_here:
+    for kept in saved_here:
         yield (
             kept.storage,
             {
@@ -251,7 +251,7 @@ def _savers(node: Node) -> Iterator[tuple[Storage, dict[str, Any]]]:
         )
 
 
-def _host(there: _Living) -> dict[str, Any]:
+def _host(there: _LiveObjects) -> dict[str, Any]:
     stored = sum(storage.nbytes for storage in there.storages if type(storage) is Storage)
     return {
         "name": "cpu",
@@ -261,7 +261,7 @@ def _host(there: _Living) -> dict[str, Any]:
     }
 
 
-def _gpu(gpu: Any, there: _Living, events: list[MemoryEvent]) -> dict[str, Any]:
+def _gpu(gpu: Any, there: _LiveObjects, events: list[MemoryEvent]) -> dict[str, Any]:
     counters = gpu.counters()
     names = ("allocated", "max_allocated", "reserved", "max_reserved")
     if not hasattr(gpu, "allocator"):
@@ -275,7 +275,7 @@ def _gpu(gpu: Any, there: _Living, events: list[MemoryEvent]) -> dict[str, Any]:
     ids = there.ids(gpu.name)
     for segment in state["segments"]:
         for block in segment["blocks"]:
-            block.pop("storage", None)  # the number in the recording, which is another than here
+            block.pop("storage", None)  # the number in the recording differs from the one in the snapshot
             if block["address"] in ids:
                 block["storage"] = ids[block["address"]]
     return {"name": gpu.name, "kind": "simulated", **state}

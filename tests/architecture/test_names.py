@@ -54,7 +54,6 @@ REPEATED_CLASSES = {
     "Place",
     "Preserved",
     "Printed",
-    "Profile",
     "Recording",
     "Report",
     "Row",

@@ -199,15 +199,15 @@ def test_a_node_that_is_recorded_after_its_tensor_was_told_is_found():
     y = w * mt.ones(SHAPE)
     x = mt.ones(SHAPE)
     nodes = NewNodes()
-    assert nodes.told("make", (x, "op", ()), "here") == []
+    assert nodes.on_event("make", (x, "op", ()), "here") == []
     x._node = y._node
     assert nodes.late("free") == [(y._node, "here")] and nodes.late("free") == []
-    assert nodes.told("make", (y, "op", ()), "there") == [(y._node, "there")] and nodes.late() == []
+    assert nodes.on_event("make", (y, "op", ()), "there") == [(y._node, "there")] and nodes.late() == []
     z = mt.ones(SHAPE)
-    nodes.told("make", (z, "op", ()), "here")
+    nodes.on_event("make", (z, "op", ()), "here")
     z._node = y._node
     assert nodes.late("write", (z,)) == [], "by then it is the node of the write"
-    nodes.told("make", (mt.ones(SHAPE), "op", ()), "here")
+    nodes.on_event("make", (mt.ones(SHAPE), "op", ()), "here")
     assert nodes.late() == [], "the tensor is gone"
 
 

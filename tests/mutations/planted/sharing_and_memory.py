@@ -111,8 +111,8 @@ changes(
 changes(
     "gradient-on-its-way-is-an-allocation",
     "A gradient on its way counts as an allocation, though it makes no storage.",
-    'return Change("cpu", arguments[0], False)',
-    'return Change("cpu", arguments[0], True)',
+    'return MemoryChange("cpu", arguments[0], False)',
+    'return MemoryChange("cpu", arguments[0], True)',
     "memory_measure::test_gradients_on_their_way_count_in_bytes_and_make_no_storage",
 )  # fmt: skip
 mutation(
@@ -141,8 +141,8 @@ recording(
 recording(
     "freed-block-stays-known",
     "A block of a GPU that was freed is told as one in use.",
-    "known: Memory | None = self._blocks.pop(key, None)",
-    "known: Memory | None = self._blocks.get(key)",
+    "known: TrackedMemory | None = self._blocks.pop(key, None)",
+    "known: TrackedMemory | None = self._blocks.get(key)",
     "memory_events::test_what_is_freed_is_no_longer_told_as_living",
 )  # fmt: skip
 recording(
