@@ -6,29 +6,17 @@ May import: all that stands below ``nn``.
 
 import importlib
 
+from minitensor.networks.declared import PADDLE as _PADDLE
+from minitensor.networks.declared import names_of as _names_of
 from minitensor.nn import functional
 from minitensor.vocabulary.missing import missing as _missing
 
 #: Where each name is defined.
 _DEFINED = {
-    "activations": (
-        *("Dropout", "ELU", "GELU", "Hardtanh", "LeakyReLU", "LogSoftmax", "ReLU", "ReLU6", "Sigmoid", "Silu"),
-        *("Softmax", "Tanh", "ThresholdedReLU"),
-    ),
     "attention": ("Embedding", "MultiHeadAttention"),
     "containers": ("LayerList", "Sequential"),
     "layer": ("Layer",),
-    "layers": ("Conv2D", "Flatten", "Linear"),
-    "losses": (
-        "BCELoss",
-        "BCEWithLogitsLoss",
-        "CrossEntropyLoss",
-        "KLDivLoss",
-        "L1Loss",
-        "MSELoss",
-        "NLLLoss",
-        "SmoothL1Loss",
-    ),
+    "layers": ("Conv2D", "Dropout", "Flatten", "Linear", *_names_of(_PADDLE)),
     "normalizing": ("BatchNorm1D", "BatchNorm2D", "GroupNorm", "InstanceNorm2D", "LayerNorm"),
     "parameter": ("ParamAttr", "Parameter"),
     "pooling": ("AdaptiveAvgPool2D", "AvgPool2D", "MaxPool2D"),

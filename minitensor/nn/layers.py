@@ -1,4 +1,9 @@
-"""Layers under Paddle's names: each holds parameters and settings, and calls a function of ``nn.functional``."""
+"""Layers under Paddle's names: each has parameters or settings and calls a function of ``nn.functional``.
+
+Activations and losses have no parameters, so they are declared in :mod:`minitensor.networks.declared`. With
+``inplace=True`` an activation overwrites its input and returns it. Paddle's layers have no such setting; there, the
+functions whose names end in an underscore do the same.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +12,9 @@ from typing import Any
 
 from minitensor.core.tensor import Tensor
 from minitensor.networks.convolution import conv2d, pair
+from minitensor.networks.declared import PADDLE, classes
 from minitensor.networks.linear import linear
+from minitensor.nn import functional as F
 from minitensor.nn.initializer import Normal
 from minitensor.nn.layer import Layer
 from minitensor.views.arguments import whole
@@ -114,3 +121,32 @@ class Flatten(Layer):
 
     def forward(self, x: Tensor) -> Tensor:
         return x.flatten(self.start_axis, self.stop_axis)
+
+
+class Dropout(Layer):
+    """In training, 0 with probability ``p``, and what is left divided by ``1 - p``.
+
+    Takes a tensor of any shape; the result has that shape.
+
+    Raises:
+        ValueError: with ``inplace``, for a leaf that wants a gradient, in grad mode.
+        TypeError: for anything but a tensor of floats.
+        ValueError: when ``p`` is no probability.
+    """
+
+    def __init__(self, p: float = 0.5, name: str | None = None, inplace: bool = False) -> None:
+        super().__init__()
+        if not isinstance(p, (int, float)) or not 0 <= p <= 1:
+            raise ValueError(f"Dropout: p is a probability from 0 to 1, not {p!r}")
+        self.p, self.inplace = p, bool(inplace)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.dropout(x, self.p, self.training, self.inplace)
+
+    def extra_repr(self) -> str:
+        return f"p={self.p}" + (", inplace=True" if self.inplace else "")
+
+
+#: Activations and losses by name.
+DECLARED = classes(PADDLE, __name__, Layer, Tensor, F)
+globals().update(DECLARED)

@@ -19,12 +19,9 @@ PACKAGES = ("minitensor", "memory_stage", "book_kit", "tools", "_ext", "benchmar
 
 #: Classes that Paddle and PyTorch name alike: one for each framework.
 OF_BOTH_FRAMEWORKS = {
-    "Adam", "AdamW", "BCELoss", "BCEWithLogitsLoss", "CrossEntropyLoss", "DataLoader", "Dropout", "ELU", "Embedding",
-    "Flatten", "GELU", "GRU", "GRUCell", "GroupNorm", "Hardtanh", "KLDivLoss", "L1Loss", "LRScheduler", "LSTM",
-    "LSTMCell",
-    "LayerNorm", "LeakyReLU", "Linear", "LogSoftmax", "MSELoss", "NLLLoss", "Optimizer", "Parameter", "RandomSampler",
-    "ReLU", "ReLU6", "SGD", "Sequential", "Sigmoid", "SmoothL1Loss", "Softmax", "Tanh", "Tensor", "TensorDataset",
-    "_BatchNorm", "set_grad_enabled",
+    "Adam", "AdamW", "DataLoader", "Dropout", "Embedding", "Flatten", "GRU", "GRUCell", "GroupNorm", "LRScheduler", "LSTM",
+    "LSTMCell", "LayerNorm", "Linear", "Optimizer", "Parameter", "RandomSampler", "SGD", "Sequential", "Tensor",
+    "TensorDataset", "_BatchNorm", "set_grad_enabled",
 }  # fmt: skip
 
 #: Other classes whose name is defined more than once. To be renamed: no entry is added.
@@ -70,7 +67,7 @@ REPEATED_CLASSES = {
 SAME_THING = {
     "__init__.py": "a package",
     "__main__.py": "the command of a package",
-    "activations.py": "kernels, rows, layers of the engine and layers of each framework",
+    "activations.py": "kernels, rows and layers",
     "attention.py": "the operation and its layers",
     "backward.py": "of each framework that the stage follows",
     "calls.py": "of each framework that the stage follows",
@@ -87,7 +84,6 @@ SAME_THING = {
     "integers.py": "kernels and rows",
     "layers.py": "of each framework",
     "logic.py": "kernels and rows",
-    "losses.py": "of the engine and of each framework",
     "masked.py": "kernels and rows",
     "matrices.py": "kernels and rows",
     "modes.py": "of the engine and of each framework",
@@ -150,7 +146,6 @@ TWO_THINGS = {
     ("KaimingUniform", "KaimingNormal"): "public names of Paddle",
     ("Node", "Leaf"): "a node of an operation; the node of a leaf",
     ("PyLayer", "Recomputed"): "a public base class; one layer written with it",
-    ("ReLU", "ReLU6"): "public names of PyTorch",
     ("Storage", "DeviceStorage"): "memory of the host; memory of a device",
     ("XavierUniform", "XavierNormal"): "public names of Paddle",
     ("_Line", "_Widget"): "progress in a terminal; in a notebook",

@@ -6,19 +6,6 @@ May import: all that stands below ``torch``, its tensors, and ``torch.autograd``
 
 from minitensor.torch.errors import missing_in
 from minitensor.torch.nn import functional, init, utils
-from minitensor.torch.nn.activations import (
-    ELU,
-    GELU,
-    Hardtanh,
-    LeakyReLU,
-    LogSoftmax,
-    ReLU,
-    ReLU6,
-    Sigmoid,
-    SiLU,
-    Softmax,
-    Tanh,
-)
 from minitensor.torch.nn.images import (
     AdaptiveAvgPool2d,
     AvgPool2d,
@@ -30,37 +17,20 @@ from minitensor.torch.nn.images import (
     LayerNorm,
     MaxPool2d,
 )
-from minitensor.torch.nn.layers import (
-    Dropout,
-    Flatten,
-    Identity,
-    Linear,
-    ModuleList,
-    Sequential,
-)
-from minitensor.torch.nn.losses import (
-    BCELoss,
-    BCEWithLogitsLoss,
-    CrossEntropyLoss,
-    KLDivLoss,
-    L1Loss,
-    MSELoss,
-    NLLLoss,
-    SmoothL1Loss,
-)
+from minitensor.torch.nn.layers import DECLARED as _DECLARED
+from minitensor.torch.nn.layers import Dropout, Flatten, Identity, Linear, ModuleList, Sequential
 from minitensor.torch.nn.module import Module
 from minitensor.torch.nn.parameter import Parameter
 from minitensor.torch.nn.recurrences import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell
 from minitensor.torch.nn.sequences import Embedding, MultiheadAttention
 
+globals().update(_DECLARED)
+
 __all__ = [
-    *("ELU", "GELU", "GRU", "LSTM", "RNN", "AdaptiveAvgPool2d", "AvgPool2d", "BCELoss", "BCEWithLogitsLoss", "GRUCell"),
-    "BatchNorm1d",
-    *("BatchNorm2d", "Conv2d", "CrossEntropyLoss", "Dropout", "Embedding", "Flatten", "GroupNorm", "Hardtanh"),
-    *("Identity", "InstanceNorm2d", "KLDivLoss", "L1Loss", "LSTMCell", "LayerNorm", "LeakyReLU", "Linear"),
-    *("LogSoftmax", "MSELoss", "MaxPool2d", "Module", "ModuleList", "MultiheadAttention", "NLLLoss", "Parameter"),
-    *("RNNCell", "ReLU", "ReLU6", "Sequential", "SiLU", "Sigmoid", "SmoothL1Loss", "Softmax", "Tanh"),
-    *("functional", "init", "utils"),
+    *("AdaptiveAvgPool2d", "AvgPool2d", "BatchNorm1d", "BatchNorm2d", "Conv2d", "Dropout", "Embedding", "Flatten"),
+    *("GRU", "GRUCell", "GroupNorm", "Identity", "InstanceNorm2d", "LSTM", "LSTMCell", "LayerNorm", "Linear"),
+    *("MaxPool2d", "Module", "ModuleList", "MultiheadAttention", "Parameter", "RNN", "RNNCell", "Sequential"),
+    *("functional", "init", "utils", *_DECLARED),
 ]
 
 __getattr__ = missing_in("torch.nn", lambda: __all__)

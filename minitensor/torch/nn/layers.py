@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Any
 
+from minitensor.networks.declared import TORCH, classes
 from minitensor.torch.creation import empty
 from minitensor.torch.nn import functional as F
 from minitensor.torch.nn import init
@@ -172,3 +173,8 @@ class ModuleList(Module):
 
     def __iter__(self) -> Iterator[Module]:
         return iter(self._modules.values())
+
+
+#: Activations and losses by name.
+DECLARED = classes(TORCH, __name__, Module, Tensor, F)
+globals().update(DECLARED)
