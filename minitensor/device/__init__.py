@@ -1,6 +1,6 @@
-"""Where storages live: the host, a simulated GPU, or a real one through CuPy; and how many bytes they take there.
+"""Devices of storages: the host, a simulated GPU, or a CUDA device through CuPy; and counters of their bytes.
 
-Every byte that the engine allocates is counted here, and uncounted when its last holder lets go.
+Every byte that the engine allocates is counted here, and subtracted when its last reference is dropped.
 May import: the ground files.
 """
 

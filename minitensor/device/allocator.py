@@ -1,16 +1,16 @@
-"""A caching allocator, replayed over integers: what a GPU's memory would look like, without a GPU.
+"""A caching allocator that simulates a GPU's memory with integers, without a GPU.
 
 It hands out addresses and counts bytes; it holds no memory itself. Its rules are those of the frameworks' allocators
 for CUDA devices, with their default settings:
 
 * A request is rounded up, and served from the smallest free block that is large enough.
-* If there is none, a segment is reserved on the device. Segments are shared by small requests.
-* What is left of a block is split off when it is worth it; otherwise it stays with the block, and counts.
-* A freed block is merged with its free neighbours and kept for the next request, not given back to the device.
-* When the device is full, segments without any block in use are given back, and the request is tried once more.
+* If there is none, a segment is reserved on the device. Small requests share segments.
+* The rest of a block is split off if it is large enough; otherwise it remains part of the block and counts.
+* A freed block is merged with its free neighbours and cached for the next request, not returned to the device.
+* If the device is full, segments without any block in use are returned to it, and the request is retried once.
 
-Guaranteed at any time: the blocks of a segment tile it; no two blocks in use overlap; no two free blocks are
-neighbours; ``allocated <= reserved <= capacity``; every counter is the sum over the blocks it speaks of.
+Invariants: the blocks of a segment tile it; no two blocks in use overlap; no two free blocks are adjacent;
+``allocated <= reserved <= capacity``; every counter is the sum over its blocks.
 
 Not modelled: streams, the driver's page tables and its own memory, and every option that is off by default
 (expandable segments, a limit on splitting, rounding to powers of two).
@@ -32,16 +32,16 @@ from minitensor.device.profiles import MIB, PoolRules, Profile, profile_named
 
 Answer = TypeVar("Answer")
 
-#: The first segment begins here, and each one at a multiple of SEGMENT_ALIGNMENT. 0 stays free: it means no memory.
+#: The first segment begins here, and each one at a multiple of SEGMENT_ALIGNMENT. Address 0 means no memory.
 FIRST_ADDRESS = 1 << 32
 SEGMENT_ALIGNMENT = 2 * MIB
 
 
-# ---------- what the allocator hands out and shows ----------
+# ---------- blocks, segments, and their views ----------
 
 
 class _Pool:
-    """Free blocks of the segments of one kind, the smallest first and of equal ones that with the lowest address."""
+    """Free blocks of the segments of one kind, sorted by size, then by address."""
 
     __slots__ = ("rules", "free")
 
@@ -51,17 +51,17 @@ class _Pool:
 
 
 class _Segment:
-    """Memory reserved on the device in one piece."""
+    """A contiguous piece of memory reserved on the device."""
 
     __slots__ = ("address", "size", "small")
 
     def __init__(self, address: int, size: int, small: bool) -> None:
         self.address = address
         self.size = size
-        self.small = small  # which pool: holding the pool itself would be a reference cycle
+        self.small = small  # which pool; a reference to the pool would be a cycle
 
 
-#: A free block: its size, its address, its segment. In this order, so that sorting finds the best fit.
+#: A free block: its size, its address, its segment. In this order, sorting finds the best fit.
 _Free = tuple[int, int, _Segment]
 
 
@@ -69,9 +69,9 @@ class Block:
     """Memory in use.
 
     Attributes:
-        address: where it begins; 0 for a request of 0 bytes.
-        size: how many bytes count as allocated for it.
-        requested: how many bytes were asked for.
+        address: its first address; 0 for a request of 0 bytes.
+        size: the bytes that it counts as allocated.
+        requested: the bytes that were requested.
     """
 
     __slots__ = ("address", "size", "requested", "_segment")
@@ -87,7 +87,7 @@ class Block:
 
 
 class BlockView(NamedTuple):
-    """One block of a segment, as :meth:`CachingAllocator.segments` shows it. ``requested`` is 0 for a free one."""
+    """One block of a segment, as :meth:`CachingAllocator.segments` returns it. ``requested`` is 0 if it is free."""
 
     address: int
     size: int
@@ -96,7 +96,7 @@ class BlockView(NamedTuple):
 
 
 class SegmentView(NamedTuple):
-    """One segment, its pool (``"small"`` or ``"large"``), and its blocks in the order of their addresses."""
+    """One segment, its pool (``"small"`` or ``"large"``), and its blocks in order of address."""
 
     address: int
     size: int
@@ -107,31 +107,31 @@ class SegmentView(NamedTuple):
 # ---------- the allocator ----------
 
 
-def _one_at_a_time(method: Callable[..., Answer]) -> Callable[..., Answer]:
-    """Have threads wait for one another: what is free and what is in use is told in several places."""
+def _serialized(method: Callable[..., Answer]) -> Callable[..., Answer]:
+    """Serialize threads, because the state of the allocator is spread over several containers."""
 
     @functools.wraps(method)
-    def alone(self: CachingAllocator, *given: Any) -> Answer:
+    def locked(self: CachingAllocator, *given: Any) -> Answer:
         with self._lock:
             return method(self, *given)
 
-    return alone
+    return locked
 
 
 class CachingAllocator:
-    """Replays allocations and frees on a device of ``capacity`` bytes under the rules of ``profile``.
+    """Simulate allocations and frees on a device of ``capacity`` bytes under the rules of ``profile``.
 
     Args:
         capacity: bytes of the device, at least 1.
         profile: a :class:`Profile` or the name of one: ``"torch"``, ``"paddle"``, ``"torch/32"``.
 
-    Attributes (bytes, unless said otherwise):
+    Attributes (bytes, unless noted otherwise):
         capacity, profile: as given.
-        allocated, max_allocated: what blocks in use count; the most at any time since the last ``reset_peak()``.
-        reserved, max_reserved: what segments take of the device; the most.
-        requested, max_requested: what was asked for of the blocks in use; the most.
-        allocations: how many requests have been served (a number). Requests of 0 bytes are not counted.
-        on_segment: called with ``("segment_alloc" or "segment_free", address, size)`` if set.
+        allocated, max_allocated: the size of the blocks in use; the maximum since the last ``reset_peak()``.
+        reserved, max_reserved: the size of all segments; the maximum.
+        requested, max_requested: the requested bytes of the blocks in use; the maximum.
+        allocations: the number of requests served. Requests of 0 bytes are not counted.
+        on_segment: if set, it is called with ``("segment_alloc" or "segment_free", address, size)``.
 
     Raises:
         TypeError: ``capacity`` is no integer.
@@ -154,18 +154,18 @@ class CachingAllocator:
         self._large = _Pool(self.profile.large)
         self._next_address = FIRST_ADDRESS
         self._lock = RLock()
-        self._segments: dict[int, _Segment] = {}  # by address, like the three below
+        self._segments: dict[int, _Segment] = {}  # by address, as the three below
         self._live: dict[int, Block] = {}
         self._free_from: dict[int, _Free] = {}
-        self._free_until: dict[int, _Free] = {}  # by the address of the first byte behind it
+        self._free_until: dict[int, _Free] = {}  # by the address after the last byte
 
-    @_one_at_a_time
+    @_serialized
     def allocate(self, nbytes: int) -> Block:
-        """A block for ``nbytes`` bytes. A request of 0 bytes takes no memory: its block has address and size 0.
+        """Return a block for ``nbytes`` bytes. A request of 0 bytes uses no memory: its block has address and size 0.
 
         Raises:
-            OutOfMemoryError: the device is full. Blocks in use and their counters are as they were; segments that
-                nobody used have been given back.
+            OutOfMemoryError: the device is full. Blocks in use and their counters are unchanged; unused segments have
+                been returned to the device.
             TypeError, ValueError: ``nbytes`` is no integer, or negative.
         """
         if type(nbytes) is not int:
@@ -205,16 +205,16 @@ class CachingAllocator:
             self.max_requested = requested
         return block
 
-    @_one_at_a_time
+    @_serialized
     def free(self, block: Block) -> None:
-        """Give ``block`` back to the cache. The device does not get it: see :meth:`empty_cache`.
+        """Return ``block`` to the cache, not to the device: see :meth:`empty_cache`.
 
         Raises:
-            ValueError: this allocator did not hand it out, or it was freed already. Nothing has changed then.
+            ValueError: this allocator did not allocate it, or it was freed already. Nothing has changed.
             TypeError: it is no block.
         """
         if type(block) is not Block:
-            raise TypeError(f"free: a Block that `allocate` gave is needed, not {type(block).__name__}.")
+            raise TypeError(f"free: the argument must be a Block from `allocate`, not {type(block).__name__}.")
         address, size, segment = block.address, block.size, block._segment
         if self._live.get(address) is not block:
             if segment is None:
@@ -226,9 +226,9 @@ class CachingAllocator:
         self.requested -= block.requested
         self._put(self._merged(size, address, segment))
 
-    @_one_at_a_time
+    @_serialized
     def empty_cache(self) -> int:
-        """Give the segments without any block in use back to the device. Returns their bytes."""
+        """Return the segments without any block in use to the device. Returns their size in bytes."""
         released = 0
         for pool in (self._large, self._small):
             for unused in [block for block in pool.free if block[0] == block[2].size]:
@@ -242,38 +242,38 @@ class CachingAllocator:
         return released
 
     def reset_peak(self) -> None:
-        """Start the three peaks again from what is allocated, reserved and requested now."""
+        """Reset the three peaks to the current allocated, reserved and requested bytes."""
         self.max_allocated, self.max_reserved, self.max_requested = self.allocated, self.reserved, self.requested
 
-    # ---------- what it looks like ----------
+    # ---------- its state ----------
 
     @property
     def live_blocks(self) -> int:
-        """How many blocks are in use."""
+        """The number of blocks in use."""
         return len(self._live)
 
     @property
     def cached(self) -> int:
-        """Bytes that are reserved and not allocated."""
+        """Bytes that are reserved but not allocated."""
         return self.reserved - self.allocated
 
     @property
     def largest_free(self) -> int:
-        """Bytes of the longest free block in the cache; 0 if there is none."""
+        """The size in bytes of the longest free block in the cache; 0 if there is none."""
         return max((pool.free[-1][0] for pool in (self._small, self._large) if pool.free), default=0)
 
     @property
     def stuck(self) -> int:
-        """Bytes of the cache that :meth:`empty_cache` cannot give back: their segments have blocks in use."""
+        """Cached bytes that :meth:`empty_cache` cannot return, because their segments have blocks in use."""
         return sum(size for size, _, segment in self._free_from.values() if size != segment.size)
 
     @property
     def fragmentation(self) -> float:
-        """How scattered the cache is: 1 minus the share of its longest free block. 0 if it is one block, or empty."""
+        """The cache's fragmentation: 1 minus the share of its longest free block. 0 if it is one block, or empty."""
         return 1 - self.largest_free / self.cached if self.cached else 0.0
 
     def segments(self) -> list[SegmentView]:
-        """The segments and their blocks as they are now, in the order of their addresses."""
+        """Return the current segments and their blocks, in order of address."""
         return [
             SegmentView(
                 segment.address, segment.size, "small" if segment.small else "large", tuple(self._blocks_of(segment))
@@ -300,11 +300,11 @@ class CachingAllocator:
         del self._free_from[address], self._free_until[address + size]
 
     def _merged(self, size: int, address: int, segment: _Segment) -> _Free:
-        """The free block that this one makes with its free neighbours, which are taken."""
+        """Merge the block with its free neighbours, which are removed from the pool."""
         free = (self._small if segment.small else self._large).free
         before = self._free_until.get(address)
         after = self._free_from.get(address + size)
-        # The block that ends where this one begins may be the last of the segment before.
+        # The block that ends at this address may be the last of another segment.
         if before is not None and before[2] is segment:
             self._take(before, bisect_left(free, before))
             size, address = size + before[0], before[1]
@@ -314,7 +314,7 @@ class CachingAllocator:
         return size, address, segment
 
     def _reserve(self, pool: _Pool, size: int, requested: int) -> _Free:
-        """All of a new segment for a rounded request of ``size`` bytes, not yet among the free blocks."""
+        """Reserve a segment for a rounded request of ``size`` bytes; return it as a block not yet in the pool."""
         rules = pool.rules
         tried = rules.segment if size < rules.own_from else -(-size // rules.own_rounding) * rules.own_rounding
         if self.reserved + tried > self.capacity:
@@ -346,7 +346,7 @@ class CachingAllocator:
 
 
 def _whole(what: str, given: Any) -> int:
-    """``given`` as an int: an int, or a numpy integer; not a bool and nothing with a fraction."""
+    """Return ``given`` as an int if it is an int or a numpy integer; a bool or a fraction raises TypeError."""
     try:
         if isinstance(given, bool | np.bool_):
             raise TypeError

@@ -1,18 +1,18 @@
-"""Counts bytes of live storages: now, and at most so far.
+"""Count the bytes of live storages: the current number and the peak.
 
-Every storage adds its bytes when it is made and takes them away when it is freed; nothing is estimated.
-Gradients on their way through backward count too. Scratch memory inside one numpy call or one gradient rule, gone
-before the operation returns, is not counted.
+Every storage adds its bytes when it is created and subtracts them when it is freed; nothing is estimated. Gradients in
+progress during backward count too. Scratch memory inside one numpy call or one gradient rule, which is freed before
+the operation returns, is not counted.
 """
 
 from __future__ import annotations
 
 
 class Meter:
-    """Counters of one device, in bytes. Who counts does so itself: a call would cost more than the addition.
+    """The byte counters of one device. Callers update them directly, because a call would cost more than the addition.
 
-    Threads lose nothing: CPython changes threads where a function is called or a loop turns, and between reading a
-    counter and writing it there is neither.
+    No update is lost between threads: CPython switches threads only at function calls and loop iterations, and there is
+    neither between reading a counter and writing it.
     """
 
     __slots__ = ("allocated", "peak")
@@ -22,35 +22,35 @@ class Meter:
         self.peak = 0
 
 
-#: The meter of the computer's own memory.
+#: The meter of host memory.
 cpu_meter = Meter()
 
 
 class Peaks:
-    """What the counts of :data:`cpu_meter` have reached. Since the last :meth:`settle` its own peak tells.
+    """The peaks of :data:`cpu_meter` up to the last :meth:`settle`; since then, its own peak counts.
 
     Attributes:
-        allocated, reserved: the most that was allocated, and reserved, up to then.
-        ever: the most that was allocated up to then, whatever was reset.
-        kept: what is reserved and not allocated, now.
+        allocated, reserved: the maximum of allocated and of reserved bytes.
+        ever: the maximum of allocated bytes since the start, regardless of resets.
+        cached: the bytes that are reserved but not allocated, now.
     """
 
-    __slots__ = ("allocated", "reserved", "ever", "kept")
+    __slots__ = ("allocated", "reserved", "ever", "cached")
 
     def __init__(self) -> None:
-        self.allocated = self.reserved = self.ever = self.kept = 0
+        self.allocated = self.reserved = self.ever = self.cached = 0
 
     def settle(self) -> None:
-        """Take over what the meter has seen, and start it again."""
+        """Take over the meter's peak, and restart it."""
         peak, cpu_meter.peak = cpu_meter.peak, cpu_meter.allocated  # at once: another thread may count in between
         self.allocated = max(self.allocated, peak)
-        self.reserved = max(self.reserved, peak + self.kept)
+        self.reserved = max(self.reserved, peak + self.cached)
         self.ever = max(self.ever, peak)
 
-    def keep(self, nbytes: int) -> None:
-        """From now on so many bytes more (fewer, when negative) are kept."""
+    def add_cached(self, nbytes: int) -> None:
+        """Change the number of cached bytes by ``nbytes``, which may be negative."""
         self.settle()
-        self.kept += nbytes
+        self.cached += nbytes
 
 
 cpu_peaks = Peaks()

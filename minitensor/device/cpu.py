@@ -1,10 +1,10 @@
-"""Tensor memory in the computer's own memory, under the names Paddle gives its GPU counters. All sizes in bytes.
+"""Tensor memory on the host, with the names of Paddle's GPU counters. All sizes in bytes.
 
-What is allocated is what tensors hold. Big buffers that tensors gave back are kept for the next request of their size
-(:mod:`minitensor.device.reuse`): they are reserved and not allocated. The two peaks are reset one by one.
+Allocated bytes are held by tensors. Big buffers that tensors released are cached for the next request of their size
+(:mod:`minitensor.device.reuse`): they are reserved but not allocated. The two peaks are reset separately.
 
-What a tensor has is counted when it is made. The operating system may count it later: a page of zeros that nobody has
-written yet takes no memory.
+A tensor's bytes are counted when it is created. The operating system may count them later: a page of zeros that has
+not been written uses no memory.
 """
 
 from __future__ import annotations
@@ -16,70 +16,70 @@ from minitensor.device.counters import cpu_meter, cpu_peaks
 
 
 def memory_allocated(device: Any = None) -> int:
-    """Bytes that live storages, and gradients on their way, hold now."""
+    """Return the bytes of live storages and of gradients in progress."""
     return cpu_meter.allocated
 
 
 def max_memory_allocated(device: Any = None) -> int:
-    """The most bytes held at one time since the start, or since the last reset."""
+    """Return the peak of allocated bytes since the start, or since the last reset."""
     return max(cpu_peaks.allocated, cpu_meter.peak)
 
 
 def memory_reserved(device: Any = None) -> int:
-    """Bytes that are allocated, and those of big buffers that are kept for the next request."""
-    return cpu_meter.allocated + cpu_peaks.kept
+    """Return the bytes that are allocated or cached in big buffers."""
+    return cpu_meter.allocated + cpu_peaks.cached
 
 
 def max_memory_reserved(device: Any = None) -> int:
-    """The most bytes reserved at one time since the start, or since the last reset of this peak."""
-    return max(cpu_peaks.reserved, cpu_meter.peak + cpu_peaks.kept)
+    """Return the peak of reserved bytes since the start, or since the last reset of this peak."""
+    return max(cpu_peaks.reserved, cpu_meter.peak + cpu_peaks.cached)
 
 
 def reset_max_memory_allocated(device: Any = None) -> None:
-    """Start the peak again from what is allocated now."""
+    """Reset the peak to the bytes that are allocated now."""
     cpu_peaks.settle()
     cpu_peaks.allocated = 0
 
 
 def reset_max_memory_reserved(device: Any = None) -> None:
-    """Start the peak of what is reserved again from now."""
+    """Reset the peak of reserved bytes to the current number."""
     cpu_peaks.settle()
     cpu_peaks.reserved = 0
 
 
 def reset_peak_memory_stats(device: Any = None) -> None:
-    """Start both peaks again from now."""
+    """Reset both peaks to the current numbers."""
     cpu_peaks.settle()
     cpu_peaks.allocated = cpu_peaks.reserved = 0
 
 
 def empty_cache() -> None:
-    """Give the buffers that are kept back to the operating system."""
-    reuse.kept.trim(0)
+    """Return cached buffers to the operating system."""
+    reuse.buffer_cache.trim(0)
 
 
 def set_reuse_limit(nbytes: int) -> None:
-    """Keep at most so many bytes of big buffers (from 32 MiB on) for the next request; 0 keeps none.
+    """Cache at most ``nbytes`` bytes of big buffers (from 32 MiB on) for the next request; 0 caches none.
 
-    1 GiB to begin with. What is kept beyond a new limit is given back at once.
+    The default is 1 GiB. If more is cached than a new limit allows, the excess is freed at once.
 
     Raises:
         TypeError, ValueError: ``nbytes`` is no integer, or negative.
     """
-    reuse.kept.limit = limit = _count("set_reuse_limit", "nbytes", nbytes, 0)
-    reuse.kept.trim(limit)
+    reuse.buffer_cache.limit = limit = _count("set_reuse_limit", "nbytes", nbytes, 0)
+    reuse.buffer_cache.trim(limit)
 
 
 def get_reuse_limit() -> int:
-    """The most bytes of big buffers that are kept."""
-    return reuse.kept.limit
+    """Return the maximum of bytes cached in big buffers."""
+    return reuse.buffer_cache.limit
 
 
 def set_num_threads(n: int) -> None:
-    """Compute element by element on big tensors (from 16 MiB on) in so many threads; 1 starts none.
+    """Compute elementwise operations on big tensors (from 16 MiB on) in ``n`` threads; 1 starts none.
 
-    To begin with, one for each core that the process may use, but no more than 4; the environment variable
-    ``MINITENSOR_NUM_THREADS`` sets another number. Results are the same, bit for bit, whatever the number.
+    The default is one thread for each core that the process may use, at most 4; the environment variable
+    ``MINITENSOR_NUM_THREADS`` sets another number. The results are bitwise the same for any number.
 
     Raises:
         TypeError, ValueError: ``n`` is no integer, or less than 1.
@@ -88,7 +88,7 @@ def set_num_threads(n: int) -> None:
 
 
 def get_num_threads() -> int:
-    """How many threads compute element by element on big tensors."""
+    """Return the number of threads for elementwise operations on big tensors."""
     return threads.threads.number
 
 
@@ -105,4 +105,4 @@ def _count(op: str, what: str, given: Any, least: int) -> int:
 
 
 def synchronize(device: Any = None) -> None:
-    """Nothing to wait for: an operation on the host is done when it returns."""
+    """Do nothing: an operation on the host has finished when it returns."""

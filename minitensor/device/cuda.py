@@ -1,4 +1,4 @@
-"""Memory of the current GPU, under Paddle's names. All sizes in bytes."""
+"""Memory of the current GPU, with Paddle's names. All sizes in bytes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from minitensor.device.places import cuda_device, current, device_named
 
 
 def _gpu(device: Any = None) -> Any:
-    """The GPU meant: the current one, that of a name, of a place, or of a number (0).
+    """Return the GPU: the current one, or that of a name, a place, or a number (0).
 
     Raises:
         ValueError: there is no such GPU.
@@ -24,7 +24,7 @@ def _gpu(device: Any = None) -> Any:
 
 
 def memory_allocated(device: Any = None) -> int:
-    """Bytes in use now, as the allocator counts them.
+    """Return the bytes in use, as the allocator counts them.
 
     Raises:
         ValueError: there is no such GPU; for ``torch.cuda``, RuntimeError.
@@ -33,7 +33,7 @@ def memory_allocated(device: Any = None) -> int:
 
 
 def max_memory_allocated(device: Any = None) -> int:
-    """The most bytes that were in use at once, since the start or the last reset.
+    """Return the peak of bytes in use since the start or the last reset.
 
     Raises:
         ValueError: there is no such GPU; for ``torch.cuda``, RuntimeError.
@@ -42,7 +42,7 @@ def max_memory_allocated(device: Any = None) -> int:
 
 
 def memory_reserved(device: Any = None) -> int:
-    """Bytes that the allocator holds: in use, and kept for the next request.
+    """Return the bytes that the allocator holds: in use, or cached for the next request.
 
     Raises:
         ValueError: there is no such GPU; for ``torch.cuda``, RuntimeError.
@@ -51,7 +51,7 @@ def memory_reserved(device: Any = None) -> int:
 
 
 def max_memory_reserved(device: Any = None) -> int:
-    """The most bytes that it held at once, since the start or the last reset.
+    """Return the peak of bytes held by the allocator since the start or the last reset.
 
     Raises:
         ValueError: there is no such GPU; for ``torch.cuda``, RuntimeError.
@@ -60,7 +60,7 @@ def max_memory_reserved(device: Any = None) -> int:
 
 
 def reset_max_memory_allocated(device: Any = None) -> None:
-    """Begin anew the most bytes in use, with what is in use now.
+    """Reset the peak of bytes in use to the current number.
 
     Raises:
         ValueError: there is no such GPU; for ``torch.cuda``, RuntimeError.
@@ -70,7 +70,7 @@ def reset_max_memory_allocated(device: Any = None) -> None:
 
 
 def reset_max_memory_reserved(device: Any = None) -> None:
-    """Begin anew the most bytes held, with what is held now.
+    """Reset the peak of bytes held by the allocator to the current number.
 
     Raises:
         ValueError: there is no such GPU; for ``torch.cuda``, RuntimeError.
@@ -80,7 +80,7 @@ def reset_max_memory_reserved(device: Any = None) -> None:
 
 
 def reset_peak_memory_stats(device: Any = None) -> None:
-    """Begin both peaks anew.
+    """Reset both peaks.
 
     Raises:
         ValueError: there is no such GPU; for ``torch.cuda``, RuntimeError.
@@ -90,12 +90,12 @@ def reset_peak_memory_stats(device: Any = None) -> None:
 
 
 def empty_cache() -> None:
-    """Give what is held and not in use back to the device. Nothing is refused."""
+    """Return memory that is held but not in use to the device. It raises nothing."""
     _gpu().empty_cache()
 
 
 def synchronize(device: Any = None) -> None:
-    """Wait until the device has done all it was asked to.
+    """Wait until the device has finished all its work.
 
     Raises:
         ValueError: there is no such GPU; for ``torch.cuda``, RuntimeError.
@@ -104,5 +104,5 @@ def synchronize(device: Any = None) -> None:
 
 
 def device_count() -> int:
-    """How many CUDA devices there are; the simulated GPU is none."""
+    """Return the number of CUDA devices; the simulated GPU does not count."""
     return 0 if cuda_device() is None else 1

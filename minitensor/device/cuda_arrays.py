@@ -1,8 +1,8 @@
-"""A CUDA device, by way of CuPy. This module is imported when a GPU is first asked for, and CuPy with it.
+"""A CUDA device through CuPy. This module, and CuPy with it, is imported when a GPU is first requested.
 
-Arrays on the device are CuPy's own: numpy's functions pass them on to CuPy. Their memory comes from CuPy's default
-pool, and a hook on the pool counts it: what other users of CuPy in the same thread take from the pool counts, too.
-Streams are left as they are.
+Arrays on the device are CuPy's own: numpy's functions dispatch to CuPy. Their memory comes from CuPy's default pool,
+and a hook on the pool counts it, including memory that other users of CuPy allocate in the same thread. Streams are
+not changed.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from minitensor.device.memory_error import OutOfMemoryError
 from minitensor.device.memory_log import MemoryEvent
 from minitensor.events import watch
 
-#: The oldest CuPy whose functions the engine's tests know.
+#: The oldest supported CuPy: the tests of the engine cover its functions.
 OLDEST = (13, 6)
 
 
 class NoDeviceError(Exception):
-    """No CUDA device answers; the message says why in a few words."""
+    """No CUDA device is available; the message says why in a few words."""
 
 
 class Counters(cupy.cuda.MemoryHook):
-    """What CuPy's pool has given out on the device, in bytes: requests as rounded by the pool (to 512 bytes).
+    """Counters of CuPy's pool on the device, in bytes: requests as the pool rounds them (to 512 bytes).
 
     Attributes:
         allocated: in use now.
-        requested: what was asked for of that, before rounding.
-        max_requested: the most of that at once, since the start or the last :meth:`reset_peak`.
-        max_allocated: the most that was in use at once, since the start or since it was set.
-        max_reserved: the most that the pool held at once, likewise.
+        requested: the requested bytes of those, before rounding.
+        max_requested: the peak of ``requested`` since the start or the last :meth:`reset_peak`.
+        max_allocated: the peak of ``allocated`` since the start or since it was set.
+        max_reserved: the peak of bytes held by the pool, likewise.
     """
 
     name = "minitensor"
@@ -46,19 +46,19 @@ class Counters(cupy.cuda.MemoryHook):
 
     @property
     def reserved(self) -> int:
-        """Bytes that the pool holds: in use, and kept for the next request."""
+        """Bytes that the pool holds: in use, or cached for the next request."""
         return self._pool.total_bytes()
 
     def reset_peak(self) -> None:
-        """Start the three peaks again from what is allocated, reserved and requested now."""
+        """Reset the three peaks to the current allocated, reserved and requested bytes."""
         self.max_allocated, self.max_reserved, self.max_requested = self.allocated, self.reserved, self.requested
 
     def alloc_postprocess(self, **_: Any) -> None:
-        """The pool has asked the device for memory. It is locked, so what it holds is looked up later."""
+        """Note that the pool has grown. The pool is locked during this call, so its size is read later."""
         self._grew = True
 
     def malloc_postprocess(self, *, size: int, mem_size: int, mem_ptr: int, **_: Any) -> None:
-        """The pool has given a block out (``mem_ptr`` is 0 where it could not)."""
+        """Count a block that the pool handed out (``mem_ptr`` is 0 if it could not)."""
         if self._grew:
             self._grew = False
             self.max_reserved = max(self.max_reserved, self.reserved)
@@ -73,7 +73,7 @@ class Counters(cupy.cuda.MemoryHook):
                 watch.listener("block", MemoryEvent("alloc", mem_ptr, mem_size, size, device=self._device))
 
     def free_postprocess(self, *, mem_size: int, mem_ptr: int, **_: Any) -> None:
-        """A block has gone back to the pool."""
+        """Count a block that was returned to the pool."""
         size = self._asked.pop(mem_ptr, mem_size)
         self.allocated -= mem_size
         self.requested -= size
@@ -82,7 +82,7 @@ class Counters(cupy.cuda.MemoryHook):
 
 
 def _try_out() -> None:
-    """Compute a little: a driver that counts devices may still not run what CuPy compiles."""
+    """Compute a small sum: a driver may count devices and still not run the code that CuPy compiles."""
     if int((cupy.arange(3) + 1).sum()) != 6:
         raise NoDeviceError("the CUDA device computes wrong sums")
 
@@ -91,7 +91,7 @@ class CudaGpu:
     """The first CUDA device.
 
     Raises:
-        NoDeviceError: when none answers, or CuPy is too old for it.
+        NoDeviceError: if there is none, or CuPy is too old.
     """
 
     name = "gpu:0"
@@ -107,13 +107,13 @@ class CudaGpu:
             raise NoDeviceError(str(error).strip().partition("\n")[0]) from error
         self.pool = cupy.get_default_memory_pool()
         self._counters = Counters(self.name, self.pool)
-        self._counters.__enter__()  # for good: a block may be freed at any time
+        self._counters.__enter__()  # never closed, because a block may be freed at any time
         if cupy.cuda.get_allocator() == self.pool.malloc:
             cupy.cuda.set_allocator(self._allocate)
         GPU_OF_TYPE[cupy.ndarray] = self
 
     def _allocate(self, nbytes: int) -> Any:
-        """A block of the pool; where there is none, the error that says what to try."""
+        """Allocate a block from the pool; if it is full, raise an error with advice."""
         try:
             return self.pool.malloc(nbytes)
         except cupy.cuda.memory.OutOfMemoryError:
@@ -131,51 +131,51 @@ class CudaGpu:
         )
 
     def put(self, host: np.ndarray) -> cupy.ndarray:
-        """A copy of ``host`` on the device."""
+        """Copy ``host`` to the device."""
         return cupy.array(host)
 
     def address(self, array: cupy.ndarray) -> int:
-        """The address in bytes of the first element, in the device's memory."""
+        """Return the address in bytes of the first element, in device memory."""
         return array.data.ptr
 
     def strided(self, memory: cupy.ndarray, offset: int, shape: Any, strides: Any) -> cupy.ndarray:
-        """A view of one-dimensional, contiguous ``memory``: ``offset`` in elements, ``strides`` in bytes."""
+        """Return a view of one-dimensional, contiguous ``memory``: ``offset`` in elements, ``strides`` in bytes."""
         return self.restrided(memory[offset:], shape, strides)
 
     def restrided(self, array: cupy.ndarray, shape: Any, strides: Any) -> cupy.ndarray:
-        """A view from the first element of ``array`` on, wherever it leads."""
+        """Return a view that begins at the first element of ``array``, of any extent."""
         view = array.view()
-        # CuPy's own as_strided forgets whose memory it shows.
+        # CuPy's own as_strided does not set the base of the view.
         view._set_shape_and_strides(shape, strides, True, True)
         return view
 
     def add_at(self, array: cupy.ndarray, index: Any, values: Any) -> None:
-        """Add ``values`` to ``array[index]``; a place named twice gets both."""
+        """Add ``values`` to ``array[index]``; a repeated index adds all its values."""
         cupy.add.at(array, index, values)
 
     def raise_at(self, array: cupy.ndarray, index: Any, values: Any) -> None:
-        """Let ``array[index]`` be no less than ``values``. For integers: CuPy's rounds float64 and overlooks nan."""
+        """Raise ``array[index]`` to at least ``values``. Integers only: CuPy's rounds float64 and ignores nan."""
         cupy.maximum.at(array, index, values)
 
     def special(self, name: str) -> Any:
-        """The function of scipy.special called ``name``, for arrays on the device; None where CuPy has none."""
+        """Return the function ``name`` of scipy.special for arrays on the device; None if CuPy has none."""
         from cupyx.scipy import special
 
         return getattr(special, name, None)
 
     def counters(self) -> Counters:
-        """``allocated``, ``max_allocated``, ``reserved``, ``max_reserved``, in bytes."""
+        """Return the counters ``allocated``, ``max_allocated``, ``reserved``, ``max_reserved``, in bytes."""
         return self._counters
 
     def counted(self, array: Any) -> int:
-        """How many bytes the counters count for the memory that ``array`` lies in: the pool rounds up to 512."""
+        """Return the bytes that the memory of ``array`` adds to the counters: the pool rounds up to 512."""
         owner = array if array.base is None else array.base
         return -(-owner.nbytes // 512) * 512
 
     def empty_cache(self) -> None:
-        """Give back what the pool holds and nobody uses."""
+        """Free the unused memory of the pool."""
         self.pool.free_all_blocks()
 
     def synchronize(self) -> None:
-        """Wait until the device has done all it was asked to."""
+        """Wait until the device has finished all its work."""
         cupy.cuda.Device().synchronize()

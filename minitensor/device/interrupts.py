@@ -1,8 +1,8 @@
-"""Ctrl-C waits until a write has ended."""
+"""Delay Ctrl-C until a write has ended."""
 
 from __future__ import annotations
 
-import _signal  # type: ignore[import-not-found]  # has no types; `signal` makes enumerations, which takes 3 us a call
+import _signal  # type: ignore[import-not-found]  # has no types; `signal` creates enumerations, which takes 3 us a call
 import threading
 from collections.abc import Callable
 from types import FrameType
@@ -10,10 +10,10 @@ from typing import Any
 
 
 class uninterrupted:  # noqa: N801  # reads as a word after `with`
-    """Inside, an interruption is noted; at the end it is raised. What takes several steps is done, or is not begun.
+    """Delay KeyboardInterrupt to the end of the ``with`` block, so that several steps happen all or not at all.
 
-    Python runs the handlers of signals in the main thread alone, so only there something has to be done: the handler of
-    SIGINT is another one for as long. That takes 1 us, so it is for what takes much longer.
+    Python runs signal handlers only in the main thread, so only there is the handler of SIGINT replaced for the
+    duration of the block. That takes 1 us, so use it only around work that takes much longer.
     """
 
     __slots__ = ("_before", "_noted")

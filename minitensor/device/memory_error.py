@@ -1,4 +1,4 @@
-"""Out of memory, told with the figures that PyTorch prints and with what to try next."""
+"""Out of memory: an error with the figures that PyTorch prints, and with advice."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ _UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 
 
 def bytes_text(nbytes: int) -> str:
-    """``nbytes`` as PyTorch's messages write it: ``1.50 GiB``, ``2.00 MiB``, ``512 bytes``.
+    """Format ``nbytes`` as PyTorch's messages do: ``1.50 GiB``, ``2.00 MiB``, ``512 bytes``.
 
-    A whole unit is still written in the smaller one (1 MiB is ``1024.00 KiB``), as theirs is.
+    Exactly one unit is still written in the smaller one (1 MiB is ``1024.00 KiB``), as in PyTorch.
     """
     for unit, name in _UNITS:
         if nbytes > unit:
@@ -17,15 +17,15 @@ def bytes_text(nbytes: int) -> str:
 
 
 class OutOfMemoryError(RuntimeError):
-    """A device cannot give the memory that was asked for. Every tensor is as it was.
+    """A device cannot provide the requested memory. No tensor has changed.
 
-    Attributes (all in bytes, as they were when the request failed, after cached segments had been released):
-        tried: what the device was asked for: the segment for the request.
-        requested: what the tensor needs.
-        capacity: what the device has in all.
-        reserved: what the allocator holds of it.
-        allocated: what tensors hold of that.
-        largest_free: the longest free piece that the allocator holds.
+    Attributes (all in bytes, when the request failed, after cached segments had been released):
+        tried: the size of the segment that was requested from the device.
+        requested: the size that the tensor needs.
+        capacity: the size of the device.
+        reserved: the bytes of it that the allocator holds.
+        allocated: the bytes of those that tensors hold.
+        largest_free: the longest free block that the allocator holds.
     """
 
     def __init__(
@@ -45,12 +45,12 @@ class OutOfMemoryError(RuntimeError):
 
     @property
     def free(self) -> int:
-        """Bytes of the device that nobody has reserved."""
+        """Bytes of the device that are not reserved."""
         return self.capacity - self.reserved
 
     @property
     def unallocated(self) -> int:
-        """Bytes that the allocator holds and no tensor uses."""
+        """Bytes that the allocator holds but no tensor uses."""
         return self.reserved - self.allocated
 
     def __str__(self) -> str:

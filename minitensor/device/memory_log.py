@@ -1,6 +1,6 @@
-"""What happened to a device's memory, in order: one small record per event, and a log that keeps the last of them.
+"""A log of a device's memory events: one small record per event, of which the last are kept.
 
-A record holds numbers and words only, never a tensor: keeping the log keeps no memory of the program alive.
+A record holds only numbers and text, never a tensor, so the log keeps no memory of the program alive.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from minitensor.device.memory_error import OutOfMemoryError
 
 
 class MemoryEvent(NamedTuple):
-    """One thing that happened to memory.
+    """A change of memory, or of the data in it.
 
     Attributes:
-        kind: ``"alloc"``, ``"free"``, ``"oom"``, ``"segment_alloc"``, ``"segment_free"``; and three that leave the
-            allocator as it is: ``"write"`` (in place; it made ``version``), ``"version"`` (the storage has another
-            version without a write), ``"save"`` (an operation saved for backward, at ``version``).
-        address: of the block or segment, or of what was written or saved; 0 for ``"oom"``.
-        size: bytes that count: of the block or segment; for ``"oom"`` of the segment that was tried; what was written
-            or saved.
-        requested: bytes that were asked for; of a segment: its size.
+        kind: ``"alloc"``, ``"free"``, ``"oom"``, ``"segment_alloc"``, ``"segment_free"``; and three that do not concern
+            the allocator: ``"write"`` (in place; it made ``version``), ``"version"`` (the storage has another version
+            without a write), ``"save"`` (an operation saved for backward, at ``version``).
+        address: of the block or segment, or of the written or saved cells; 0 for ``"oom"``.
+        size: the counted bytes of the block or segment; for ``"oom"`` of the segment that was tried; of the written or
+            saved cells.
+        requested: the requested bytes; for a segment, its size.
         name: of the tensor; empty if it has none.
-        op: the operation that asked.
-        file, line: where it was called; empty and 0 if that is not known.
-        time_us: when, in microseconds since 1970.
-        category: what the memory is for ("parameter", "gradient", ...), or empty.
-        device_free: for ``"oom"``: bytes of the device that nobody had reserved.
-        device: the name of the device, as ``"cpu"``; empty where there is only one.
-        storage: the number of the storage in its recording, from 1; 0 for memory that is no storage's (a gradient on
-            its way, or scratch memory).
+        op: the operation that requested it.
+        file, line: the line that called it; empty and 0 if unknown.
+        time_us: the time, in microseconds since 1970.
+        category: the purpose of the memory ("parameter", "gradient", ...), or empty.
+        device_free: for ``"oom"``: the bytes of the device that were not reserved.
+        device: the name of the device, such as ``"cpu"``; empty if there is only one.
+        storage: the number of the storage in its recording, from 1; 0 for memory of no storage (a gradient in progress,
+            or scratch memory).
         version: of that storage, after the event.
     """
 
@@ -54,7 +54,7 @@ class MemoryEvent(NamedTuple):
 
 
 def now_us() -> int:
-    """Microseconds since 1970."""
+    """Return the time in microseconds since 1970."""
     return time.time_ns() // 1000
 
 
@@ -62,8 +62,8 @@ class EventLog:
     """Keeps the last ``limit`` events that are added.
 
     Attributes:
-        events: these, the oldest first.
-        recorded: how many events there have been.
+        events: the kept events, the oldest first.
+        recorded: the number of all events so far.
 
     Raises:
         TypeError, ValueError: ``limit`` is no integer, or less than 1.
@@ -79,11 +79,11 @@ class EventLog:
 
     @property
     def dropped(self) -> int:
-        """How many events are no longer there."""
+        """The number of events that are no longer kept."""
         return self.recorded - len(self.events)
 
     def add(self, event: Any) -> None:
-        """One event more; the oldest goes when there are too many."""
+        """Add an event; drop the oldest if there are too many."""
         self.recorded += 1
         self.events.append(event)
 
@@ -91,8 +91,8 @@ class EventLog:
 class MemoryLog(EventLog):
     """Allocates and frees through ``allocator`` and keeps the last ``limit`` events.
 
-    Segments that come and go are logged too, in their place: a segment before the block it was reserved for, those
-    that were given back before the error that nothing was left. Requests of 0 bytes make no event.
+    Segment events are logged in order: a segment's reservation before the block that needed it, and segments that were
+    released before an out-of-memory error before that error. Requests of 0 bytes log no event.
 
     Attributes:
         allocator: as given.
@@ -105,7 +105,7 @@ class MemoryLog(EventLog):
     def __init__(self, allocator: CachingAllocator, limit: int = 100_000, clock: Callable[[], int] = now_us) -> None:
         super().__init__(limit)
         if allocator.on_segment is not None:
-            raise ValueError("allocator: somebody follows its segments already; close that log first.")
+            raise ValueError("allocator: another log follows its segments; close that log first.")
         self.allocator = allocator
         self.live: dict[int, MemoryEvent] = {}
         self._clock = clock
@@ -122,7 +122,7 @@ class MemoryLog(EventLog):
         category: str = "",
         time_us: int | None = None,
     ) -> Block:
-        """:meth:`CachingAllocator.allocate`, logged. ``time_us``: when it happened; now, if not given."""
+        """Log a call of :meth:`CachingAllocator.allocate`. ``time_us``: the time of the event; now if None."""
         self._now = self._clock() if time_us is None else time_us
         try:
             block = self.allocator.allocate(nbytes)
@@ -142,7 +142,7 @@ class MemoryLog(EventLog):
         return block
 
     def free(self, block: Block, op: str = "", file: str = "", line: int = 0, time_us: int | None = None) -> None:
-        """:meth:`CachingAllocator.free`, logged under the name that the block was allocated with."""
+        """Log a call of :meth:`CachingAllocator.free`, under the name that the block was allocated with."""
         self._now = self._clock() if time_us is None else time_us
         self.allocator.free(block)
         if block.size:
@@ -155,12 +155,12 @@ class MemoryLog(EventLog):
             )
 
     def empty_cache(self, time_us: int | None = None) -> int:
-        """:meth:`CachingAllocator.empty_cache`, logged."""
+        """Log a call of :meth:`CachingAllocator.empty_cache`."""
         self._now = self._clock() if time_us is None else time_us
         return self.allocator.empty_cache()
 
     def close(self) -> None:
-        """Stop following the allocator's segments; the events stay. The two no longer refer to each other then."""
+        """Stop following the allocator's segments, so that the two no longer refer to each other; the events remain."""
         self.allocator.on_segment = None
 
     def _segment(self, kind: str, address: int, size: int) -> None:

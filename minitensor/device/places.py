@@ -1,7 +1,7 @@
-"""The devices there are, and the one on which new tensors are made.
+"""The available devices, and the one on which new tensors are made.
 
-``cpu`` is always there. ``gpu`` is a CUDA device, by way of CuPy, where one answers; otherwise a simulated GPU, which
-says so. ``gpu:sim`` is always the simulated one.
+``cpu`` is always available. ``gpu`` is a CUDA device through CuPy if there is one; otherwise it is a simulated GPU,
+and a message says so. ``gpu:sim`` is always the simulated one.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from minitensor.device.memory_error import bytes_text
 if TYPE_CHECKING:
     from minitensor.device.simulated import SimulatedGpu
 
-#: What a simulated GPU has when nothing else is said: as much as the card of a laptop.
+#: The default capacity of a simulated GPU: that of a laptop's card.
 CAPACITY = 8 << 30
 
 _UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30}
 
 
 class Chosen(threading.local):
-    """Of each thread: where new tensors are made. It begins with the host, whatever the others have chosen."""
+    """The device of new tensors in each thread. Every thread begins with the host, independently of the others."""
 
     gpu: Any = None
 
 
 class Current:
-    """What is chosen and found.
+    """The chosen and detected devices.
 
     Attributes:
-        gpu: where this thread makes new tensors; None for the host.
-        simulated: the simulated GPU, once there is one, and
-        announced: whether the program was told that it stands for "gpu".
-        cuda: the CUDA device, once it was looked for; None where none answered.
-        no_cuda: then why, in a few words; None before it was looked for.
+        gpu: the device of this thread's new tensors; None for the host.
+        simulated: the simulated GPU, after it was created.
+        announced: true after the program was informed that it serves as "gpu".
+        cuda: the CUDA device, after the search for it; None if there is none.
+        no_cuda: the reason why there is none, in a few words; None before the search.
     """
 
     __slots__ = ("_chosen", "simulated", "announced", "cuda", "no_cuda")
@@ -54,7 +54,7 @@ class Current:
 
     @property
     def gpu(self) -> Any:
-        """Where this thread makes new tensors; None for the host."""
+        """The device of this thread's new tensors; None for the host."""
         return self._chosen.gpu
 
     @gpu.setter
@@ -76,9 +76,9 @@ def using(gpu: Any) -> Iterator[None]:
 
 
 class Place(str):
-    """A device, as ``Tensor.place`` shows it: ``Place(gpu:sim)``; equal to its name, as in ``x.place == "gpu:sim"``.
+    """A device, as ``Tensor.place`` returns it: ``Place(gpu:sim)``; equal to its name, as in ``x.place == "gpu:sim"``.
 
-    Two simulated GPUs have the same name and are two places.
+    Two simulated GPUs have the same name but are different places.
 
     Attributes:
         gpu: the device itself; None for the host.
@@ -108,10 +108,10 @@ class Place(str):
 
 
 def bytes_in(capacity: Any) -> int:
-    """A number of bytes given as an integer or as text, as ``"256 MiB"``.
+    """Convert a number of bytes, given as an integer or as text such as ``"256 MiB"``, to an integer.
 
     Raises:
-        TypeError, ValueError: when it is neither.
+        TypeError, ValueError: if it is neither.
     """
     if isinstance(capacity, (int, np.integer)) and not isinstance(capacity, bool) and capacity > 0:
         return int(capacity)
@@ -130,13 +130,13 @@ def set_device(device: str, capacity: Any = None, profile: str | None = None) ->
     """Make the new tensors of this thread on ``device`` from now on.
 
     Args:
-        device: ``"cpu"``, ``"gpu"`` (a CUDA device by way of CuPy where there is one, else the simulated GPU), or
+        device: ``"cpu"``, ``"gpu"`` (a CUDA device through CuPy if there is one, else the simulated GPU), or
             ``"gpu:sim"``.
         capacity: of the simulated GPU, in bytes or as ``"256 MiB"``; giving it, or a profile, starts a new one.
-        profile: whose rounding the simulated GPU's allocator follows: ``"torch"`` (the default) or ``"paddle"``.
+        profile: the rules of the simulated GPU's allocator: ``"torch"`` (the default) or ``"paddle"``.
 
     Returns:
-        The place, as ``Tensor.place`` shows it.
+        The place, as ``Tensor.place`` returns it.
 
     Raises:
         ValueError: for another device, capacity or profile.
@@ -147,14 +147,14 @@ def set_device(device: str, capacity: Any = None, profile: str | None = None) ->
 
 
 def get_device() -> str:
-    """Where new tensors are made: ``"cpu"``, ``"gpu:0"`` or ``"gpu:sim"``."""
+    """Return the device of new tensors: ``"cpu"``, ``"gpu:0"`` or ``"gpu:sim"``."""
     return "cpu" if current.gpu is None else current.gpu.name
 
 
 def device_named(op: str, device: Any, capacity: Any = None, profile: str | None = None) -> Any:
-    """The GPU of that name; None for the host."""
+    """Return the GPU of that name; None for the host."""
     if isinstance(device, Place) and capacity is None and profile is None:
-        return device.gpu  # also a simulated GPU that another has replaced
+        return device.gpu  # works even for a simulated GPU that was replaced
     name = device.removeprefix("Place(").removesuffix(")") if isinstance(device, str) else None
     name = {"cuda": "gpu", "cuda:0": "gpu:0", "gpu_pinned": "cpu"}.get(name, name)  # type: ignore[arg-type]  # None stays None
     if name not in ("cpu", "gpu", "gpu:0", "gpu:sim"):
@@ -168,27 +168,27 @@ def device_named(op: str, device: Any, capacity: Any = None, profile: str | None
         if real is not None:
             if capacity is not None or profile is not None:
                 raise ValueError(
-                    f"{op}: a CUDA device answers, so 'gpu' is that, and its capacity is what it is. Ask for 'gpu:sim' "
-                    f"to choose a capacity or a profile."
+                    f"{op}: 'gpu' is a CUDA device here, whose capacity is fixed. Use 'gpu:sim' to choose a capacity "
+                    f"or a profile."
                 )
             return real
     return _simulated(name, capacity, profile)
 
 
 def cuda_device() -> Any:
-    """The CUDA device, or None; it is looked for once."""
+    """Return the CUDA device, or None; the search runs once."""
     if current.cuda is None and current.no_cuda is None:
         current.cuda, current.no_cuda = _found()
     return current.cuda
 
 
 def _found() -> tuple[Any, str | None]:
-    """The CUDA device; or None, and why there is none."""
+    """Return the CUDA device and None; or None and the reason why there is none."""
     try:
         from minitensor.device.cuda_arrays import CudaGpu, NoDeviceError
     except ModuleNotFoundError as error:
         return None, "CuPy is not installed" if error.name == "cupy" else f"CuPy lacks {error.name}"
-    except Exception as error:  # whatever keeps CuPy from loading its libraries
+    except Exception as error:  # anything that keeps CuPy from loading its libraries
         return None, f"CuPy does not load: {_first_line(error)}"
     try:
         return CudaGpu(), None
@@ -219,5 +219,5 @@ def _simulated(asked: str, capacity: Any, profile: str | None) -> SimulatedGpu:
 
 
 def place_of(gpu: Any) -> Place:
-    """How ``Tensor.place`` shows a device."""
+    """Return the place of a device, as ``Tensor.place`` returns it."""
     return Place(gpu)

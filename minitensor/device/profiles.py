@@ -1,6 +1,7 @@
-"""The rules of allocators: how requests are rounded, how segments are sized, when a block is split.
+"""Rules of allocators: the rounding of requests, the size of segments, the splitting of blocks.
 
-Each is a handful of numbers, the defaults of the framework it is named after; ``facts/allocators.md`` has the sources.
+Each consists of a few numbers, the defaults of the framework it is named after; ``facts/allocators.md`` has the
+sources.
 """
 
 from __future__ import annotations
@@ -13,16 +14,16 @@ KIB, MIB = 1 << 10, 1 << 20
 
 @dataclass(frozen=True)
 class PoolRules:
-    """How one pool gets segments and splits blocks. All sizes in bytes.
+    """The rules by which one pool reserves segments and splits blocks. All sizes in bytes.
 
     Attributes:
         segment: the size of a segment that several requests share.
-        own_from: a rounded request of at least this many bytes gets a segment for itself,
-        own_rounding: its size rounded up to a multiple of this.
-        kept_rest: what is left of a block after a request is split off if it has more bytes than this.
+        own_from: a rounded request of at least this many bytes gets its own segment.
+        own_rounding: the size of such a segment is rounded up to a multiple of this.
+        kept_rest: the rest of a block is split off after a request if it has more bytes than this.
 
     Raises:
-        ValueError: a request could be larger than the segment it is to share, or a number makes no sense.
+        ValueError: a request could be larger than the segment that it shares, or a number is invalid.
     """
 
     segment: int
@@ -32,7 +33,7 @@ class PoolRules:
 
     def __post_init__(self) -> None:
         if not 0 <= self.own_from <= self.segment or self.own_rounding < 1 or self.kept_rest < 0:
-            raise ValueError(f"{self}: needed are 0 <= own_from <= segment, own_rounding >= 1 and kept_rest >= 0.")
+            raise ValueError(f"{self}: 0 <= own_from <= segment, own_rounding >= 1 and kept_rest >= 0 are required.")
 
 
 @dataclass(frozen=True)
@@ -40,11 +41,11 @@ class Profile:
     """The rules of one allocator. All sizes in bytes.
 
     Attributes:
-        name: what it is called.
+        name: the name of the profile.
         rounding: requests are rounded up to a multiple of this.
-        small_up_to: rounded requests up to this size come from the small pool, the others from the large one.
+        small_up_to: rounded requests up to this size are served from the small pool, the others from the large one.
         small, large: the rules of the two pools. With ``small_up_to=0`` there is only the large one.
-        from_end: whether a request takes the end of a free block rather than its beginning.
+        from_end: true if a request takes the end of a free block, not its beginning.
 
     Raises:
         ValueError: ``rounding`` is less than 1.
@@ -88,8 +89,8 @@ PROFILES = {profile.name: profile for profile in (TORCH, PADDLE, TORCH_SMALL)}
 
 
 def profile_named(name: Any) -> Profile:
-    """The profile called ``name``; ValueError if there is none."""
+    """Return the profile called ``name``; raise ValueError if there is none."""
     if isinstance(name, str) and name in PROFILES:
         return PROFILES[name]
     known = ", ".join(repr(known) for known in PROFILES)
-    raise ValueError(f"profile: there is none called {name!r}. There are {known}; or give a Profile of your own.")
+    raise ValueError(f"profile: {name!r} is unknown. Choose one of {known}, or pass a Profile.")

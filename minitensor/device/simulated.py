@@ -1,13 +1,13 @@
-"""A GPU that is not there: arrays in numpy's memory that behave like arrays on a device.
+"""A simulated GPU: arrays in numpy's memory that behave like arrays on a device.
 
-A :class:`DeviceArray` can be used as an array of CuPy can: with its methods, with Python's operators, and with numpy's
-functions, which pass it on. Host arrays and device arrays do not mix, numbers do. Nothing turns it into a host array
-by the way: only :meth:`DeviceArray.get` does, and numbers leave by :meth:`DeviceArray.item`. What CuPy refuses or
-leaves undefined is refused here, too. So a program that runs here does on a device what it would do there, and
-:class:`Transfers` counts the round trips to the host that would cost time there.
+A :class:`DeviceArray` is used like an array of CuPy: with its methods, with Python's operators, and with numpy's
+functions, which dispatch to it. Host arrays and device arrays cannot be mixed; numbers can join both. Nothing converts
+it to a host array implicitly: only :meth:`DeviceArray.get` does, and :meth:`DeviceArray.item` returns a number.
+Operations that CuPy refuses or leaves undefined are refused here, too. So a program that runs here behaves the same on
+a device, and :class:`Transfers` counts the round trips to the host that would cost time there.
 
-Every array that owns memory asks the GPU's allocator for a block when it is made and gives it back when it dies: what
-the counters say includes the scratch arrays inside an operation, as on a device.
+Every array that owns memory allocates a block from the GPU's allocator when it is created and frees it when it dies.
+So the counters include the scratch arrays inside an operation, as on a device.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from minitensor.device.memory_log import MemoryEvent
 from minitensor.device.strictness import (
     COUNTING,
     Transfers,
-    lists_places,
+    lists_positions,
     masks_in,
     refuse_call,
     refuse_conflict,
@@ -39,7 +39,7 @@ _NUMBERS = (bool, int, float, np.generic)
 
 
 class Flags:
-    """How an array lies in memory. An array on a device cannot be made read-only."""
+    """The memory layout of an array. An array on a device cannot be made read-only."""
 
     __slots__ = ("_host",)
 
@@ -52,7 +52,7 @@ class Flags:
 
 
 class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
-    """An array on a simulated GPU. Made by :meth:`SimulatedGpu.put`, and by computing with such arrays."""
+    """An array on a simulated GPU, created by :meth:`SimulatedGpu.put` and by operations on such arrays."""
 
     __slots__ = ("gpu", "host", "base", "_block", "__weakref__")
 
@@ -69,7 +69,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         if self._block is not None:
             self.gpu.free(self._block)
 
-    # ---------- how it lies in memory ----------
+    # ---------- the layout in memory ----------
 
     shape = property(attrgetter("host.shape"))
     strides = property(attrgetter("host.strides"))
@@ -81,15 +81,15 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     @property
     def flags(self) -> Flags:
-        """How it lies in memory, in words."""
+        """The memory layout flags."""
         return Flags(self.host)
 
     @property
     def address(self) -> int:
-        """Where the first element lies, in the addresses of the simulated device."""
+        """The address of the first element in the simulated device."""
         owner = self.base
         if owner is None:
-            return self._block.address  # type: ignore[union-attr]  # it has a block of its own
+            return self._block.address  # type: ignore[union-attr]  # it owns a block
         return owner._block.address + _host_address(self.host) - _host_address(owner.host)  # type: ignore[union-attr]  # the owner has a block
 
     def __len__(self) -> int:
@@ -101,19 +101,19 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
     # ---------- to the host ----------
 
     def get(self) -> np.ndarray:
-        """A copy on the host."""
+        """Return a copy on the host."""
         transfers = self.gpu.transfers
         transfers.to_host += 1
         transfers.bytes_to_host += self.host.nbytes
         return self.host.copy()
 
     def item(self) -> Any:
-        """The one element, as a Python number."""
+        """Return the only element as a Python number."""
         self.gpu.transfers.waits += 1
         return self.host.item()
 
     def tolist(self) -> Any:
-        """The elements as nested lists of Python numbers."""
+        """Return the elements as nested lists of Python numbers."""
         return self.get().tolist()
 
     def __bool__(self) -> bool:
@@ -127,7 +127,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         return float(self.item())
 
     def __array__(self, *_: Any, **__: Any) -> np.ndarray:
-        raise TypeError("an array on a GPU does not become a host array by the way; ask for a copy with .get()")
+        raise TypeError("an array on a GPU is not converted to a host array implicitly; copy it with .get()")
 
     # ---------- computing ----------
 
@@ -145,13 +145,13 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
                 raise self._refused(each)
         given = kwargs.get("out")
         if given is not None:
-            scratch = [_apart(each, given[0]) for each in inputs]  # as long as CuPy has it
-            ufunc(*hosts, **self._lowered(kwargs, []))
+            scratch = [_copy_if_shared(each, given[0]) for each in inputs]  # allocated as long as CuPy holds it
+            ufunc(*hosts, **self._unwrapped(kwargs, []))
             del scratch
             return given[0]
-        result = ufunc(*hosts, **self._lowered(kwargs, [])) if kwargs else ufunc(*hosts)
-        # What a ufunc answers is new, so this need not ask whose memory it is.
-        return DeviceArray(gpu, result) if type(result) is np.ndarray else self._raised(result, [])
+        result = ufunc(*hosts, **self._unwrapped(kwargs, [])) if kwargs else ufunc(*hosts)
+        # The result of a ufunc is new memory, so no search for its owner is needed.
+        return DeviceArray(gpu, result) if type(result) is np.ndarray else self._wrapped(result, [])
 
     def __array_function__(self, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
         owners: list[DeviceArray] = []
@@ -159,24 +159,24 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         if function is np.copyto and "where" not in kwargs and type(args[1]) is DeviceArray:
             refuse_overlap(args[0].host, args[1].host)
         self.gpu.transfers.waits += function in COUNTING
-        result = function(*self._lowered(args, owners), **self._lowered(kwargs, owners))
+        result = function(*self._unwrapped(args, owners), **self._unwrapped(kwargs, owners))
         if function is np.count_nonzero:
             result = np.asarray(result)
         given = kwargs.get("out")
-        return self._raised(result, owners) if given is None else given
+        return self._wrapped(result, owners) if given is None else given
 
-    def _lowered(self, given: Any, owners: list[DeviceArray]) -> Any:
-        """What numpy computes with in place of device arrays; who owns their memory is added to ``owners``."""
+    def _unwrapped(self, given: Any, owners: list[DeviceArray]) -> Any:
+        """Replace device arrays by host arrays for numpy; append the owners of their memory to ``owners``."""
         kind = type(given)
         if kind is DeviceArray and given.gpu is self.gpu:
             owners.append(given if given.base is None else given.base)
             return given.host
         if kind is tuple:
-            return tuple([self._lowered(each, owners) for each in given])
+            return tuple([self._unwrapped(each, owners) for each in given])
         if kind is list:
-            return [self._lowered(each, owners) for each in given]
+            return [self._unwrapped(each, owners) for each in given]
         if kind is dict:
-            return {name: self._lowered(each, owners) for name, each in given.items()}
+            return {name: self._unwrapped(each, owners) for name, each in given.items()}
         if isinstance(given, (DeviceArray, np.ndarray)):
             raise self._refused(given)
         return given
@@ -188,8 +188,8 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         what = f"a host array of shape {list(given.shape)}" if isinstance(given, np.ndarray) else repr(given)
         return TypeError(f"{what} does not mix with arrays of {self.gpu.name}")
 
-    def _raised(self, result: Any, owners: list[DeviceArray]) -> Any:
-        """What numpy answered, on the device again: new memory, which is counted, or a view of what is here already."""
+    def _wrapped(self, result: Any, owners: list[DeviceArray]) -> Any:
+        """Wrap numpy's result as device arrays: counted new memory, or views of existing device memory."""
         if isinstance(result, np.ndarray):
             root = _root(result)
             for owner in owners:
@@ -201,37 +201,37 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         if isinstance(result, np.generic):
             return DeviceArray(self.gpu, np.asarray(result))
         if isinstance(result, (tuple, list)):
-            return type(result)([self._raised(each, owners) for each in result])
+            return type(result)([self._wrapped(each, owners) for each in result])
         return result
 
     def __getitem__(self, index: Any) -> DeviceArray:
-        at = self._lowered(index, [])
+        at = self._unwrapped(index, [])
         self.gpu.transfers.waits += masks_in(at)
-        return self._raised(self.host[at], [_owner(self)])
+        return self._wrapped(self.host[at], [_owner(self)])
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        at, numbers = self._lowered(index, []), self._lowered(value, [])
+        at, numbers = self._unwrapped(index, []), self._unwrapped(value, [])
         self.gpu.transfers.waits += masks_in(at)
         if type(value) is DeviceArray:
             refuse_overlap(self.host[at], numbers)
-            if lists_places(at) or masks_in(at):
+            if lists_positions(at) or masks_in(at):
                 refuse_overlap(self.host, numbers)
         self.host[at] = numbers
-        if type(value) is DeviceArray and value.size > 1 and lists_places(at):
+        if type(value) is DeviceArray and value.size > 1 and lists_positions(at):
             refuse_conflict(self.host[at], numbers)
 
     @property
     def T(self) -> DeviceArray:
-        """The dimensions in the opposite order."""
-        return self.transpose()  # type: ignore[attr-defined]  # made of numpy's name
+        """A view with the dimensions reversed."""
+        return self.transpose()  # type: ignore[attr-defined]  # added below under numpy's name
 
 
 def _owner(array: DeviceArray) -> DeviceArray:
     return array if array.base is None else array.base
 
 
-def _apart(given: Any, out: DeviceArray) -> DeviceArray | None:
-    """The copy that CuPy makes of an input that may share memory with the output, unless it is that very array."""
+def _copy_if_shared(given: Any, out: DeviceArray) -> DeviceArray | None:
+    """Return the copy that CuPy makes of an input that may share memory with the output, unless it is the output."""
     if type(given) is not DeviceArray or given is out or _owner(given) is not _owner(out):
         return None
     return DeviceArray(given.gpu, given.host.copy()) if np.may_share_memory(given.host, out.host) else None
@@ -244,15 +244,15 @@ def _method(name: str, keywords: str) -> Callable[..., Any]:
         if not known.issuperset(kwargs):
             raise TypeError(f"{name} of a device array takes {keywords or 'no keywords'}, not {', '.join(kwargs)}")
         owners = [self if self.base is None else self.base]
-        with np.errstate(all="ignore"):  # a GPU does not tell of inf and nan
-            found = getattr(self.host, name)(*self._lowered(args, owners), **self._lowered(kwargs, owners))
-        return self._raised(found, owners)
+        with np.errstate(all="ignore"):  # a GPU does not report inf and nan
+            found = getattr(self.host, name)(*self._unwrapped(args, owners), **self._unwrapped(kwargs, owners))
+        return self._wrapped(found, owners)
 
     method.__name__ = name
     return method
 
 
-#: The methods that arrays of numpy and of CuPy have in common, as far as tensors use them, with CuPy's keywords.
+#: The methods that numpy's and CuPy's arrays have in common, if tensors use them, with CuPy's keywords.
 for _names, _keywords in {
     "reshape": "order",
     "transpose swapaxes fill nonzero": "",
@@ -274,21 +274,21 @@ for _names, _keywords in {
 
 def _scattered(ufunc: np.ufunc, kinds: str, array: DeviceArray, index: Any, values: Any) -> None:
     if array.dtype.kind not in kinds:
-        raise TypeError(f"nothing is scattered into a device array of {array.dtype} by {ufunc.__name__}")
-    numbers = array._lowered(values, [])
+        raise TypeError(f"{ufunc.__name__}.at is not supported for a device array of dtype {array.dtype}")
+    numbers = array._unwrapped(values, [])
     refuse_overlap(array.host, np.asarray(numbers))
-    ufunc.at(array.host, array._lowered(index, []), numbers)
+    ufunc.at(array.host, array._unwrapped(index, []), numbers)
 
 
 def _root(host: Any) -> Any:
-    """What owns the memory of ``host``; numpy's own helpers stand in between at times."""
+    """Return the owner of ``host``'s memory; numpy sometimes adds helpers in between."""
     while getattr(host, "base", None) is not None:
         host = host.base
     return host
 
 
 def _unlocked(host: np.ndarray) -> np.ndarray:
-    """``host``, writable: numpy locks some views, as a diagonal; a device locks nothing."""
+    """Make ``host`` writable: numpy makes some views read-only, such as a diagonal; a device does not."""
     host.flags.writeable = True
     return host
 
@@ -301,32 +301,32 @@ class SimulatedGpu:
     """A GPU of a given capacity whose memory is the host's.
 
     Args:
-        capacity: bytes.
-        profile: whose rounding the allocator follows, ``"torch"`` or ``"paddle"``.
+        capacity: in bytes.
+        profile: the rules of its allocator, ``"torch"`` or ``"paddle"``.
     """
 
     def __init__(self, capacity: int, profile: str = "torch", name: str = "gpu:sim") -> None:
         self.name = name
         self.transfers = Transfers()
         self.allocator = CachingAllocator(capacity, profile)
-        self.allocator.on_segment = functools.partial(_tell_segment, name)  # a method of this would be a cycle
+        self.allocator.on_segment = functools.partial(_emit_segment, name)  # a bound method would be a cycle
 
     def put(self, host: np.ndarray) -> DeviceArray:
-        """``host`` as an array of this GPU. What owns its memory is taken over and counted: nobody else writes it."""
+        """Make ``host`` an array of this GPU. Its memory is taken over and counted; nobody else may write it."""
         self.transfers.to_device += 1
         self.transfers.bytes_to_device += host.nbytes
         return self.adopt(host)
 
     def adopt(self, host: np.ndarray) -> DeviceArray:
-        """The same for what was computed on the GPU: it does not cross."""
+        """Like :meth:`put`, for a result computed on the GPU: it counts no transfer."""
         root = _root(host)
         if not isinstance(root, np.ndarray):
-            host = root = host.copy()  # memory that numpy does not own
+            host = root = host.copy()  # numpy does not own this memory
         owner = DeviceArray(self, root)
         return owner if root is host else DeviceArray(self, _unlocked(host), owner)
 
     def strided(self, memory: DeviceArray, offset: int, shape: Any, strides: Any) -> DeviceArray:
-        """A view of one-dimensional, contiguous ``memory``: ``offset`` in elements, ``strides`` in bytes."""
+        """Return a view of one-dimensional, contiguous ``memory``: ``offset`` in elements, ``strides`` in bytes."""
         host = memory.host
         return DeviceArray(
             self,
@@ -335,48 +335,48 @@ class SimulatedGpu:
         )
 
     def restrided(self, array: DeviceArray, shape: Any, strides: Any) -> DeviceArray:
-        """A view from the first element of ``array`` on, wherever it leads."""
+        """Return a view that begins at the first element of ``array``, of any extent."""
         return DeviceArray(self, as_strided(array.host, shape, strides), array if array.base is None else array.base)
 
     def add_at(self, array: DeviceArray, index: Any, values: Any) -> None:
-        """Add ``values`` to ``array[index]``; a place named twice gets both."""
+        """Add ``values`` to ``array[index]``; a repeated index adds all its values."""
         _scattered(np.add, "if", array, index, values)
 
     def raise_at(self, array: DeviceArray, index: Any, values: Any) -> None:
-        """Let ``array[index]`` be no less than ``values``. For integers: CuPy's rounds float64 and overlooks nan."""
+        """Raise ``array[index]`` to at least ``values``. Integers only: CuPy's rounds float64 and ignores nan."""
         _scattered(np.maximum, "i", array, index, values)
 
     def special(self, name: str) -> Callable[..., Any] | None:
-        """The function of scipy.special called ``name``, for arrays on this GPU; None where CuPy has none."""
+        """Return the function ``name`` of scipy.special for arrays on this GPU; None if CuPy has none."""
         from scipy import special
 
         function = getattr(special, name)
 
         def on_device(*arrays: Any, out: DeviceArray | None = None) -> DeviceArray:
             device = next(each for each in arrays if type(each) is DeviceArray)
-            result = function(*device._lowered(arrays, []), **device._lowered({"out": out}, []))
-            return device._raised(result, []) if out is None else out
+            result = function(*device._unwrapped(arrays, []), **device._unwrapped({"out": out}, []))
+            return device._wrapped(result, []) if out is None else out
 
         return None if name == "iv" else on_device
 
     def counters(self) -> CachingAllocator:
-        """What the allocator counts: ``allocated``, ``max_allocated``, ``reserved``, ``max_reserved``, in bytes."""
+        """Return the counters ``allocated``, ``max_allocated``, ``reserved``, ``max_reserved``, in bytes."""
         return self.allocator
 
     def counted(self, array: DeviceArray) -> int:
-        """How many bytes the counters count for the memory that ``array`` lies in: those of its block."""
+        """Return the bytes that the memory of ``array`` adds to the counters: the size of its block."""
         owner = array if array.base is None else array.base
         return owner._block.size if owner._block is not None else 0
 
     def empty_cache(self) -> None:
-        """Give back what is reserved and not in use."""
+        """Free memory that is reserved but not in use."""
         self.allocator.empty_cache()
 
     def synchronize(self) -> None:
-        """Nothing to wait for: a simulated GPU has done what it was asked to."""
+        """Do nothing: a simulated GPU has finished its work when a call returns."""
 
     def allocate(self, nbytes: int) -> Block:
-        """A block of the allocator. Raises OutOfMemoryError when there is none."""
+        """Return a block of the allocator; raise OutOfMemoryError if there is none."""
         try:
             block = self.allocator.allocate(nbytes)
         except OutOfMemoryError as error:
@@ -385,20 +385,20 @@ class SimulatedGpu:
                 watch.listener("block", MemoryEvent("oom", 0, *sizes, device=self.name, device_free=error.free))
             raise
         if watch.listener is not None and block.size:
-            self._tell("alloc", block)
+            self._emit("alloc", block)
         return block
 
     def free(self, block: Block) -> None:
-        """Give a block back."""
+        """Free a block."""
         self.allocator.free(block)
         if watch.listener is not None and block.size:
-            self._tell("free", block)
+            self._emit("free", block)
 
-    def _tell(self, kind: str, block: Block) -> None:
+    def _emit(self, kind: str, block: Block) -> None:
         event = MemoryEvent(kind, block.address, block.size, block.requested, device=self.name)
         watch.listener("block", event)  # type: ignore[misc]  # asked before the event is made
 
 
-def _tell_segment(device: str, kind: str, address: int, size: int) -> None:
+def _emit_segment(device: str, kind: str, address: int, size: int) -> None:
     if watch.listener is not None:
         watch.listener("block", MemoryEvent(kind, address, size, size, device=device))

@@ -1,11 +1,12 @@
-"""Snapshots of an allocator: its blocks and what led to them, as JSON of ours or as a file for PyTorch's viewer.
+"""Snapshots of an allocator: its blocks and the events before them, as our JSON or as a file for PyTorch's viewer.
 
-:mod:`minitensor.memory` takes snapshots of a whole program with these.
+:mod:`minitensor.memory` uses them to take snapshots of a whole program.
 
-The second is a pickle that https://pytorch.org/memory_viz and ``python -m torch.cuda._memory_viz`` read, with the
-names of tensors and operations in the place of stack frames. ``facts/allocators.md`` has the rules of the format.
+The viewer's file is a pickle that https://pytorch.org/memory_viz and ``python -m torch.cuda._memory_viz`` read, with
+the names of tensors and operations instead of stack frames. ``facts/allocators.md`` has the rules of the format.
 
-Both want the allocator as it is after the last of the events. Early events may be missing: a log is bounded.
+Both formats need the allocator in its state after the last of the events. Early events may be missing, because a log
+is bounded.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any
 from minitensor.device.allocator import CachingAllocator, SegmentView
 from minitensor.device.memory_log import MemoryEvent
 
-#: Raised by one whenever the meaning of a key of :func:`snapshot` changes.
+#: Incremented if the meaning of a key of :func:`snapshot` changes.
 SNAPSHOT_VERSION = 1
 
 _NONE: Mapping[int, MemoryEvent] = {}
@@ -27,15 +28,15 @@ _NONE: Mapping[int, MemoryEvent] = {}
 def snapshot(
     allocator: CachingAllocator, events: Iterable[MemoryEvent] = (), live: Mapping[int, MemoryEvent] = _NONE
 ) -> dict[str, Any]:
-    """Counters, segments with their blocks, and events, in dicts, lists, strings and numbers: ready for JSON.
+    """Return counters, segments with their blocks, and events as dicts, lists, strings and numbers, ready for JSON.
 
     Args:
-        allocator: as it is after the last event.
+        allocator: in its state after the last event.
         events: the oldest first.
         live: the event that made each block in use, by address; for blocks whose event is no longer in ``events``.
 
     Raises:
-        ValueError: ``events`` do not end in the present state of ``allocator``.
+        ValueError: ``events`` do not end in the current state of ``allocator``.
     """
     events = list(events)
     return {
@@ -49,7 +50,7 @@ def snapshot(
 def allocator_state(
     allocator: CachingAllocator, events: list[MemoryEvent], live: Mapping[int, MemoryEvent]
 ) -> dict[str, Any]:
-    """The part of :func:`snapshot` that is not the events: rules, counters, segments with their blocks."""
+    """Return the part of :func:`snapshot` without the events: rules, counters, segments with their blocks."""
     segments = allocator.segments()
     makers = _makers(segments, events, live)
     return {
@@ -85,15 +86,15 @@ def dump_snapshot(
     events: Iterable[MemoryEvent] = (),
     live: Mapping[int, MemoryEvent] = _NONE,
 ) -> None:
-    """Write the file that PyTorch's memory viewer opens. Takes and raises what :func:`snapshot` does.
+    """Write the file for PyTorch's memory viewer. Arguments and errors are those of :func:`snapshot`.
 
-    Events of kinds that the viewer does not know are left out. Nothing is written if there is anything to raise.
+    Events of kinds that the viewer does not support are omitted. Nothing is written if an error is raised.
     """
     write_for_viewer(path, torch_snapshot(allocator, events, live))
 
 
 def write_for_viewer(path: str | os.PathLike[str], content: dict[str, Any]) -> None:
-    """Write what :func:`torch_snapshot` returned. Nothing is written if that cannot be done."""
+    """Write the result of :func:`torch_snapshot`. Nothing is written if pickling fails."""
     # Protocol 4 is the newest that the viewer reads, and not the default of every Python.
     data = pickle.dumps(content, protocol=4)
     with open(path, "wb") as file:
@@ -103,7 +104,7 @@ def write_for_viewer(path: str | os.PathLike[str], content: dict[str, Any]) -> N
 def torch_snapshot(
     allocator: CachingAllocator, events: Iterable[MemoryEvent] = (), live: Mapping[int, MemoryEvent] = _NONE
 ) -> dict[str, Any]:
-    """What :func:`dump_snapshot` writes: the dict of ``torch.cuda.memory._snapshot()``, in plain types only."""
+    """The content for :func:`dump_snapshot`: the dict of ``torch.cuda.memory._snapshot()``, in plain types only."""
     events = list(events)
     segments = allocator.segments()
     makers = _makers(segments, events, live)
@@ -111,19 +112,19 @@ def torch_snapshot(
     last = events[-1].time_us if events else 0
     trace.append({"action": "snapshot", "addr": 0, "size": allocator.reserved, "time_us": int(last), **_nowhere()})
     if any(event.category for event in events):
-        # The viewer fails on categories among which "unknown" is missing; the entry above always has it.
+        # If "unknown" is missing among the categories, the viewer fails; the entry above always has it.
         for entry in trace:
             entry.setdefault("category", "unknown")
     return {"segments": [_torch_segment(segment, makers) for segment in segments], "device_traces": [trace]}
 
 
-# ---------- who made which block ----------
+# ---------- the event that made each block ----------
 
 
 def _makers(
     segments: list[SegmentView], events: list[MemoryEvent], live: Mapping[int, MemoryEvent]
 ) -> dict[int, MemoryEvent]:
-    """The event that made each block in use, where it is known."""
+    """Return the event that made each block in use, if it is known."""
     made: dict[int, MemoryEvent] = {}
     freed: set[int] = set()
     reserved: set[int] = set()
@@ -139,9 +140,9 @@ def _makers(
         elif event.kind == "segment_free":
             reserved.discard(event.address)
     in_use = {block.address for segment in segments for block in segment.blocks if block.in_use}
-    # Where the events tell of a segment's beginning, they tell of all its blocks.
-    told = {block.address for segment in segments if segment.address in reserved for block in segment.blocks}
-    wrong = (made.keys() - in_use) | (freed & in_use) | ((told & in_use) - made.keys())
+    # If the events include a segment's reservation, they include all its blocks.
+    complete = {block.address for segment in segments if segment.address in reserved for block in segment.blocks}
+    wrong = (made.keys() - in_use) | (freed & in_use) | ((complete & in_use) - made.keys())
     wrong |= reserved - {segment.address for segment in segments}
     if wrong:
         raise ValueError(
@@ -159,7 +160,7 @@ def _maker_of(event: MemoryEvent | None) -> dict[str, Any]:
 
 
 def plain_event(event: MemoryEvent) -> dict[str, Any]:
-    """The fields of ``event`` that say something, as plain ints and strings."""
+    """Return the non-empty fields of ``event`` as plain ints and strings."""
     return {
         key: str(value) if isinstance(value, str) else int(value)
         for key, value in event._asdict().items()
@@ -184,7 +185,7 @@ def _nowhere() -> dict[str, Any]:
 def _trace_entries(event: MemoryEvent) -> list[dict[str, Any]]:
     entry: dict[str, Any] = {
         "addr": int(event.address),
-        # Of blocks PyTorch logs the bytes that were asked for.
+        # PyTorch logs the requested bytes of a block.
         "size": int(event.requested),
         "stream": 0,
         "time_us": int(event.time_us),
@@ -192,7 +193,7 @@ def _trace_entries(event: MemoryEvent) -> list[dict[str, Any]]:
     }
     if event.category:
         entry["category"] = str(event.category)
-    if event.kind == "free":  # both at once: there are no streams to wait for
+    if event.kind == "free":  # both at once, because there are no streams to wait for
         return [{"action": "free_requested", **entry}, {"action": "free_completed", **entry}]
     if event.kind == "oom":
         del entry["addr"]
@@ -203,7 +204,7 @@ def _trace_entries(event: MemoryEvent) -> list[dict[str, Any]]:
 
 
 def _frames(event: MemoryEvent | None) -> list[dict[str, Any]]:
-    """One frame: the line, and in the place of the function ``name = op``."""
+    """Return one frame: the line, with ``name = op`` as the function."""
     if event is None or not (event.name or event.op or event.file):
         return []
     what = " = ".join(str(word) for word in (event.name, event.op) if word)
@@ -211,9 +212,9 @@ def _frames(event: MemoryEvent | None) -> list[dict[str, Any]]:
 
 
 def _shown(text: str) -> str:
-    """``text``, which the viewer must not hide: a tensor may be called ``x_start``."""
+    """Break up words in ``text`` that the viewer would hide: a tensor may be called ``x_start``."""
     for word in _HIDDEN:
-        text = text.replace(word, f"{word[0]}\u200b{word[1:]}")  # a space of no width
+        text = text.replace(word, f"{word[0]}\u200b{word[1:]}")  # a zero-width space
     return str(text)
 
 

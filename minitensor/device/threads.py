@@ -1,7 +1,7 @@
-"""Work that is shared out among threads.
+"""Share work among threads.
 
-numpy lets other threads run while it computes. A thread lives as long as one piece of work: starting it takes some 60
-us, which is little beside an operation on 16 MiB, and so there is nothing to be shut down, or to be lost in a fork.
+numpy lets other threads run while it computes. A thread lives only for one piece of work: starting it takes some 60 us,
+which is little compared with an operation on 16 MiB, and there is nothing to shut down, or to lose in a fork.
 """
 
 from __future__ import annotations
@@ -16,42 +16,43 @@ if TYPE_CHECKING:
     from threading import Thread
 
 
-def _to_begin_with() -> int:
-    """The number that ``MINITENSOR_NUM_THREADS`` says; else one for each core that the process may use, up to 4."""
-    told = os.environ.get("MINITENSOR_NUM_THREADS", "")
-    if told:
-        if not told.isascii() or not told.isdigit() or int(told) < 1:
-            raise ValueError(f"MINITENSOR_NUM_THREADS is a number, 1 or more, not {told!r}")
-        return int(told)
+def _default_number() -> int:
+    """Return the number in ``MINITENSOR_NUM_THREADS``, else one for each core that the process may use, at most 4."""
+    setting = os.environ.get("MINITENSOR_NUM_THREADS", "")
+    if setting:
+        if not setting.isascii() or not setting.isdigit() or int(setting) < 1:
+            raise ValueError(f"MINITENSOR_NUM_THREADS is a number, 1 or more, not {setting!r}")
+        return int(setting)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(cores, 4)
 
 
 class Threads:
-    """``number``: how many compute at once, the one that asks among them."""
+    """``number``: how many threads compute at once, including the calling one."""
 
     __slots__ = ("number",)
 
     def __init__(self) -> None:
-        self.number = _to_begin_with()
+        self.number = _default_number()
 
 
 threads = Threads()
 
 
 def share_out(work: Callable[[int], None], pieces: Iterable[int], number: int) -> None:
-    """Call ``work`` with each of ``pieces``, in ``number`` threads at once, this one among them.
+    """Call ``work`` with each of ``pieces`` in ``number`` threads, including the current one.
 
-    Floating-point errors are ignored: inf and nan are values. When this returns or raises, nobody works any more.
+    Floating-point errors are ignored: inf and nan are valid values. When this returns or raises, all threads have
+    ended.
 
     Raises:
-        Whatever ``work`` raises, and KeyboardInterrupt; other pieces may then be done, or not.
+        Any error of ``work``, and KeyboardInterrupt; other pieces may or may not be done by then.
     """
     rest = iter(pieces)
     failures: list[BaseException] = []
 
     def take() -> None:
-        # Each thread has a state of its own for floating-point errors.
+        # The state of floating-point errors is per thread.
         with np.errstate(all="ignore"):
             for piece in rest:
                 work(piece)
@@ -69,7 +70,7 @@ def share_out(work: Callable[[int], None], pieces: Iterable[int], number: int) -
             helpers.append(_thread(help_out))
             try:
                 helpers[-1].start()
-            except RuntimeError:  # there may be no more threads: those that there are do the work
+            except RuntimeError:  # no more threads are available: the existing ones do the work
                 helpers.pop()
                 break
         take()
@@ -81,22 +82,22 @@ def share_out(work: Callable[[int], None], pieces: Iterable[int], number: int) -
 
 
 def _thread(target: Callable[[], None]) -> Thread:
-    from threading import Thread  # not before the first big tensor: an import of 1 ms
+    from threading import Thread  # on first use only: the import takes 1 ms
 
     return Thread(target=target, daemon=True)
 
 
 def _drop(pieces: Iterator[int]) -> None:
-    """Leave nothing to be done."""
+    """Consume the remaining pieces."""
     for _ in pieces:
         pass
 
 
 def _wait(helpers: list[Thread]) -> None:
-    """Until all are done, even if somebody interrupts it: they write into memory that is used afterwards."""
+    """Wait until all are done, even if interrupted: they write into memory that is used afterwards."""
     interrupted: BaseException | None = None
     for helper in helpers:
-        # Whom an interruption kept from beginning finds nothing to do.
+        # A thread that was interrupted before it started has nothing to do.
         while helper.ident is not None and helper.is_alive():
             try:
                 helper.join()

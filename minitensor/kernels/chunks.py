@@ -117,7 +117,7 @@ def _parts(forward: Callable[..., Array], arrays: tuple[Array, ...], out: Array 
     one_step = isinstance(forward, np.ufunc) or forward in _ONE_STEP
     if nbytes < large.nbytes:
         return None
-    if threads.number == 1 and (one_step if out is not None else not reuse.kept.serves(nbytes)):
+    if threads.number == 1 and (one_step if out is not None else not reuse.buffer_cache.serves(nbytes)):
         return None  # nothing would be won
     if out is not None:
         if out.shape != shape or out.dtype not in FLOATS or not out.flags.c_contiguous or not out.flags.writeable:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import numpy as np
 
 import minitensor as mt
-from minitensor.device.reuse import kept
+from minitensor.device.reuse import buffer_cache
 from minitensor.kernels.chunks import large
 
 #: Elements along a side: a matrix of float32 has 16 KiB, and 16 chunks of several steps.
@@ -18,8 +18,15 @@ SIDE = 64
 @contextmanager
 def low_limits(threads: int = 2, reuse: int = 1 << 20) -> Iterator[None]:
     """Inside, arrays from 2 KiB on are computed in chunks of 1 KiB, and buffers from 4 KiB on are used again."""
-    before = large.nbytes, large.chunk, large.long, kept.least, kept.limit, mt.device.cpu.get_num_threads()
-    large.nbytes, large.chunk, large.long, kept.least = 2 << 10, 1 << 10, 2 << 10, 4 << 10
+    before = (
+        large.nbytes,
+        large.chunk,
+        large.long,
+        buffer_cache.least,
+        buffer_cache.limit,
+        mt.device.cpu.get_num_threads(),
+    )
+    large.nbytes, large.chunk, large.long, buffer_cache.least = 2 << 10, 1 << 10, 2 << 10, 4 << 10
     mt.device.cpu.empty_cache()
     mt.device.cpu.set_reuse_limit(reuse)
     mt.device.cpu.set_num_threads(threads)
@@ -27,7 +34,7 @@ def low_limits(threads: int = 2, reuse: int = 1 << 20) -> Iterator[None]:
         yield
     finally:
         mt.device.cpu.empty_cache()
-        large.nbytes, large.chunk, large.long, kept.least, kept.limit = before[:5]
+        large.nbytes, large.chunk, large.long, buffer_cache.least, buffer_cache.limit = before[:5]
         mt.device.cpu.set_num_threads(before[5])
 
 
@@ -43,9 +50,9 @@ def off() -> Iterator[None]:
 
 def spoil() -> int:
     """Write over everything that is kept; how many bytes that is. Who shows them afterwards shows nan."""
-    for memory in kept._memory.values():
+    for memory in buffer_cache._memory.values():
         memory[...] = 0xFF
-    return sum(memory.nbytes for memory in kept._memory.values())
+    return sum(memory.nbytes for memory in buffer_cache._memory.values())
 
 
 def kept_bytes() -> int:

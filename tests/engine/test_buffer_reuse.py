@@ -12,7 +12,7 @@ import pytest
 
 import minitensor as mt
 from minitensor.device import reuse
-from minitensor.device.reuse import kept
+from minitensor.device.reuse import buffer_cache
 from tests.engine.big import SIDE, kept_bytes, low_limits, matrix, off, spoil
 from tests.engine.memory import allocated
 
@@ -225,9 +225,9 @@ def test_no_more_than_the_limit_is_kept_and_the_oldest_goes_first():
     for i in range(5):
         some[i] = None
         assert kept_bytes() == min(i + 1, 3) * NBYTES
-    assert {memory.ctypes.data for memory in kept._memory.values()} == set(addresses[2:])
+    assert {memory.ctypes.data for memory in buffer_cache._memory.values()} == set(addresses[2:])
     mt.device.cpu.set_reuse_limit(NBYTES)
-    assert {memory.ctypes.data for memory in kept._memory.values()} == set(addresses[4:])
+    assert {memory.ctypes.data for memory in buffer_cache._memory.values()} == set(addresses[4:])
     mt.device.cpu.set_reuse_limit(0)
     assert kept_bytes() == 0
     x = made()
@@ -237,7 +237,7 @@ def test_no_more_than_the_limit_is_kept_and_the_oldest_goes_first():
 def test_empty_cache_gives_all_of_it_back():
     some = [made(i) for i in range(3)]
     del some
-    memories = [weakref.ref(memory) for memory in kept._memory.values()]
+    memories = [weakref.ref(memory) for memory in buffer_cache._memory.values()]
     assert len(memories) == 3
     mt.device.cpu.empty_cache()
     assert kept_bytes() == 0
@@ -352,13 +352,13 @@ def test_a_buffer_that_comes_back_while_one_is_looked_for_does_no_harm(monkeypat
                     coming.pop()
                 return super().get(key, default)
 
-        monkeypatch.setattr(kept, "_memory", Interrupting(kept._memory))
+        monkeypatch.setattr(buffer_cache, "_memory", Interrupting(buffer_cache._memory))
         x = made(1)
         assert x.numpy().tobytes() == made(1).numpy().tobytes()
     del x
-    monkeypatch.setattr(kept, "_memory", dict(kept._memory))
-    assert kept_bytes() == sum(memory.nbytes for memory in kept._memory.values())
-    assert held <= set(kept._memory)
+    monkeypatch.setattr(buffer_cache, "_memory", dict(buffer_cache._memory))
+    assert kept_bytes() == sum(memory.nbytes for memory in buffer_cache._memory.values())
+    assert held <= set(buffer_cache._memory)
     mt.device.cpu.empty_cache()
 
 

@@ -81,7 +81,7 @@ def test_a_block_of_another_allocator_is_refused():
 
 @pytest.mark.parametrize("given", [None, 1 << 32, "block"])
 def test_only_blocks_are_freed(given):
-    with pytest.raises(TypeError, match="a Block that `allocate` gave is needed"):
+    with pytest.raises(TypeError, match="must be a Block from `allocate`"):
         CachingAllocator(GIB).free(given)
 
 

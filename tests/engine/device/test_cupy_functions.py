@@ -203,7 +203,7 @@ def test_the_simulated_gpu_refuses_what_cupy_leaves_undefined() -> None:
     with pytest.raises(ValueError, match="share memory"):
         gpu.add_at(array, index[:2], array[1:])
     assert array.get().tolist() == [0.0, 1.0, 2.0]
-    with pytest.raises(ValueError, match="names a place twice"):
+    with pytest.raises(ValueError, match="lists a position twice"):
         array[index] = gpu.put(np.arange(3.0))
 
 

@@ -41,14 +41,14 @@ reuse(
 reuse(
     "kept-beyond-the-peak",
     "What is kept of other sizes stays while a new size is asked for.",
-    "        kept.trim(max(cpu_peaks.ever - cpu_meter.allocated - nbytes, 0))\n",
+    "        buffer_cache.trim(max(cpu_peaks.ever - cpu_meter.allocated - nbytes, 0))\n",
     "",
     "buffer_reuse::test_a_new_size_does_not_raise_the_program_above_its_peak",
 )  # fmt: skip
 reuse(
     "taken-buffer-stays-reserved",
     "A buffer that is used again still counts as kept.",
-    "                self._peaks.keep(-nbytes)\n                return memory",
+    "                self._peaks.add_cached(-nbytes)\n                return memory",
     "                return memory",
     "buffer_reuse::test_the_next_result_of_that_size_lies_where_the_last_one_lay",
 )  # fmt: skip

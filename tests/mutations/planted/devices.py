@@ -75,7 +75,7 @@ places(
 places(
     "place-of-an-old-gpu-is-the-new-one",
     "A place that is given as a device is looked up by its name, so that the old simulated GPU is the new one.",
-    "        return device.gpu  # also a simulated GPU that another has replaced",
+    "        return device.gpu  # works even for a simulated GPU that was replaced",
     "        device = str(device)",
     "devices::test_a_new_simulated_gpu_does_not_take_the_tensors_of_the_old_one",
 )  # fmt: skip
@@ -189,7 +189,7 @@ mutation(
 simulated(
     "listed-places-take-what-overlaps",
     "Places that are listed by number are assigned from memory that overlaps, which a device leaves undefined.",
-    "            if lists_places(at) or masks_in(at):\n                refuse_overlap(self.host, numbers)\n",
+    "            if lists_positions(at) or masks_in(at):\n                refuse_overlap(self.host, numbers)\n",
     "",
     "tests/engine/device/test_cupy_functions.py::test_the_simulated_gpu_refuses_what_cupy_leaves_undefined",
 )  # fmt: skip

@@ -164,8 +164,8 @@ mutation(
     "device/counters.py",
     "later-peak-replaces-a-higher-one",
     "Resetting one peak of the host forgets how high the other was.",
-    "        self.reserved = max(self.reserved, peak + self.kept)",
-    "        self.reserved = peak + self.kept",
+    "        self.reserved = max(self.reserved, peak + self.cached)",
+    "        self.reserved = peak + self.cached",
     "memory_measure::test_the_two_peaks_of_the_host_are_reset_one_by_one",
 )  # fmt: skip
 mutation(
