@@ -15,7 +15,7 @@ from typing import Any
 import minitensor as mt
 from minitensor.notebook.reference_tables import markdown
 from minitensor.vocabulary.missing import NOT_HERE
-from minitensor.vocabulary.names import ASKS, ROWS, STARTS, Row
+from minitensor.vocabulary.names import ASKS, ROWS, STARTS, NameRow
 
 #: In place of an answer, where the cell raised before there was one.
 NOTHING = "nothing"
@@ -34,7 +34,7 @@ class Answer:
         return self.error or "none" if ask == "error" else self.values.get(ASKS[ask][1], NOTHING)
 
 
-def run(row: Row, library: str = "minitensor") -> Answer:
+def run(row: NameRow, library: str = "minitensor") -> Answer:
     """The cell of ``library``, run by minitensor; that of PyTorch under PyTorch's names, which are in minitensor.torch.
 
     Modes and devices are as before afterwards.
@@ -81,12 +81,12 @@ def recorded(facts: Path) -> dict[str, dict[str, Answer]]:
     return found
 
 
-def key(row: Row) -> str:
+def key(row: NameRow) -> str:
     """What a row is called in the record."""
     return f"{row.section}: {row.what}"
 
 
-def answers(row: Row, records: dict[str, dict[str, Answer]]) -> dict[str, Answer]:
+def answers(row: NameRow, records: dict[str, dict[str, Answer]]) -> dict[str, Answer]:
     """What came of a row in each library that has a name for it, minitensor first."""
     found = {"minitensor": run(row)} if "minitensor" in row.cells else {}
     for name in list(TITLES.values())[1:]:
@@ -105,7 +105,7 @@ def alike(a: Any, b: Any) -> bool:
     return type(a) is type(b) and a == b
 
 
-def differing(row: Row, found: dict[str, Answer]) -> list[str]:
+def differing(row: NameRow, found: dict[str, Answer]) -> list[str]:
     """The asks of a row to which the libraries answer differently."""
     first, *others = found.values()
     return [ask for ask in row.ask if ask and not all(alike(other.to(ask), first.to(ask)) for other in others)]
@@ -135,7 +135,7 @@ def names_table(section: str) -> str:
     return markdown(("", "minitensor and Paddle", *(TITLES[name] for name in others)), lines)
 
 
-def _both(row: Row) -> str:
+def _both(row: NameRow) -> str:
     ours, paddles = row.shown("minitensor"), row.shown("paddle")
     if ours == paddles:
         return _code(ours)
@@ -146,7 +146,7 @@ def _code(cell: str) -> str:
     return f"`{cell}`" if cell else "–"
 
 
-def _number(row: Row) -> str:
+def _number(row: NameRow) -> str:
     """A link to the row's line in the table of differences, which has one back."""
     if not row.note:
         return ""

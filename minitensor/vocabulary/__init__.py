@@ -1,7 +1,7 @@
-"""Names that are no operations, most of them Paddle's: modes, devices, what a program asks about tensors.
+"""Functions that are not operations, mostly Paddle's: modes, devices, and inspection of tensors.
 
-With them ``import minitensor as paddle`` runs programs written for Paddle's dynamic graph. What is called alike and
-means something else elsewhere is in :mod:`minitensor.vocabulary.names`, from which appendix C is made.
+With them ``import minitensor as paddle`` runs programs written for Paddle's dynamic graph. Names with another meaning
+in other libraries are listed in :mod:`minitensor.vocabulary.names`, the source of appendix C.
 
 May import: all that stands below ``autograd``.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import importlib
 
-#: Where the names are defined that ``minitensor`` loads when they are first looked up.
+#: The modules of the names that ``minitensor`` loads at the first access.
 _DEFINED = {
     "minitensor.sharing.foreign_writes": ("check_foreign_writes",),
     "minitensor.nn.parameter": ("ParamAttr", "create_parameter"),
@@ -24,7 +24,7 @@ MODULES = ("autograd", "distributed", "io", "memory", "optimizer", "vision")
 
 
 def found(name: str) -> object:
-    """What ``minitensor`` has under a name of :data:`NAMES` or :data:`MODULES`."""
+    """Return the object for a name in :data:`NAMES` or :data:`MODULES`."""
     if name in MODULES:
         return importlib.import_module(f"minitensor.{name}")
     return getattr(importlib.import_module(NAMES[name]), name)

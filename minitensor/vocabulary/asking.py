@@ -1,4 +1,4 @@
-"""What programs ask tensors, under Paddle's names. Answers that are truth values or positions have no gradient."""
+"""Inspection of tensors under Paddle's names. Results that are bools or positions have no gradient."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from minitensor.views.arguments import as_axis, need_tensor
 
 
 def is_tensor(x: Any) -> bool:
-    """Whether ``x`` is a tensor."""
+    """True if ``x`` is a tensor."""
     return isinstance(x, Tensor)
 
 
 def numel(x: Tensor) -> Tensor:
-    """How many elements ``x`` has, as a tensor without dimensions; ``x.size`` is the plain number.
+    """Return the number of elements of ``x`` as a tensor without dimensions; ``x.size`` is the plain number.
 
     Raises:
         TypeError: if ``x`` is not a tensor.
@@ -33,7 +33,7 @@ def numel(x: Tensor) -> Tensor:
 
 
 def dim(x: Tensor) -> int:
-    """How many dimensions ``x`` has."""
+    """Return the number of dimensions of ``x``."""
     return x.ndim
 
 
@@ -42,7 +42,7 @@ def _answer(op: str, x: Tensor, array: Any) -> Tensor:
 
 
 def _over(op: str, x: Tensor, axis: Any, keepdim: Any) -> tuple[tuple[int, ...], bool]:
-    """The axes and whether they stay, with length 1; errors name ``op``."""
+    """Return the axes and ``keepdim`` for numpy; errors show the name ``op``."""
     try:
         axis, keepdim = reduce_arguments(axis, keepdim)
         return axes(x._array.shape, axis), keepdim
@@ -51,7 +51,7 @@ def _over(op: str, x: Tensor, axis: Any, keepdim: Any) -> tuple[tuple[int, ...],
 
 
 def all_(x: Tensor, axis: Any = None, keepdim: bool = False) -> Tensor:
-    """Whether every element along ``axis`` (all of them by default) is true, or other than 0.
+    """Test if every element along ``axis`` (by default all elements) is true, or not 0.
 
     Returns:
         A bool tensor of the shape of ``x`` without the dimensions ``axis``, which stay as 1 with ``keepdim``; without
@@ -67,7 +67,7 @@ def all_(x: Tensor, axis: Any = None, keepdim: bool = False) -> Tensor:
 
 
 def any_(x: Tensor, axis: Any = None, keepdim: bool = False) -> Tensor:
-    """Whether some element along ``axis`` (all of them by default) is true, or other than 0.
+    """Test if some element along ``axis`` (by default all elements) is true, or not 0.
 
     Returns:
         A bool tensor of the shape of ``x`` without the dimensions ``axis``, which stay as 1 with ``keepdim``; without
@@ -83,7 +83,9 @@ def any_(x: Tensor, axis: Any = None, keepdim: bool = False) -> Tensor:
 
 
 def argmax(x: Tensor, axis: int | None = None, keepdim: bool = False) -> Tensor:
-    """Where the largest element along ``axis`` is, the first of equal ones; by default in all elements in order.
+    """Return the position of the largest element along ``axis``, the first if several are equal.
+
+    Without ``axis`` it is the position in the flattened tensor.
 
     Returns:
         An int64 tensor of the shape of ``x`` without the dimensions ``axis``, which stay as 1 with ``keepdim``; without
@@ -98,7 +100,9 @@ def argmax(x: Tensor, axis: int | None = None, keepdim: bool = False) -> Tensor:
 
 
 def argmin(x: Tensor, axis: int | None = None, keepdim: bool = False) -> Tensor:
-    """Where the smallest element along ``axis`` is, the first of equal ones; by default in all elements in order.
+    """Return the position of the smallest element along ``axis``, the first if several are equal.
+
+    Without ``axis`` it is the position in the flattened tensor.
 
     Returns:
         An int64 tensor of the shape of ``x`` without the dimensions ``axis``, which stay as 1 with ``keepdim``; without
@@ -126,7 +130,7 @@ def _extreme(op: str, x: Tensor, axis: int | None, keepdim: bool) -> Tensor:
 
 
 def equal_all(x: Tensor, y: Any) -> Tensor:
-    """Whether ``x`` and ``y`` have one shape and equal elements: one truth value.
+    """Test if ``x`` and ``y`` have the same shape and equal elements.
 
     Args:
         x, y: tensors, arrays or numbers of any shape, at least one a tensor or an array.
@@ -135,7 +139,7 @@ def equal_all(x: Tensor, y: Any) -> Tensor:
         A bool tensor without dimensions.
 
     Raises:
-        TypeError: for anything else.
+        TypeError: if an operand is anything else.
     """
     x, y = as_operands("equal_all", x, y)
     a, b = x._array, y._array
@@ -145,7 +149,7 @@ def equal_all(x: Tensor, y: Any) -> Tensor:
 
 
 def allclose(x: Tensor, y: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
-    """Whether ``abs(x - y) <= atol + rtol * abs(y)`` everywhere: one truth value.
+    """Test if ``abs(x - y) <= atol + rtol * abs(y)`` for all elements.
 
     Args:
         x, y: of shapes that are broadcast against each other.
@@ -154,8 +158,8 @@ def allclose(x: Tensor, y: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_
         A bool tensor without dimensions.
 
     Raises:
-        ValueError: for other shapes.
-        TypeError: for what is no tensor, array or number.
+        ValueError: if the shapes cannot be broadcast.
+        TypeError: if an operand is not a tensor, array or number.
     """
     x, y = as_operands("allclose", x, y)
     rtol, atol = (float(number("allclose", name, given)) for name, given in (("rtol", rtol), ("atol", atol)))
@@ -168,37 +172,37 @@ def allclose(x: Tensor, y: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_
 
 
 def gradient(x: Tensor) -> np.ndarray | None:
-    """A copy of ``x.grad`` as a numpy array.
+    """Return a copy of ``x.grad`` as a numpy array.
 
     Returns:
-        An array of the shape and dtype of ``x``; None when there is no gradient.
+        An array of the shape and dtype of ``x``; None if there is no gradient.
     """
     return None if x.grad is None else x.grad.numpy()
 
 
 def inplace_version_of(x: Tensor) -> int:
-    """``x.inplace_version``, as a call."""
+    """Return ``x.inplace_version``."""
     return x.inplace_version
 
 
 def bump_inplace_version(x: Tensor) -> None:
-    """Count a write that the engine did not see: who saved ``x`` before learns in backward that it may have changed."""
+    """Count a write that the engine did not see, so that backward of operations that saved ``x`` detects it."""
     log_write(x._storage, "_bump_inplace_version")
 
 
 def reset_grad_inplace_version(x: Tensor, set_to_zero: bool = False) -> None:
-    """Nothing, as far as versions go: Paddle lets that of the gradient begin again, and here a count never goes back.
+    """Do nothing. Paddle resets the version of the gradient, but in minitensor a version never decreases.
 
-    What was saved before a write would pass for what it is after it.
+    Otherwise a tensor saved before a write could not be distinguished from its later value.
     """
     need_tensor("_reset_grad_inplace_version", x)
 
 
 def register_backward_hook(x: Tensor, hook: Callable[[], Any]) -> None:
-    """Call ``hook()`` each time that backward has added to the gradient of the leaf ``x``.
+    """Call ``hook()`` each time after backward has added to the gradient of the leaf ``x``.
 
     Raises:
-        ValueError: if ``x`` is not a leaf, or wants no gradient.
+        ValueError: if ``x`` is not a leaf, or does not want a gradient.
     """
     need_tensor("_register_backward_hook", x)
     if not x.is_leaf:
@@ -212,12 +216,12 @@ def register_backward_hook(x: Tensor, hook: Callable[[], Any]) -> None:
 
 
 def shares_buffer_with(x: Tensor, other: Tensor) -> bool:
-    """Whether both look at one storage."""
+    """True if both tensors use the same storage."""
     need_tensor("_is_shared_buffer_with", other)
     return x._storage is other._storage
 
 
-#: As functions.
+#: Available as functions.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "all": all_,
     "allclose": allclose,
@@ -228,7 +232,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "is_tensor": is_tensor,
     "numel": numel,
 }
-#: As methods of tensors.
+#: Available as methods of tensors.
 METHODS: dict[str, Callable[..., Any]] = {
     **{name: function for name, function in FUNCTIONS.items() if name != "is_tensor"},
     "dim": dim,

@@ -1,4 +1,4 @@
-"""Which values there are, and classes as rows of zeros with a one, under Paddle's names: answers without a gradient."""
+"""Unique values and one-hot rows, under Paddle's names. The results have no gradient."""
 
 from __future__ import annotations
 
@@ -21,18 +21,19 @@ def unique(
     axis: int | None = None,
     dtype: Any = "int64",
 ) -> Any:
-    """The values of ``x`` (its slices along ``axis``), each once and in order.
+    """Return the values of ``x`` (or its slices along ``axis``), each once and in order.
 
     Args:
         dtype: of positions and counts, int32 or int64.
 
     Returns:
-        The values, of shape [n] (with ``axis``, of the shape of ``x`` with length n there); as asked for also where
-        each is first [n], which of them each element is, one for each, and how often each is [n].
+        The values, of shape [n] (with ``axis``, of the shape of ``x`` with length n there). If requested, also the
+        position of the first occurrence of each value [n], the number of the value of each element, one per element,
+        and the count of each value [n].
 
     Raises:
         IndexError: if ``x`` does not have that axis.
-        TypeError: if ``x`` is not a tensor, or ``dtype`` is not of integers.
+        TypeError: if ``x`` is not a tensor, or if ``dtype`` is not an integer dtype.
     """
     need_tensor("unique", x)
     whole = dtype_of(dtype)
@@ -48,18 +49,18 @@ def unique(
 
 
 def one_hot(x: Tensor, num_classes: int, name: str | None = None) -> Tensor:
-    """Rows of zeros (float32) with a 1 at the class that each element names.
+    """Return rows of zeros (float32) with a 1 at the class of each element.
 
     Args:
         x: int32 or int64, of any shape.
-        num_classes: how many there are.
+        num_classes: the number of classes.
 
     Returns:
-        A tensor of the shape of ``x`` with one dimension more, of length ``num_classes``.
+        A tensor of the shape of ``x`` with one more dimension, of length ``num_classes``.
 
     Raises:
-        TypeError: if the classes are no integers.
-        ValueError: if an element is no class.
+        TypeError: if ``x`` does not hold integers.
+        ValueError: if an element is not a class.
     """
     need_tensor("one_hot", x)
     array = host_array(x._array)
@@ -72,10 +73,10 @@ def one_hot(x: Tensor, num_classes: int, name: str | None = None) -> Tensor:
     return Tensor._made(like(hot, x._array), "one_hot", (x,))
 
 
-#: As functions of the module.
+#: Available as functions of the module.
 FUNCTIONS: dict[str, Callable[..., Any]] = {"unique": unique}
 
-#: As methods of tensors.
+#: Available as methods of tensors.
 METHODS = FUNCTIONS
 
 for _name, _function in METHODS.items():

@@ -19,15 +19,15 @@ from minitensor.files.transfer import load_from, save_to
 def save(obj: Any, path: Any, protocol: int = 4) -> None:
     """Write tensors, state dicts and plain values into the file ``path``, a path or an open file.
 
-    As in Paddle, each tensor is written by itself: tensors that share memory no longer do when they are loaded. The
-    gradients stay behind. A path holds the old file until the new one is complete; its folders are made.
+    As in Paddle, each tensor is written separately: tensors that share memory no longer do so when they are loaded.
+    Gradients are not saved. A path contains the old file until the new one is complete; missing folders are created.
 
     Args:
-        protocol: of a pickle, in Paddle. There is none here, so it changes nothing.
+        protocol: the version of a pickle in Paddle. Ignored, because the file has no pickle.
 
     Raises:
-        TypeError: for what is no tensor and no plain value.
-        ValueError: for a layer: save its ``state_dict()``; and for what is no path.
+        TypeError: if ``obj`` contains anything but tensors and plain values.
+        ValueError: if ``obj`` is a layer (save its ``state_dict()``), or if ``path`` is not a path.
     """
     if not isinstance(protocol, int) or not 1 < protocol < 5:
         raise ValueError(f"Expected 1<'protocol'<5, but received protocol={protocol}")
@@ -51,13 +51,13 @@ def save(obj: Any, path: Any, protocol: int = 4) -> None:
 
 
 def load(path: Any, return_numpy: bool = False) -> Any:
-    """What :func:`save` wrote into the file ``path``, a path or an open file, on the device that ``set_device`` chose.
+    """Load the content of a file that :func:`save` wrote, from a path or an open file, on the current device.
 
     Args:
-        return_numpy: arrays of NumPy in place of tensors. Else arrays that were saved become tensors.
+        return_numpy: True for numpy arrays instead of tensors. Otherwise saved arrays become tensors.
 
     Raises:
-        ValueError: if there is no such file, or it was damaged or cut short, or is a pickle. Nothing is loaded then.
+        ValueError: if there is no such file, or if it is damaged, truncated or a pickle. Nothing is loaded then.
     """
     if not hasattr(path, "read"):
         _need_path(path)

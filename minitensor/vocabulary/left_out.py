@@ -1,8 +1,8 @@
-"""In-place names of Paddle that there is no operation for here, each with the reason and what to use instead.
+"""In-place names of Paddle without an operation in minitensor, each with the reason and an alternative.
 
-This is the only table of them. Asking a tensor for one raises an ``AttributeError`` that says so. Each name is a
-descriptor of its own, which costs nothing elsewhere. A ``__getattr__`` on the class would be called for every attribute
-that a tensor does not have yet: it made asking for an absent one 4 times slower, and the engine asks for some.
+Access to one of them on a tensor raises an ``AttributeError`` with that text. Each name is a separate descriptor, which
+has no cost elsewhere. A ``__getattr__`` on the class would be called for every attribute that a tensor does not have
+yet: it made the access to an absent one 4 times slower, and the engine accesses some.
 """
 
 from __future__ import annotations
@@ -11,22 +11,22 @@ from typing import Any
 
 from minitensor.core.tensor import Tensor
 
-#: Why a name is left out, and what to use.
+#: The reason why a name is left out, and an alternative.
 LEFT_OUT: dict[str, str] = {
     "grad_": (
-        "in Paddle it is no operation but a second name of the property `grad`, for what holds a gradient inside the "
-        "framework. Use `x.grad`"
+        "in Paddle it is not an operation but a second name of the property `grad`, for code inside the framework "
+        "that holds a gradient. Use `x.grad`"
     ),
     "reconstruct_from_": (
-        "in Paddle it is `self = other` carried out inside the framework: it takes storage and history over from the "
-        "other tensor, and both are one value under two identities. Use the other tensor itself, `x.set_(other)` to "
-        "look at its storage, or `x.copy_(other)` to take its numbers"
+        "in Paddle it is `self = other` inside the framework: it takes storage and history from the other tensor, so "
+        "that both are one value under two identities. Use the other tensor itself, `x.set_(other)` to share its "
+        "storage, or `x.copy_(other)` to copy its numbers"
     ),
 }
 
 
 class LeftOut:
-    """Raises when the name is asked for, on a tensor or on the class."""
+    """Descriptor that raises on access, on a tensor or on the class."""
 
     __slots__ = ("name",)
 

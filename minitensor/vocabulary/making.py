@@ -1,4 +1,4 @@
-"""More ways to make tensors, under Paddle's names."""
+"""More functions that create tensors, under Paddle's names."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ from minitensor.views.indexing import store_at
 
 
 def assign(x: Any, output: Tensor | None = None) -> Tensor:
-    """A copy of ``x``, on a storage of its own, or in the storage of ``output``, which is returned then.
+    """Copy ``x`` to a new storage, or into ``output``, which is then returned.
 
-    A gradient passes to ``x`` either way. Into ``output`` it is one counted write.
+    In both cases ``x`` receives a gradient. Into ``output`` it is one counted write.
 
     Args:
         x: a tensor, an array, a list or a number.
-        output: a tensor of the same shape and dtype. Paddle gives it those of ``x``; here neither changes in place.
+        output: a tensor of the same shape and dtype. Paddle changes them to those of ``x``; in minitensor they must be
+            equal.
 
     Raises:
-        ValueError: if the shapes differ, or ``output`` is a leaf that wants a gradient.
+        ValueError: if the shapes differ, or if ``output`` is a leaf that wants a gradient.
         TypeError: if the dtypes differ.
     """
     if output is None:
@@ -43,55 +44,55 @@ def assign(x: Any, output: Tensor | None = None) -> Tensor:
 
 
 def _taken(data: Any, dtype: np.dtype | None) -> Tensor:
-    """What is to be assigned, as a tensor."""
+    """Convert data to a tensor."""
     return made_here("to_tensor", array_of(data, dtype, "assign"))
 
 
 def empty(shape: Any, dtype: Any = None) -> Tensor:
-    """A tensor to be filled. It holds zeros: what memory happens to hold would differ from run to run.
+    """Return a tensor to be filled. It holds zeros, because uninitialized memory would differ from run to run.
 
     Returns:
-        A tensor of ``shape``, float32 unless ``dtype`` says otherwise.
+        A tensor of ``shape``, with ``dtype`` or float32.
 
     Raises:
-        ValueError: for a negative length.
-        TypeError: if ``shape`` is not a list of integers, or a dtype that a tensor cannot have.
+        ValueError: if a length is negative.
+        TypeError: if ``shape`` is not a list of integers, or if a tensor cannot have that dtype.
     """
     return zeros(as_shape("empty", shape), dtype)
 
 
 def empty_like(x: Tensor, dtype: Any = None) -> Tensor:
-    """A tensor to be filled, in the shape and dtype of ``x``. It holds zeros.
+    """Return a tensor to be filled, in the shape and dtype of ``x``. It holds zeros.
 
     Raises:
-        TypeError: if ``x`` is not a tensor, or for a dtype that a tensor cannot have.
+        TypeError: if ``x`` is not a tensor, or if a tensor cannot have that dtype.
     """
     return like("empty_like", zeros, x, dtype)
 
 
 def eye(num_rows: int, num_columns: int | None = None, dtype: Any = None) -> Tensor:
-    """1 on the diagonal, 0 elsewhere; float32 unless ``dtype`` says otherwise.
+    """Return a matrix with 1 on the diagonal and 0 elsewhere, with ``dtype`` or float32.
 
     Returns:
         A tensor of shape [num_rows, num_columns]; as many columns as rows by default.
 
     Raises:
-        ValueError: for a negative length.
-        TypeError: for a length that is no integer.
+        ValueError: if a length is negative.
+        TypeError: if a length is not an integer.
     """
     shape = as_shape("eye", [num_rows, num_rows if num_columns is None else num_columns])
     return made_here("eye", np.eye(*shape, dtype=(float32 if dtype is None else dtype_of(dtype)).numpy))
 
 
 def linspace(start: float, stop: float, num: int, dtype: Any = None) -> Tensor:
-    """``num`` numbers at equal distances from ``start`` to ``stop``, both included; float32 unless told otherwise.
+    """Return ``num`` evenly spaced numbers from ``start`` to ``stop``, both included, with ``dtype`` or float32.
 
     Returns:
         A tensor of shape [num].
 
     Raises:
-        ValueError: for less than one number.
-        TypeError: for a bound that is no finite number, or a ``num`` that is no integer.
+        ValueError: if ``num`` is below 1.
+        TypeError: if a bound is not a finite number, or if ``num`` is not an integer.
     """
     for bound in (start, stop):
         if not isinstance(bound, (int, float, np.number)) or not math.isfinite(bound):
@@ -104,15 +105,14 @@ def linspace(start: float, stop: float, num: int, dtype: Any = None) -> Tensor:
 
 
 def randint(low: int = 0, high: int | None = None, shape: Any = (1,), dtype: Any = None) -> Tensor:
-    """Whole numbers drawn evenly from ``low`` up to, not including, ``high``; with one bound, from 0 up to it.
+    """Draw uniform integers from ``low`` to ``high`` (excluded); with one bound, from 0 up to it.
 
     Returns:
-        A tensor of ``shape``, int64 unless ``dtype`` says otherwise.
+        A tensor of ``shape``, with ``dtype`` or int64.
 
     Raises:
-        ValueError: if ``low`` is not below ``high``.
-        ValueError: for a negative length.
-        TypeError: for a bound that is no integer.
+        ValueError: if ``low`` is not below ``high``, or if a length is negative.
+        TypeError: if a bound is not an integer.
     """
     start, stop = (0, low) if high is None else (low, high)
     if not whole("randint: low", start) < whole("randint: high", stop):
@@ -123,14 +123,14 @@ def randint(low: int = 0, high: int | None = None, shape: Any = (1,), dtype: Any
 
 
 def randperm(n: int, dtype: Any = None) -> Tensor:
-    """The numbers from 0 up to, not including, ``n``, in random order.
+    """Return the integers from 0 to ``n`` (excluded) in random order.
 
     Returns:
-        A tensor of shape [n], int64 unless ``dtype`` says otherwise.
+        A tensor of shape [n], with ``dtype`` or int64.
 
     Raises:
-        ValueError: for a negative length.
-        TypeError: for a length that is no integer.
+        ValueError: if ``n`` is negative.
+        TypeError: if ``n`` is not an integer.
     """
     count = as_shape("randperm", [n])[0]
     wanted = np.dtype(np.int64) if dtype is None else dtype_of(dtype).numpy

@@ -1,24 +1,24 @@
-"""What a name that is not there says: that it is missing, and which name is nearest.
+"""Errors for missing names, with the nearest existing name.
 
-Asked for only when a look-up has failed, so it costs nothing before.
+They are only created after a look-up has failed, so they have no cost before.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-#: Names of Paddle for what does not exist here on purpose, and why, or what to do instead.
+#: Names of Paddle that are missing on purpose, with the reason or an alternative.
 NOT_HERE: dict[str, str] = {
-    "fluid": "it was Paddle's first interface, and is gone from Paddle, too",
+    "fluid": "it was Paddle's first interface, and was removed from Paddle, too",
     "jit": "nothing is compiled: every operation runs when it is called",
     "static": "there is no static graph: every operation runs when it is called",
 }
 
 
 def missing(module: str, name: str, known: Iterable[str]) -> AttributeError:
-    """The error for ``name``, which ``module`` does not have; ``known`` are the names that it has."""
+    """Return the error for ``name``, which ``module`` does not have; ``known`` are its names."""
     text = f"module {module!r} has no attribute {name!r}"
-    if name.startswith("__"):  # Python itself asks
+    if name.startswith("__"):  # looked up by Python itself
         return AttributeError(text, name=name)
     return AttributeError(text + _hint(name, known), name=name)
 

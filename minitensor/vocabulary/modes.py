@@ -1,4 +1,4 @@
-"""Paddle's two ways to run a program. Here there is one: every operation runs when it is called."""
+"""Paddle's static and dynamic mode. In minitensor every operation runs when it is called."""
 
 from __future__ import annotations
 
@@ -9,37 +9,37 @@ from minitensor.modes import modes
 
 
 def disable_static(place: Any = None) -> None:
-    """Nothing: operations run when they are called, always. ``place`` is set with ``set_device``.
+    """Do nothing, because operations always run when they are called; set ``place`` with ``set_device``.
 
     Raises:
-        ValueError: for a device that is not there.
+        ValueError: if there is no such device.
     """
     if place is not None:
         set_device(place)
 
 
 def enable_static() -> None:
-    """Refused.
+    """Raise an error, because there is no static mode.
 
     Raises:
-        RuntimeError: always. There is no static graph here.
+        RuntimeError: always.
     """
     raise RuntimeError(
-        "enable_static: there is no static graph; every operation runs when it is called, and in-place operations are "
-        "what they are in Paddle's dynamic graph. Leave the call out."
+        "enable_static: there is no static graph; every operation runs when it is called, and in-place operations "
+        "behave as in Paddle's dynamic graph. Leave the call out."
     )
 
 
 def in_dynamic_mode() -> bool:
-    """True: operations run when they are called."""
+    """Return True: operations run when they are called."""
     return True
 
 
 class set_grad_enabled:
-    """Record operations, or do not. Works at once when called, and as a context manager puts back what was before.
+    """Switch the recording of operations on or off, at once; as a context manager, restore the former mode at the end.
 
     Raises:
-        TypeError: if ``mode`` is neither True nor False.
+        TypeError: if ``mode`` is not a bool.
     """
 
     __slots__ = ("_before", "_mode")

@@ -1,8 +1,8 @@
-"""One table of names: what minitensor and Paddle, PyTorch, NumPy and JAX call the same thing.
+"""A table of names: the names of the same function in minitensor, Paddle, PyTorch, NumPy and JAX.
 
-Appendix C is made of it. A cell is code that runs after the start of its library. ``facts/names.py`` ran every cell of
-the other libraries and recorded what came; the cells of minitensor are run when the appendix is built, and by the
-tests. A row whose answers differ has a note that says how; where they agree there is none.
+It is the source of appendix C. A cell is code that runs after the start code of its library. ``facts/names.py`` ran
+every cell of the other libraries and recorded the results; the cells of minitensor run when the appendix is built, and
+in the tests. If the results of a row differ, it has a note that says how.
 
 This module imports nothing of minitensor, so that the recording can read it where minitensor is not installed.
 """
@@ -12,10 +12,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-#: The libraries of the cells. minitensor has Paddle's names: one cell serves both, unless a row says otherwise.
+#: The libraries of the cells. minitensor has Paddle's names: one cell serves both, unless a row has one for Paddle.
 LIBRARIES = ("minitensor", "paddle", "torch", "numpy", "jax")
 
-#: What runs before a cell. ``x`` and ``y`` are matrices, ``w`` wants a gradient, ``a`` is an array of numpy.
+#: The start code of cells. ``x`` and ``y`` are matrices, ``w`` wants a gradient, ``a`` is an array of numpy.
 _TENSORS = (
     "import numpy as np\nimport {module}\na = np.array([1.0, 2.0, 3.0], np.float32)\n"
     "plain = lambda t: t.detach() if hasattr(t, 'detach') else t\n"
@@ -40,7 +40,7 @@ where = address(x)
 {cell}
 """
 
-#: What is looked at after a cell: in words, and as an expression. ``z`` is what the cell gives, else ``x``.
+#: The results to compare after a cell, in words and as an expression. ``z`` is the value of the cell, else ``x``.
 ASKS = {
     "numbers": ("the result", "numbers(z)"),
     "x": ("x afterwards", "numbers(before)"),
@@ -63,16 +63,16 @@ ASKS = {
 
 
 @dataclass(frozen=True)
-class Row:
-    """One thing and its names.
+class NameRow:
+    """The names of one function.
 
     Attributes:
-        section: under which heading it stands.
-        what: the thing, in a few words.
-        cells: by library, code of one line; libraries that have no name for it are left out.
+        section: the heading.
+        what: the function, in a few words.
+        cells: code of one line for each library; libraries without a name for it are left out.
         ask: keys of :data:`ASKS`.
-        given: code that runs before the cell, by library or for all of them.
-        note: how the answers differ; "" where they agree.
+        given: code that runs before the cell, for each library or for all of them.
+        note: how the results differ; "" if they agree.
     """
 
     section: str
@@ -83,22 +83,22 @@ class Row:
     note: str = ""
 
     def shown(self, library: str) -> str:
-        """The cell for a reader; "" where the library has no name for it."""
+        """Return the cell for display; "" if the library has no name for it."""
         return self.cells.get(library, "").replace("z = ", "")
 
     @property
     def expressions(self) -> list[str]:
-        """What is looked at after the cell."""
+        """The expressions to evaluate after the cell."""
         return [ASKS[ask][1] for ask in self.ask if ask not in ("error", "")]
 
     def program(self, library: str) -> str:
-        """What is run for ``library``."""
+        """Return the program for ``library``."""
         cell = _calls(self.cells[library], library)
         try:
             compile(cell, "<cell>", "eval")
             cell = f"z = {cell}"
         except SyntaxError:
-            pass  # a statement, after which x is looked at
+            pass  # a statement: x is the result
         given = _calls(self.given.get(library, ""), library)
         if "z = " not in given + cell:
             cell += "\nz = x"
@@ -106,16 +106,16 @@ class Row:
 
 
 def _calls(code: str, library: str) -> str:
-    """Paddle is spoken of as ``mt`` in a cell that serves both."""
+    """Replace ``mt`` by Paddle in a cell that serves both."""
     return re.sub(r"\bmt\.", "paddle.", code) if library == "paddle" else code
 
 
-ROWS: list[Row] = []
+ROWS: list[NameRow] = []
 
 
 def _row(section: str, what: str, both: str, torch: str, numpy: str, jax: str, ask: str, note: str = "", *,
          given: dict[str, str] | str = "", paddle: str | None = None) -> None:  # fmt: skip
-    """``both`` is the cell of minitensor and, unless ``paddle`` says otherwise, of Paddle; "" is no name."""
+    """Add a row; ``both`` is the cell of minitensor and, without ``paddle``, of Paddle; "" means no name."""
     cells = {
         "minitensor": both, "paddle": both if paddle is None else paddle, "torch": torch, "numpy": numpy, "jax": jax,
     }  # fmt: skip
@@ -124,7 +124,7 @@ def _row(section: str, what: str, both: str, torch: str, numpy: str, jax: str, a
         given = dict.fromkeys(cells, given)
     elif "minitensor" in given:
         given = {"paddle": given["minitensor"], **given}
-    ROWS.append(Row(section, what, cells, tuple(ask.split(", ")), given, note))
+    ROWS.append(NameRow(section, what, cells, tuple(ask.split(", ")), given, note))
 
 
 # One row of the table in a few lines:

@@ -1,25 +1,25 @@
-"""Which of the names that exist is nearest to one that does not, and which are of its kind."""
+"""Find the existing name that is nearest to a missing one, and names of the same kind."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 
-#: In a name this short another letter makes another word: `svd` is no `std`, `sort` no `sqrt`.
+#: In names of at most this length another letter is another word: `svd` is not `std`, `sort` not `sqrt`.
 _SHORT = 4
-#: From so many letters on, two may be wrong.
+#: From this length on, two letters may be wrong.
 _LONG = 7
 
 
 def twin_of(name: str) -> str:
-    """The name in place for that of a normal operation, and the other way round."""
+    """Return the in-place name for that of a normal operation, and vice versa."""
     return name[:-1] if name.endswith("_") else f"{name}_"
 
 
 def slips(name: str, other: str) -> int:
-    """How many letters were left out, put in, exchanged with the next or, where both are long, taken for others.
+    """Count the letters that were omitted, inserted, swapped with the next one, or, in long names, replaced.
 
-    The optimal string alignment distance; in short words another letter counts twice.
+    It is the optimal string alignment distance, in which a replacement counts twice in short names.
     """
     changed = 2 if max(len(name), len(other)) <= _SHORT else 1
     before: list[int] = []
@@ -35,9 +35,9 @@ def slips(name: str, other: str) -> int:
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The public one of ``known`` that ``name`` is a slip of, in whatever case; None where there is none.
+    """Return the public name in ``known`` of which ``name`` is probably a misspelling, ignoring case; None without one.
 
-    A twin is nearer than any spelling. One letter may be wrong, two where both names are long.
+    A twin has priority over any other spelling. One letter may be wrong, or two if both names are long.
     """
     public = {each.lower(): each for each in sorted(known) if not each.startswith("_")}
     given = name.lower()
@@ -51,19 +51,19 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 
 def of_its_kind(name: str, known: Iterable[str]) -> list[str]:
-    """The names of ``known`` that end with the same word: `MSELoss` for `BCELoss`, `l1_loss` for `huber_loss`."""
+    """Return the names in ``known`` with the same last word: `MSELoss` for `BCELoss`, `l1_loss` for `huber_loss`."""
     kind = _kind(name)
     return sorted(each for each in known if kind is not None and not each.startswith("_") and _kind(each) == kind)
 
 
 def _kind(name: str) -> str | None:
-    """The last of several words: `Loss` of `BCELoss`, `entropy` of `cross_entropy`."""
+    """Return the last of several words: `Loss` of `BCELoss`, `entropy` of `cross_entropy`."""
     found = re.search(r"(?<=.)[A-Z][a-z]{3,}$|(?<=_)[a-z]{4,}$", name.rstrip("_"))
     return found and found[0]
 
 
 def like_it(name: str, known: Iterable[str]) -> str:
-    """What an error adds about the missing ``name``: what it is a slip of, else what is of its kind, or nothing."""
+    """Return the end of an error about the missing ``name``: the nearest name, else names of its kind, or nothing."""
     known = list(known)
     near = nearest(name, known)
     if near is not None:

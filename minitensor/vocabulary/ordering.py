@@ -1,4 +1,4 @@
-"""Spread, norms and order under Paddle's names: made of operations of the table, so gradients follow."""
+"""Variance, norms and sorting under Paddle's names, made of operations of the table, which have gradients."""
 
 from __future__ import annotations
 
@@ -18,21 +18,22 @@ from minitensor.views.reshaping import reshape, squeeze
 
 
 def var(x: Tensor, axis: Any = None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
-    """The mean square distance from the mean; unbiased, over one less than the count where that is not 0.
+    """Return the mean squared distance from the mean; if unbiased, divided by the count minus 1 unless that is 0.
 
     Returns:
         A tensor of the shape of ``x`` without the dimensions ``axis``, which stay as 1 with ``keepdim``; without
         ``axis``, [] ([1, 1, ...] with ``keepdim``).
 
     Raises:
-        IndexError: if ``x`` does not have that axis; ValueError: if there is no element.
+        IndexError: if ``x`` does not have that axis.
+        ValueError: if there is no element.
         TypeError: if ``x`` is not a tensor.
     """
     return _spread("var", x, axis, unbiased, keepdim)
 
 
 def std(x: Tensor, axis: Any = None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
-    """The square root of :func:`var`, of the same shape; that says what is refused."""
+    """Return the square root of :func:`var`, of the same shape; IndexError, ValueError and TypeError are the same."""
     return TABLE["sqrt"](_spread("std", x, axis, unbiased, keepdim))
 
 
@@ -50,14 +51,14 @@ def _spread(op: str, x: Tensor, axis: Any, unbiased: bool, keepdim: bool) -> Ten
 
 
 def _axes(op: str, axis: Any, ndim: int) -> Any:
-    """``axis`` counted from the front, where it is one or several; so that an error names ``op``."""
+    """Return ``axis`` counted from the first dimension, one or several; errors show the name ``op``."""
     if axis is None or ndim == 0:
         return axis
     return [as_axis(op, each, ndim) for each in axis] if isinstance(axis, (list, tuple)) else as_axis(op, axis, ndim)
 
 
 def norm(x: Tensor, p: Any = "fro", axis: Any = None, keepdim: bool = False) -> Tensor:
-    """The p-norm over ``axis``, of all elements by default; "fro" and 2 are the root of the sum of squares.
+    """Return the p-norm over ``axis``, by default of all elements; "fro" and 2 are the root of the sum of squares.
 
     Its gradient at 0 is 0.
 
@@ -68,7 +69,7 @@ def norm(x: Tensor, p: Any = "fro", axis: Any = None, keepdim: bool = False) -> 
     Raises:
         IndexError: if ``x`` does not have that axis.
         TypeError: if ``x`` is not a tensor.
-        ValueError: for a ``p`` that is neither a number nor "fro".
+        ValueError: if ``p`` is neither a number nor "fro".
     """
     need_tensor("norm", x)
     axis = _axes("norm", axis, x.ndim)
@@ -89,7 +90,7 @@ def norm(x: Tensor, p: Any = "fro", axis: Any = None, keepdim: bool = False) -> 
 
 
 def argsort(x: Tensor, axis: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
-    """The positions of the elements along ``axis`` in order; equal ones stay in theirs, with and without ``stable``.
+    """Return the positions of the elements along ``axis`` in sorted order; ``stable`` or not, equal ones keep theirs.
 
     Returns:
         An int64 tensor of the shape of ``x``.
@@ -108,13 +109,13 @@ def _order(op: str, x: Tensor, axis: Any, descending: bool) -> Tensor:
         order = np.zeros((), np.int64)
     else:
         order = np.argsort(np.flip(array, axis) if descending else array, axis, kind="stable")
-        if descending:  # from behind, so that equal elements keep their order
+        if descending:  # from the end, so that equal elements keep their order
             order = array.shape[axis] - 1 - np.flip(order, axis)
     return Tensor._made(like(np.array(order, np.int64, order="C"), x._array), "argsort", (x,))
 
 
 def sort(x: Tensor, axis: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
-    """The elements along ``axis`` in order, equal ones in theirs: a copy.
+    """Return a sorted copy of the elements along ``axis``; equal ones keep their order.
 
     Returns:
         A tensor of the shape and dtype of ``x``.
@@ -130,14 +131,13 @@ def sort(x: Tensor, axis: int = -1, descending: bool = False, stable: bool = Fal
 def topk(
     x: Tensor, k: int, axis: int | None = None, largest: bool = True, sorted: bool = True
 ) -> tuple[Tensor, Tensor]:
-    """The ``k`` largest (or smallest) elements along ``axis``, the last by default, in order; and where they are.
+    """Return the ``k`` largest (or smallest) elements along ``axis`` (by default the last) in order, with positions.
 
     Returns:
         Two tensors of the shape of ``x`` with length k along ``axis``: the elements, and their positions (int64).
 
     Raises:
-        ValueError: if there are not so many.
-        ValueError: for a ``k`` below 1.
+        ValueError: if ``k`` is below 1, or above the length of ``axis``.
         IndexError: if ``x`` does not have that axis.
         TypeError: if ``x`` is not a tensor.
     """
@@ -155,11 +155,11 @@ def topk(
 
 
 def median(x: Tensor, axis: int | None = None, keepdim: bool = False) -> Tensor:
-    """The middle element along ``axis`` in order, of all by default; of two in the middle the mean. nan where one is.
+    """Return the median along ``axis``, by default of all; of two middle elements, the mean; nan if one is nan.
 
     Returns:
         A tensor of the shape of ``x`` without the dimensions ``axis``, which stay as 1 with ``keepdim``; without
-        ``axis``, [] ([1, 1, ...] with ``keepdim``); of integers, a float32 one.
+        ``axis``, [] ([1, 1, ...] with ``keepdim``); float32 for integers.
 
     Raises:
         ValueError: if there is no element.
@@ -182,7 +182,7 @@ def median(x: Tensor, axis: int | None = None, keepdim: bool = False) -> Tensor:
 
 
 def flip(x: Tensor, axis: Any) -> Tensor:
-    """The elements in the other order along ``axis``, one or several: a copy.
+    """Return a copy with the elements in reverse order along ``axis``, one or several.
 
     Returns:
         A tensor of the shape and dtype of ``x``.
@@ -200,9 +200,9 @@ def flip(x: Tensor, axis: Any) -> Tensor:
 
 
 def roll(x: Tensor, shifts: Any, axis: Any = None) -> Tensor:
-    """The elements moved by ``shifts`` along ``axis``; what leaves at the end comes in at the beginning: a copy.
+    """Return a copy with the elements shifted cyclically by ``shifts`` along ``axis``.
 
-    Without ``axis`` they are moved in the order of all elements.
+    Without ``axis`` they are shifted in the flattened tensor.
 
     Returns:
         A tensor of the shape and dtype of ``x``.
@@ -227,23 +227,21 @@ def roll(x: Tensor, shifts: Any, axis: Any = None) -> Tensor:
 
 
 def _picked(x: Tensor, axis: int, order: np.ndarray) -> Tensor:
-    """``x`` with the positions along ``axis`` in another order."""
+    """Return ``x`` with the positions along ``axis`` in another order."""
     index = np.ascontiguousarray(order, np.int64)
     return TABLE["index_select"](x, Tensor._made(like(index, x._array)), axis)
 
 
 def contiguous(x: Tensor) -> Tensor:
-    """``x`` itself where its elements lie one behind the other, else a copy of its shape in which they do. Nothing is
-    refused.
-    """
+    """Return ``x`` itself if it is contiguous, else a contiguous copy of the same shape."""
     return x if x.is_contiguous() else TABLE["clone"](x)
 
 
-#: As functions.
+#: Available as functions.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     function.__name__: function for function in (var, std, norm, median, argsort, sort, topk, flip, roll)
 }
-#: As methods of tensors.
+#: Available as methods of tensors.
 METHODS: dict[str, Callable[..., Any]] = {
     **FUNCTIONS,
     "contiguous": contiguous,

@@ -1,4 +1,4 @@
-"""Devices, as Paddle's programs ask for them."""
+"""Device names for Paddle's programs."""
 
 from __future__ import annotations
 
@@ -6,17 +6,15 @@ from minitensor.device import cuda
 
 
 def is_compiled_with_cuda() -> bool:
-    """Whether a CUDA device answers. The simulated GPU is none; ``set_device("gpu")`` works without one."""
+    """True if there is a CUDA device. The simulated GPU does not count; ``set_device("gpu")`` works without one."""
     return cuda.device_count() > 0
 
 
 def CPUPlace() -> str:
-    """The name of the host, as ``Tensor.place`` shows it."""
+    """Return the name of the host, as in ``Tensor.place``."""
     return "Place(cpu)"
 
 
 def CUDAPlace(id: int = 0) -> str:
-    """The name of the GPU of that number, as a ``place`` argument takes it; one that is not there is refused where it
-    is used.
-    """
+    """Return the name of the GPU ``id`` for a ``place`` argument; a missing GPU is refused when it is used."""
     return f"Place(gpu:{id})"

@@ -1,4 +1,4 @@
-"""Products, and a sum of many tensors, under Paddle's names: made of operations of the table, so gradients follow."""
+"""Products, and a sum of many tensors, under Paddle's names, made of operations of the table, which have gradients."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from minitensor.views.arguments import need_tensor
 
 
 def dot(x: Tensor, y: Tensor) -> Tensor:
-    """The product of two vectors, or of each pair of rows.
+    """Return the product of two vectors, or of each pair of rows.
 
     Args:
         x, y: two vectors [n], or two matrices [b, n].
@@ -22,8 +22,8 @@ def dot(x: Tensor, y: Tensor) -> Tensor:
         A tensor without dimensions, or of shape [b].
 
     Raises:
-        ValueError: for other shapes, or shapes that differ.
-        TypeError: for what is no tensor.
+        ValueError: if the shapes differ, or are not of vectors or matrices.
+        TypeError: if an operand is not a tensor.
     """
     _need_two("dot", x, y)
     if x.ndim not in (1, 2) or x.shape != y.shape:
@@ -42,12 +42,12 @@ def _need_two(op: str, x: Any, y: Any) -> None:
 def _product(op: str, x: Tensor, y: Tensor) -> Tensor:
     try:
         return TABLE["matmul"](x, y)
-    except ValueError as error:  # of shapes, in the name of the operation that the program calls
+    except ValueError as error:  # shape error, under the name of the called operation
         raise ValueError(str(error).replace("matmul", op, 1)) from None
 
 
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
-    """The product of two matrices, as ``matmul`` computes it.
+    """Return the product of two matrices, as ``matmul`` computes it.
 
     Args:
         input: shape [n, k].
@@ -57,8 +57,8 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
         A tensor of shape [n, m].
 
     Raises:
-        TypeError: for what is no tensor, number or array.
-        ValueError: for other shapes, or a number.
+        TypeError: if an operand is not a tensor, number or array.
+        ValueError: if the shapes do not fit, or if an operand has no dimension.
     """
     x, y = as_operands("mm", input, mat2)
     if not (x.ndim and y.ndim):
@@ -67,7 +67,7 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
 
 
 def bmm(x: Tensor, y: Tensor) -> Tensor:
-    """The products of two stacks of matrices.
+    """Return the products of two batches of matrices.
 
     Args:
         x: shape [b, n, k].
@@ -77,8 +77,8 @@ def bmm(x: Tensor, y: Tensor) -> Tensor:
         A tensor of shape [b, n, m].
 
     Raises:
-        ValueError: if one of the two has other than 3 dimensions, or they are not equally many, or do not fit.
-        TypeError: for what is no tensor.
+        ValueError: if an operand does not have 3 dimensions, or if the batch sizes or the matrices do not fit.
+        TypeError: if an operand is not a tensor.
     """
     _need_two("bmm", x, y)
     if x.ndim != 3 or y.ndim != 3:
@@ -89,14 +89,14 @@ def bmm(x: Tensor, y: Tensor) -> Tensor:
 
 
 def add_n(inputs: Tensor | Sequence[Tensor]) -> Tensor:
-    """The sum of the tensors, on a storage of its own.
+    """Return the sum of the tensors, on a new storage.
 
     Args:
-        inputs: one tensor, or several of one shape, which the result has, too.
+        inputs: one tensor, or several of one shape, which is also that of the result.
 
     Raises:
-        TypeError: for anything but a tensor, or a list or tuple of tensors.
-        ValueError: if there is none, or their shapes differ.
+        TypeError: if ``inputs`` is not a tensor, or a list or tuple of tensors.
+        ValueError: if there is none, or if their shapes differ.
     """
     given = [inputs] if isinstance(inputs, Tensor) else inputs
     if not isinstance(given, (list, tuple)) or not all(isinstance(x, Tensor) for x in given):
@@ -112,7 +112,7 @@ def add_n(inputs: Tensor | Sequence[Tensor]) -> Tensor:
     return total
 
 
-#: As functions, and as methods of tensors.
+#: Available as functions, and as methods of tensors.
 FUNCTIONS: dict[str, Callable[..., Any]] = {function.__name__: function for function in (dot, mm, bmm, add_n)}
 
 for _name, _function in FUNCTIONS.items():
