@@ -1,1 +1,1 @@
-"""Speed and memory, measured side by side as ratios. Nothing here is a test: tests never assert a time."""
+"""Measure speed and memory side by side, as ratios. These are not tests, because tests never assert a time."""

@@ -1,4 +1,4 @@
-"""Every row of the table, side by side, in fresh processes: ``python -m benchmarks``."""
+"""Measure every row of the table in fresh processes: ``python -m benchmarks``."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ SUBJECTS = (
 
 
 def options(arguments: list[str]) -> argparse.Namespace:
-    """What was asked for."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
         "--rows", metavar="NAME", action="append", choices=SUBJECTS, help=f"one of {', '.join(SUBJECTS)}"
@@ -59,12 +59,12 @@ def options(arguments: list[str]) -> argparse.Namespace:
 
 
 def main(arguments: list[str]) -> None:
-    """Measure, print, write, draw."""
+    """Measure, print, write and draw the figures."""
     given = options(arguments)
     if given.quick:
         os.environ["MINITENSOR_BENCH_QUICK"] = "1"
         given.rounds = 1
-    # After the environment is set: the rows read it.
+    # Import the rows after the environment is set, because they read it.
     from benchmarks.running import measure
 
     libraries = {name: each for name, each in installed().items() if name not in PEERS or name in (given.over or PEERS)}
@@ -96,7 +96,7 @@ def main(arguments: list[str]) -> None:
 
 
 def _draw(record: dict[str, Any]) -> None:
-    """All figures on one page, where matplotlib is installed."""
+    """Draw all figures on one page, if matplotlib is installed."""
     if importlib.util.find_spec("matplotlib") is None:
         print("matplotlib is not installed: no figure")
         return

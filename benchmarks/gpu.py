@@ -1,7 +1,7 @@
-"""Peak bytes and times on a CUDA device, beside raw CuPy and PyTorch (where installed): ``python -m benchmarks.gpu``.
+"""Measure peak bytes and times on a CUDA device, beside CuPy and PyTorch: ``python -m benchmarks.gpu``.
 
-The figures go to ``facts/gpu.json``, with the card, its driver, the versions, the command and the date. Without a CUDA
-device nothing is written.
+The figures are written to ``facts/gpu.json``, with the card, its driver, the versions, the command and the date. If
+there is no CUDA device, nothing is written. CuPy and PyTorch are measured if they are installed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from minitensor.device.places import current
 
 RESULT = Path(__file__).parents[1] / "facts/gpu.json"
 
-#: Bursts of a case, and how often the work is done in one of them. The figure is the median of the bursts.
+#: Number of bursts of a case, and of repetitions in a burst. The figure is the median of the bursts.
 BURSTS, TIMES = 7, 20
 
 #: A square matrix of float32: 64 MiB.
@@ -40,15 +40,15 @@ BATCH, WIDTHS = 512, (1024, 2048, 2048, 10)
 
 
 class Library:
-    """How a library is asked for the bytes in use, for their peak, and to wait."""
+    """Functions of a library that return the bytes in use and their peak, and that wait for the device."""
 
     def __init__(self, wait: Callable[[], Any], used: Callable[[], int], reset: Callable[[], Any], peak: Any) -> None:
         self.wait, self.used, self.reset, self.peak = wait, used, reset, peak
 
 
 def measured(library: Library, work: Callable[[], Any]) -> dict[str, Any]:
-    """The bytes that ``work`` needs at most, beyond those in use before; and the seconds it takes."""
-    for _ in range(3):  # compiles kernels, and fills the cache
+    """Return the peak bytes of ``work``, beyond those in use before, and its seconds."""
+    for _ in range(3):  # compile kernels and fill the cache
         work()
     library.wait()
     library.reset()
@@ -111,7 +111,7 @@ def minitensor_cases() -> tuple[Library, dict[str, Callable[[], Any]]]:
 def cupy_cases() -> tuple[Library, dict[str, Callable[[], Any]]]:
     import cupy
 
-    cuda = mt.device.cuda  # the hook on CuPy's pool counts for both
+    cuda = mt.device.cuda  # its hook on CuPy's pool counts for both
     library = Library(
         cuda.synchronize, cuda.memory_allocated, cuda.reset_max_memory_allocated, cuda.max_memory_allocated
     )
@@ -185,7 +185,7 @@ def torch_cases() -> tuple[Library, dict[str, Callable[[], Any]]]:
 
 
 def card() -> dict[str, Any]:
-    """The device, as CuPy and the driver name it."""
+    """Return the device's name from CuPy, and its driver."""
     import cupy
 
     runtime = cupy.cuda.runtime
@@ -202,7 +202,7 @@ def card() -> dict[str, Any]:
 
 
 def main() -> None:
-    """Measure, print, and write the fact file."""
+    """Measure, print and write the fact file."""
     if mt.device.cuda.device_count() == 0:
         sys.exit(f"benchmarks.gpu: no CUDA device answers ({current.no_cuda}); nothing is measured or written.")
     mt.set_device("gpu")

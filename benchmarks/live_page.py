@@ -1,11 +1,11 @@
-"""What Python in the page costs until its first answer: ``python -m benchmarks.live_page``.
+"""Measure Python in the page until its first answer: ``python -m benchmarks.live_page``.
 
-Beside it a bare Pyodide with numpy: the same files, in a worker of a fresh window of headless Chromium, from this
-machine, in turns. Ours ends with a recorded stage of five lines, the other with a sum of numpy's. Printed are seconds
-and bytes as a server sends them, and the ratios: the median of the rounds, the lowest and the highest. ``--record``
-writes ``facts/live-page.json``, too.
+It is compared with a bare Pyodide with numpy, in alternating rounds: the same files from this machine, in a worker of a
+fresh window of headless Chromium. Ours ends with a recorded stage of five lines, the other with a sum in numpy. The
+output has seconds, bytes as a server sends them, and ratios: median, lowest and highest of the rounds. ``--record``
+also writes ``facts/live-page.json``.
 
-Needs playwright, a Chromium and what `tools/live.py` brings, and says which of them is missing.
+This needs playwright, a Chromium and the files that `tools/live.py` fetches; a message names a missing one.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ y.sum().backward()
 '''
 answer = str(len(stage.record(program).data["variants"][0]["steps"]) >= 5)
 """
-#: Who: the program, and its wheels beside Pyodide, by their key in live.json.
+#: Contestant -> its program, its wheels beside Pyodide by their key in live.json, and its answer.
 WHO = {"bare": (BARE, ["numpy"], "6.0"), "ours": (OURS, ["numpy", "minitensor"], "True")}
 
 _WORKER = """
@@ -73,16 +73,16 @@ _RUN = """([program, keys]) => new Promise((done, failed) => {
 
 class _Quiet(SimpleHTTPRequestHandler):
     def log_message(self, *arguments: object) -> None:
-        """Nobody asks."""
+        """Log nothing."""
 
 
 def measure(rounds: int = ROUNDS) -> dict[str, Any]:
-    """The figures.
+    """Return the figures.
 
     Raises:
-        ImportError: without playwright.
-        FileNotFoundError: without a Chromium.
-        live.MissingError: without the parts of Python in the page.
+        ImportError: if playwright is missing.
+        FileNotFoundError: if there is no Chromium.
+        live.MissingError: if a part of Python in the page is missing.
     """
     from playwright.sync_api import sync_playwright
 
@@ -97,7 +97,7 @@ def measure(rounds: int = ROUNDS) -> dict[str, Any]:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         browser = playwright.chromium.launch(executable_path=found, args=chromium.FLAGS)
         for number in range(rounds):
-            for who in sorted(WHO, reverse=bool(number % 2)):  # each begins every other round
+            for who in sorted(WHO, reverse=bool(number % 2)):  # take turns in beginning a round
                 seconds[who].append(_once(browser, server.server_port, who))
         version = browser.version
         browser.close()
@@ -123,7 +123,7 @@ def _both(seconds: dict[str, list[dict[str, float]]]) -> tuple[list[dict[str, fl
 
 
 def _once(browser: Any, port: int, who: str) -> dict[str, float]:
-    """Seconds from the click to each moment, in a window without a past."""
+    """Return the seconds from the click to each moment, in a window with empty caches."""
     program, keys, answer = WHO[who]
     context = browser.new_context()
     page = context.new_page()
@@ -136,7 +136,7 @@ def _once(browser: Any, port: int, who: str) -> dict[str, float]:
 
 
 def _bytes(told: dict[str, Any]) -> dict[str, Any]:
-    """What a server sends, compressed: all that the page asks for, and of these what a bare Pyodide with numpy is."""
+    """Return the compressed bytes that a page requests, and the share of a bare Pyodide with numpy."""
     ours = told["compressed"]
     bare = ours - sum(told["files"][name]["compressed"] for name in (told["minitensor"], "editor.js"))
     return {"ours": ours, "bare": bare, "ratio": round(ours / bare, 3)}
@@ -151,7 +151,7 @@ def _spread(ratios: list[float]) -> dict[str, float]:
 
 
 def table(figures: dict[str, Any]) -> str:
-    """The figures as text."""
+    """Return the figures as text."""
     lines = [f"Python in the page, Chromium {figures['chromium']}: seconds from the click, medians"]
     for moment in ("Python ready", "wheels unpacked", "first answer"):
         both = (statistics.median(each[moment] for each in figures["seconds"][who]) for who in ("ours", "bare"))
@@ -163,7 +163,7 @@ def table(figures: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    """Measure, print, and keep the figures; or say why nothing can be measured."""
+    """Measure, print and record the figures, or print why nothing can be measured."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.live_page", description="Time to the first run.")
     parser.add_argument("--record", action="store_true", help=f"write {RECORD.relative_to(ROOT)}, too")
     given, _ = parser.parse_known_args()

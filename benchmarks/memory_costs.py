@@ -1,13 +1,13 @@
-"""What devices, counters and events add to an operation while nobody looks, and what looking costs.
+"""Measure the cost of devices, counters and events for an operation, without and with a listener.
 
 ``python -m benchmarks.memory_costs`` times the cases of :mod:`benchmarks.rows.dispatch` in three engines, in turns, in
-fresh processes: the one of this folder; a copy of it without the lines that ask for the device (``DEVICES`` lists
-them); and one that is also without those that count and tell (``COUNTERS_AND_EVENTS``). Then it times the first again,
-in this process, while somebody looks. ``--against REVISION`` also times the engine of an older revision, where there
-is a git history to take it from: 1b8f645 is the last one before there were devices. It counted and told what the
-engine does now, so that the bars are for what has come since; but it knew nothing of who saved what, which costs, too.
+fresh processes: the one of this folder; a copy without the lines that check the device (``DEVICES`` lists them); and
+one that also lacks the lines that count and emit events (``COUNTERS_AND_EVENTS``). Then it times the first again, in
+this process, with a listener. If there is a git history, ``--against REVISION`` also times the engine of an older
+revision: 1b8f645 is the last one without devices. That engine already counted and emitted the same events, so the
+difference is the cost of the later code; but it did not record which operation saved a tensor, which also costs time.
 
-Each figure is the fastest burst of all rounds: what a busy machine adds is never negative.
+Each figure is the fastest burst of all rounds, because load on the machine only adds time.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from benchmarks.rows.dispatch import CASES
 ROOT = Path(__file__).parents[1]
 RESULT = Path("_build/bench/memory_costs.json")
 
-#: Nanoseconds that devices, and what is counted and told of them, may add to an operation: one that allocates; one that
-#: works in place, or gives a view.
+#: Nanoseconds that devices, counters and events may add to an operation that allocates, and to one that works in place
+#: or returns a view.
 BARS = {"allocates": 60, "in place or a view": 20}
-#: The cases that make a storage: the result, or the copy that ``sin_`` keeps for its backward.
+#: Cases that allocate a storage: for the result, or for the copy that ``sin_`` saves.
 ALLOCATING = ("add", "add, recording", "sin_, recording")
 
 _EVENTS = """
@@ -40,7 +40,7 @@ _EVENTS = """
         watch.listener("{}", {})
 """
 
-#: File -> texts that are taken out of it, and what takes their place.
+#: File -> texts to remove from it, each with its replacement.
 Cuts = dict[str, list[tuple[str, str]]]
 
 DEVICES: Cuts = {
@@ -101,7 +101,7 @@ COUNTERS_AND_EVENTS: Cuts = {
 
 
 def engines(folder: Path, revision: str | None) -> dict[str, Path]:
-    """Folders with an engine and these benchmarks, by what they are."""
+    """Return folders, each with an engine and these benchmarks, by a description of the engine."""
     made = {"with": folder / "with", "no devices": folder / "no_devices", "bare": folder / "bare"}
     for path in made.values():
         shutil.copytree(ROOT / "minitensor", path / "minitensor", ignore=shutil.ignore_patterns("__pycache__"))
@@ -119,7 +119,7 @@ def engines(folder: Path, revision: str | None) -> dict[str, Path]:
 
 
 def cut_out(folder: Path, cuts: Cuts) -> None:
-    """Take texts out of the engine in ``folder``."""
+    """Remove texts from the engine in ``folder``."""
     for file, texts in cuts.items():
         source = (folder / file).read_text()
         for text, instead in texts:
@@ -130,7 +130,7 @@ def cut_out(folder: Path, cuts: Cuts) -> None:
 
 
 def fastest(folders: dict[str, Path], rounds: int) -> dict[str, dict[str, float]]:
-    """Engine -> case -> seconds."""
+    """Return the seconds of each case for each engine."""
     found: dict[str, dict[str, float]] = {name: {} for name in folders}
     for done in range(rounds):
         for name, path in folders.items():
@@ -144,7 +144,7 @@ def fastest(folders: dict[str, Path], rounds: int) -> dict[str, dict[str, float]
 
 
 def looking() -> dict[str, dict[str, float]]:
-    """How -> case -> seconds, in this process, while somebody looks."""
+    """Return the seconds of each case for each kind of listener, in this process."""
     from benchmarks.rows.dispatch import seconds
     from minitensor import memory
 
@@ -157,7 +157,7 @@ def looking() -> dict[str, dict[str, float]]:
 
 
 def table(found: dict[str, dict[str, float]], watched: dict[str, dict[str, float]]) -> str:
-    """The figures as text, in nanoseconds."""
+    """Return the figures as text, in nanoseconds."""
     older = [name for name in found if name not in ("with", "no devices", "bare")]
     heads = ["now", "devices", "bar", "counters", *(f"over {name}" for name in older), *watched]
     lines = [" " * 22 + "".join(f"{head:>14}" for head in heads)]
@@ -171,7 +171,7 @@ def table(found: dict[str, dict[str, float]], watched: dict[str, dict[str, float
 
 
 def main() -> None:
-    """Measure, print, and keep the figures."""
+    """Measure, print and write the figures."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--against", metavar="REVISION", help="an older engine, from the history of this repository")

@@ -1,7 +1,7 @@
-"""The libraries that are compared, and the interpreter that has each.
+"""Find the libraries to compare, with an interpreter for each.
 
-A peer is looked for in this interpreter, and before that in the one that an environment variable names, because not all
-of them can live in one environment: ``MINITENSOR_TORCH_PYTHON=/somewhere/bin/python``.
+A peer is used from the interpreter that an environment variable names, because not all of them can be installed in one
+environment: ``MINITENSOR_TORCH_PYTHON=/somewhere/bin/python``. If the variable is not set, it is used from this one.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
-#: Library -> the environment variable that names an interpreter with it, and the distributions that have it.
+#: Library -> the environment variable that names its interpreter, and the distributions that contain it.
 PEERS = {
     "torch": ("MINITENSOR_TORCH_PYTHON", ("torch",)),
     "paddle": ("MINITENSOR_PADDLE_PYTHON", ("paddlepaddle", "paddlepaddle-gpu")),
@@ -36,7 +36,7 @@ print(json.dumps(found))
 
 @dataclass(frozen=True)
 class Library:
-    """One that answers: its interpreter, and the versions of it, of numpy and of Python there."""
+    """An installed library: its interpreter, and the versions of the library, of numpy and of Python."""
 
     name: str
     python: str
@@ -44,7 +44,7 @@ class Library:
 
 
 def installed() -> dict[str, Library]:
-    """minitensor, numpy, and every peer that is there."""
+    """Return minitensor, numpy and every installed peer."""
     found = {
         name: Library(name, sys.executable, _versions(sys.executable, "numpy")) for name in ("minitensor", "numpy")
     }

@@ -1,4 +1,4 @@
-"""The table as text, and the record as JSON."""
+"""Format the table as text and the record as JSON."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SCALES = {
 
 
 def shown(value: float, unit: str) -> str:
-    """A figure with three digits, in the unit that suits it: ``1.27 us``."""
+    """Return a figure with three digits in a suitable unit, for example ``1.27 us``."""
     if unit not in _SCALES:
         return f"{value:g}"
     if value == 0 or (unit == "bytes" and value < 0.005):
@@ -32,7 +32,7 @@ def shown(value: float, unit: str) -> str:
 
 
 def text(title: str, lines: Iterable[Line | Fit], failures: Mapping[str, str]) -> str:
-    """The rows of a subject."""
+    """Return the rows of a subject as text."""
     lines = list(lines)
     width = max([len(line.name) for line in lines], default=0) + 2
     written = [title]
@@ -70,7 +70,7 @@ def _verdict(line: Line) -> str:
 
 
 def summary(lines: Mapping[str, Iterable[Line | Fit]]) -> str:
-    """How many targets are met, and which are not."""
+    """Return the number of targets that are reached, and the rows that miss theirs."""
     asked = [
         (title, line)
         for title, each in lines.items()
@@ -89,7 +89,7 @@ def summary(lines: Mapping[str, Iterable[Line | Fit]]) -> str:
 
 
 def machine() -> dict[str, Any]:
-    """What the figures were measured on."""
+    """Return a description of the machine."""
     return {
         "processor": _processor(),
         "cores": os.cpu_count(),
@@ -121,7 +121,7 @@ def record(
     libraries: Mapping[str, Library],
     subjects: Mapping[str, Mapping[str, Any]],
 ) -> dict[str, Any]:
-    """All that is written to the file: when and where it was measured, and with what; every row, every curve."""
+    """Return the content of the record: date, machine, versions, every row and every curve."""
     return {
         "date": datetime.date.today().isoformat(),
         "command": command,
@@ -134,7 +134,7 @@ def record(
 
 
 def subject(title: str, lines: Iterable[Line | Fit], failures: Mapping[str, str]) -> dict[str, Any]:
-    """A subject in the record. Figures are rounded to four digits; JSON has no infinity."""
+    """Return the record of a subject. Figures are rounded to four digits, and infinity is None, which JSON lacks."""
     rows, curves = [], []
     for line in lines:
         (curves if isinstance(line, Fit) else rows).append(_rounded(dataclasses.asdict(line)))

@@ -1,4 +1,4 @@
-"""Runs the libraries of a subject in turns, each in a fresh process, and gathers the figures."""
+"""Run the libraries of a subject alternately, each in a fresh process, and collect the figures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from benchmarks.table import OURS
 
 ROOT = Path(__file__).parents[1]
 
-#: One thread, unless a program asks its library for more.
+#: One thread, unless a program requests more from its library.
 _THREADS = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
@@ -25,7 +25,7 @@ _THREADS = (
     "VECLIB_MAXIMUM_THREADS",
     "MINITENSOR_NUM_THREADS",
 )
-#: Compiled sources, where every process may write them: nobody's figures are to have the compiler in them.
+#: A folder for compiled sources to which every process may write, so that no figure includes the compiler.
 _COMPILED = ROOT / "_build/bench/compiled"
 _ENVIRONMENT = {
     **dict.fromkeys(_THREADS, "1"),
@@ -35,38 +35,38 @@ _ENVIRONMENT = {
     "PYTHONDONTWRITEBYTECODE": "",
 }
 
-#: glibc gives freed memory back to the system at once, so that the system's peak is that of the program.
+#: With this setting glibc returns freed memory to the system at once, so the system's peak is that of the program.
 _GIVES_BACK = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "0"}
 
-#: How far the results of two libraries may differ, relatively: they add up float32 in different orders.
+#: Allowed relative difference between results of two libraries, which add float32 numbers in different orders.
 _SAME = 1e-3
 
-#: Seconds after which a library is taken to hang.
+#: Seconds after which a process counts as hanging.
 _PATIENCE = 300
 
 
 @dataclass
 class Measured:
-    """The figures of a subject: library -> name -> one for each round; and of libraries that failed, why."""
+    """The figures of a subject, library -> name -> one for each round, and the reasons of libraries that failed."""
 
     figures: dict[str, dict[str, list[float]]] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
 
     def add(self, library: str, figures: dict[str, float]) -> None:
-        """Those of one process."""
+        """Add the figures of one process."""
         for name, figure in figures.items():
             self.figures.setdefault(library, {}).setdefault(name, []).append(figure)
 
 
 class Failed(Exception):
-    """A process that measured; why it failed, in one line."""
+    """A measuring process has failed; the message is the reason, in one line."""
 
 
 def measure(name: str, libraries: Iterable[Library], rounds: int) -> Measured:
-    """Measure a subject. Each round begins with another library; one that fails is left out from then on.
+    """Measure a subject. Each round begins with another library, and a library that fails is skipped afterwards.
 
     Raises:
-        SystemExit: minitensor or numpy failed, or a library computed other numbers than minitensor.
+        SystemExit: if minitensor or numpy fails, or if the numbers of a library differ from those of minitensor.
     """
     subject = importlib.import_module(f"benchmarks.rows.{name}")
     programs = subject.FIGURES if hasattr(subject, "FIGURES") else subject.PROGRAMS
@@ -111,10 +111,10 @@ def _compare_results(subject: str, found: Measured) -> None:
 
 
 def once(subject: str, library: Library, *more: str) -> dict[str, float]:
-    """The figures of one process.
+    """Return the figures of one process.
 
     Raises:
-        Failed: it did not end, or not well.
+        Failed: if the process hangs or fails.
     """
     environment = {**os.environ, **_ENVIRONMENT, **(_GIVES_BACK if more == ("peaks",) else {})}
     command = [library.python, "-m", "benchmarks.worker", subject, library.name, *more]
@@ -130,6 +130,6 @@ def once(subject: str, library: Library, *more: str) -> dict[str, float]:
 
 
 def say(what: str) -> None:
-    """One line about what is going on, over the last, where somebody looks."""
+    """Replace the last line of progress, if the output is a terminal."""
     if sys.stderr.isatty():
         print(f"\r{what:60}", end="\r" if not what else "", file=sys.stderr, flush=True)

@@ -1,12 +1,13 @@
-"""How fast stages appear on a page, and answer a key, in headless Chromium: ``python -m benchmarks.stage_page``.
+"""Measure stages on a page in headless Chromium, to paint and to answer a key: ``python -m benchmarks.stage_page``.
 
-* First paint: from the start of loading a page, a file with the script beside it as the book has it, to the frame
-  after the last of five stages was drawn.
-* A key press: from the key to the frame that shows the answer, as the browser itself reports it (Event Timing: in
-  steps of 8 ms, and nothing below 16 ms). Beside it the time that the page's thread worked for a key, which other
-  programs on the machine disturb less.
+* First paint: from the start of loading a page, which is a file with the script beside it, as in the book, to the
+  frame after the last of five stages was drawn.
+* A key press: from the key to the frame that shows the answer, as the browser reports it (Event Timing: in steps of
+  8 ms, and nothing below 16 ms), and the time for which the page's thread works for a key, which depends less on
+  other programs on the machine.
 
-Needs the package playwright and a Chromium, and says which of them is missing. A busy machine shows in all figures.
+This needs the package playwright and a Chromium; a message names a missing one. Load on the machine changes all
+figures.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ RESULT = Path(__file__).parents[1] / "_build/bench/stage_page.json"
 ROUNDS = 9
 PRESSES = 60
 
-#: What the figures are held against: seconds for the first paint of five stages, and for a key press with 500 steps.
+#: Targets: seconds for the first paint of five stages, and for a key press with 500 steps.
 PAINT, ANSWER = 1.0, 0.050
 
 
@@ -58,7 +59,7 @@ a.add_(1)
 y.sum().backward()
 """
 
-# Tells when all stages of a page have been drawn and shown.
+# Reports the time at which all stages of a page have been drawn and shown.
 _WATCH = """<script>
 addEventListener('load', () => {
   const isDrawn = el => el.shadowRoot?.querySelector('.pic svg');
@@ -80,7 +81,7 @@ _LISTEN = """() => {
 
 
 def five_stages() -> list[dict[str, Any]]:
-    """Traces as they stand on a page of the book: short programs, most with variants."""
+    """Return traces like those on a page of the book: short programs, most with variants."""
     view = "x = mt.ones([2, 3])\ny = x.reshape([3, 2])\ndel x"
     kinds = {"normal": "x = mt.ones([3])\ny = x + 1", "view": view, "in place": "x = mt.ones([3])\ny = x.add_(1)"}
     leaf = "x = mt.to_tensor([1.0, 2.0, 3.0], stop_gradient=False)"
@@ -97,7 +98,7 @@ def five_stages() -> list[dict[str, Any]]:
 
 
 def long_stage() -> dict[str, Any]:
-    """A training loop of 500 steps."""
+    """Return the trace of a training loop with 500 steps."""
     data = stage.record(TRAINING, steps=500).data
     count = len(data["variants"][0]["steps"])
     if count != 500:
@@ -106,7 +107,7 @@ def long_stage() -> dict[str, Any]:
 
 
 def _page(traces: list[dict[str, Any]], folder: Path, name: str) -> str:
-    """The address of a page with these stages, whose script is a file beside it."""
+    """Write a page with these stages and the script in a file beside it, and return its address."""
     (folder / "stage.js").write_text(script_source(), encoding="utf-8")
     body = "\n<p>Some words between.</p>\n".join(stage.as_html(trace) for trace in traces)
     path = folder / f"{name}.html"
@@ -119,7 +120,7 @@ def _page(traces: list[dict[str, Any]], folder: Path, name: str) -> str:
 
 
 def _first_paint(browser: Any, address: str) -> float:
-    """Seconds, in a window without a past."""
+    """Return the seconds, in a window with empty caches."""
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     page = context.new_page()
     page.goto(address)
@@ -130,7 +131,7 @@ def _first_paint(browser: Any, address: str) -> float:
 
 
 def _answers(browser: Any, address: str) -> tuple[dict[str, list[float]], dict[str, float]]:
-    """Seconds for each key: one step on, from end to end, to the next hit of a search; and of work for a key."""
+    """Return seconds for each key (next step, from end to end, next hit of a search), and seconds of work for a key."""
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     session = page.context.new_cdp_session(page)
     session.send("Performance.enable", {"timeDomain": "threadTicks"})
@@ -154,7 +155,7 @@ def _answers(browser: Any, address: str) -> tuple[dict[str, list[float]], dict[s
         since, before = page.evaluate("performance.now()"), worked()
         for press in range(PRESSES):
             page.keyboard.press(keys[press % len(keys)])
-            page.wait_for_timeout(20)  # as a finger does; without it two keys may share a frame
+            page.wait_for_timeout(20)  # like a finger; otherwise two keys may share a frame
         page.wait_for_timeout(300)
         work[name] = (worked() - before) / PRESSES
         slow = page.evaluate("since => [...answers].filter(([at]) => at >= since).map(([, took]) => took)", since)
@@ -164,11 +165,11 @@ def _answers(browser: Any, address: str) -> tuple[dict[str, list[float]], dict[s
 
 
 def measure() -> dict[str, Any]:
-    """The figures.
+    """Return the figures.
 
     Raises:
-        ImportError: without playwright.
-        FileNotFoundError: without a Chromium.
+        ImportError: if playwright is missing.
+        FileNotFoundError: if there is no Chromium.
     """
     from playwright.sync_api import sync_playwright
 
@@ -198,7 +199,7 @@ def measure() -> dict[str, Any]:
 
 
 def table(figures: dict[str, Any]) -> str:
-    """The figures as text, in milliseconds."""
+    """Return the figures as text, in milliseconds."""
     lines = [f"Chromium {figures['chromium']}, 1280x900; milliseconds", f"{'':34}{'median':>8}{'least':>8}{'most':>8}"]
     for kind, unit in (("first paint", PAINT), ("key press", ANSWER)):
         lines.append(f"{kind}, to be within {unit * 1000:.0f}")
@@ -211,7 +212,7 @@ def table(figures: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    """Measure, print, and keep the figures; or say why nothing can be measured."""
+    """Measure, print and write the figures, or print why nothing can be measured."""
     try:
         figures = measure()
     except (ImportError, FileNotFoundError) as missing:

@@ -1,8 +1,8 @@
-"""What is printed of the figures: ratios to other libraries, limits, and whether the targets are met.
+"""Rows of the printed table: ratios to other libraries, limits, and targets.
 
-A figure is measured once in each round. A ratio is taken round by round, of two processes that ran one after the other,
-so that what slows the machine down for a while slows both; what is told is the median of the rounds, and the lowest and
-the highest of them.
+A figure is measured once in each round. A ratio compares two processes of the same round, which ran one after the
+other, so that temporary load on the machine slows both. The table has the median, the lowest and the highest of the
+rounds.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ OURS = "minitensor"
 
 @dataclass(frozen=True)
 class Spread:
-    """The median of some figures, and the lowest and the highest."""
+    """The median, the lowest and the highest of some figures."""
 
     median: float
     low: float
@@ -29,18 +29,18 @@ class Spread:
 
     @classmethod
     def of(cls, figures: Sequence[float]) -> Spread:
-        """Of one figure or more."""
+        """Return the spread of one figure or more."""
         return cls(statistics.median(figures), min(figures), max(figures))
 
 
 @dataclass(frozen=True)
 class Line:
-    """A row that was measured.
+    """A measured row.
 
     Attributes:
-        ours, theirs: in ``unit`` ("s" or "bytes", or what is counted); theirs is None for a limit.
-        ratio: ours over theirs; None for a limit.
-        most: the target: the most the ratio, or the figure, may be; None where there is none.
+        ours, theirs: in ``unit`` ("s", "bytes" or a name of the things counted); theirs is None for a limit.
+        ratio: ours divided by theirs; None for a limit.
+        most: the target, an upper limit of the ratio or the figure; None if there is none.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Line:
 
     @property
     def met(self) -> bool | None:
-        """Whether the median is within the target; None without a target."""
+        """True if the median is within the target; None if there is no target."""
         if self.most is None:
             return None
         return (self.ratio or self.ours).median <= self.most
@@ -61,13 +61,13 @@ class Line:
 
 @dataclass(frozen=True)
 class Ratio:
-    """A figure of minitensor over that of another library, or over another figure.
+    """A figure of minitensor divided by that of another library, or by another figure.
 
     Attributes:
-        name: of the row, and of the figure in both libraries, where ``ours`` and ``theirs`` do not say otherwise.
-        over: the library.
+        name: the row's name, and the figure's name in both libraries, unless ``ours`` or ``theirs`` is given.
+        over: the library to divide by.
         most: the target.
-        of: the library whose figure it is, where that is another one.
+        of: the library of the first figure, if it is not minitensor.
     """
 
     name: str
@@ -79,7 +79,7 @@ class Ratio:
     of: str = OURS
 
     def line(self, figures: Figures) -> Line | None:
-        """None where one of the two was not measured."""
+        """Return the row; None if one of the two figures is missing."""
         ours = figures.get(self.of, {}).get(self.ours or self.name)
         theirs = figures.get(self.over, {}).get(self.theirs or self.name)
         if not ours or not theirs:
@@ -90,7 +90,7 @@ class Ratio:
 
 
 def _over(ours: float, theirs: float) -> float:
-    """Nothing over nothing is 1, as with equals."""
+    """Return the ratio of two figures; 0 divided by 0 is 1, because they are equal."""
     if theirs:
         return ours / theirs
     return float("inf") if ours else 1.0
@@ -98,27 +98,27 @@ def _over(ours: float, theirs: float) -> float:
 
 @dataclass(frozen=True)
 class Limit:
-    """A figure of minitensor that must not be more than ``most``."""
+    """A figure of minitensor with the upper limit ``most``."""
 
     name: str
     unit: str
     most: float | None = None
 
     def line(self, figures: Figures) -> Line | None:
-        """None where it was not measured."""
+        """Return the row; None if the figure is missing."""
         ours = figures.get(OURS, {}).get(self.name)
         return Line(self.name, self.unit, Spread.of(ours), most=self.most) if ours else None
 
 
 @dataclass(frozen=True)
 class Fit:
-    """A curve that was measured, and the straight line ``fixed + slope * x`` through it.
+    """A measured curve, and the straight line ``fixed + slope * x`` through it.
 
     Attributes:
-        points: x and figure, the least of the rounds.
+        points: x and figure, the smallest of the rounds.
         fixed: in ``unit``.
         slope: in ``unit``, for each ``per``.
-        worst: how far the point that is farthest lies from the line, as a part of the line there.
+        worst: the largest distance of a point from the line, relative to the line there.
     """
 
     name: str
@@ -132,10 +132,10 @@ class Fit:
 
 @dataclass(frozen=True)
 class Curve:
-    """Figures of minitensor named ``NAME @ X``, with a straight line through them.
+    """Figures of minitensor with names ``NAME @ X``, and a straight line through them.
 
-    The line is the one with the least squares of relative distances, so that a point at 12 bytes counts as much as one
-    at 400 MB.
+    The line minimizes the squares of relative distances, so that a point at 12 bytes has the same weight as one at
+    400 MB.
     """
 
     name: str
@@ -143,7 +143,7 @@ class Curve:
     per: str
 
     def line(self, figures: Figures) -> Fit | None:
-        """None where it was not measured."""
+        """Return the row; None if the figure is missing."""
         found = {
             float(name.partition(" @ ")[2]): min(each)
             for name, each in figures.get(OURS, {}).items()
@@ -158,16 +158,16 @@ class Curve:
 
 
 def straight(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """Begin and slope, 0 or more, of the line with the least squares of ``log(y / line)``.
+    """Return intercept and slope, both 0 or more, of the line that minimizes the squares of ``log(y / line)``.
 
-    Points at 0 have no logarithm and are left out.
+    Points at 0 have no logarithm and are skipped.
     """
     kept = [(x, y) for x, y in points if y > 0]
     if not kept:
         return 0.0, 0.0
     x, y = np.array(kept, np.float64).T
     line = np.array([y.min(), y[-1] / x[-1]])
-    for _ in range(100):  # Gauss and Newton's steps, halfway to 0 at most
+    for _ in range(100):  # Gauss-Newton steps, each at most halfway to 0
         expected = line[0] + line[1] * x
         rates = np.stack([1 / expected, x / expected], axis=1) * line
         step = np.linalg.lstsq(rates, np.log(y / expected), rcond=None)[0]

@@ -1,8 +1,8 @@
-"""Seconds and bytes of a piece of work, measured inside one process.
+"""Measure seconds and bytes of a piece of work inside one process.
 
-The figure of a piece of work is its fastest run: what a busy machine adds is never negative. Bytes are told twice over:
-:func:`peak_bytes` asks the operating system, for every library alike; :func:`peak_traced` asks Python and numpy, to the
-byte, but knows nothing of libraries that have an allocator of their own.
+The figure of a piece of work is its fastest run, because load on the machine only adds time. There are two ways to
+measure bytes: :func:`peak_bytes` asks the operating system, and works for every library; :func:`peak_traced` asks
+Python and numpy, and is exact, but does not see libraries with a separate allocator.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-#: A look at whether everything runs: small tensors, short chains, one call of each program.
+#: True for a quick test that everything runs: small tensors, short chains, one call of each program.
 QUICK = os.environ.get("MINITENSOR_BENCH_QUICK") == "1"
 
-#: Bytes that come and go by the page without anybody asking for memory: less than that is nothing.
+#: The memory of a process varies by this many bytes, in pages, even if nothing is allocated: fewer count as 0.
 _NOISE = 64 << 10
 
 _STATUS, _RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
 def fastest(work: Callable[[], Any], seconds: float = 0.25, least: int = 3) -> float:
-    """Seconds of the fastest call, after one that warms up: at least ``least`` calls, and for at least ``seconds``."""
+    """Return the seconds of the fastest call after a warm-up, of at least ``least`` calls and ``seconds``."""
     if QUICK:
         seconds, least = 0.0, 1
     work()
@@ -40,24 +40,24 @@ def fastest(work: Callable[[], Any], seconds: float = 0.25, least: int = 3) -> f
 
 
 def fastest_statement(statement: str, setup: str, scope: dict[str, Any], burst: int, bursts: int) -> float:
-    """Seconds of one statement in the fastest burst; ``setup`` runs before each, without being timed."""
+    """Return the seconds of one statement in the fastest burst; ``setup`` runs before each and is not timed."""
     bursts = 1 if QUICK else bursts
     return min(timeit.repeat(statement, setup, globals=scope, number=burst, repeat=bursts)) / burst
 
 
 def resident_bytes(field: str = "VmRSS") -> int | None:
-    """Bytes of this process in the computer's memory (``VmHWM``: the most so far); None where Linux does not tell."""
+    """Return a figure of this process's memory in bytes (``VmHWM`` is the peak so far); None if Linux has none."""
     if not _STATUS.exists():
         return None
     return next(int(line.split()[1]) << 10 for line in _STATUS.read_text().splitlines() if line.startswith(field))
 
 
 def peak_bytes(work: Callable[[], Any]) -> int | None:
-    """The most bytes that the process has in memory during ``work``, more than before; None where none can tell."""
+    """Return the peak bytes of the process during ``work``, beyond those before; None if they are not available."""
     gc.collect()
     before = resident_bytes()
     try:
-        _RESET.write_text("5")  # the most so far becomes what is there now
+        _RESET.write_text("5")  # the peak becomes the current memory
     except OSError:
         return None
     work()
@@ -68,10 +68,10 @@ def peak_bytes(work: Callable[[], Any]) -> int | None:
 
 
 def peak_traced(work: Callable[[], Any]) -> int:
-    """The most bytes that Python objects and numpy arrays take during ``work``, more than before."""
+    """Return the peak bytes of Python objects and numpy arrays during ``work``, beyond those before."""
     tracemalloc.start()
     try:
-        work()  # objects that the first call makes and keeps are no part of the figure
+        work()  # objects that the first call creates and keeps do not count
         tracemalloc.reset_peak()
         before = tracemalloc.get_traced_memory()[0]
         work()

@@ -1,7 +1,7 @@
-"""Measures one subject for one library in this process: ``python -m benchmarks.worker SUBJECT LIBRARY [PART | peaks]``.
+"""Measure one subject for one library in this process: ``python -m benchmarks.worker SUBJECT LIBRARY [PART | peaks]``.
 
-The figures are printed as JSON in the last line. Libraries are imported where they are used, so that none pays for
-another.
+The last line of the output has the figures as JSON. Libraries are imported where they are used, so that their imports
+do not count for each other.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Any
 
 from benchmarks.timing import fastest, peak_bytes, peak_traced
 
-#: Libraries whose numbers lie in arrays of numpy, which Python can trace.
+#: Libraries with numbers in arrays of numpy, which Python can trace.
 _TRACED = ("minitensor", "numpy")
 
 
 def seconds(subject: Any, library: str, *part: str) -> dict[str, float]:
-    """Name -> seconds of the fastest call; or what the subject measures itself."""
+    """Return the seconds of the fastest call by name, or the figures that the subject measures itself."""
     if hasattr(subject, "FIGURES"):
         return subject.FIGURES[library](*part)
     programs = subject.PROGRAMS[library]()
@@ -26,11 +26,11 @@ def seconds(subject: Any, library: str, *part: str) -> dict[str, float]:
 
 
 def peaks(subject: Any, library: str) -> dict[str, float]:
-    """``NAME, peak`` as the operating system has it, ``NAME, peak traced``, and ``NAME, result`` after some steps."""
+    """Return ``NAME, peak`` from the operating system, ``NAME, peak traced``, and ``NAME, result`` after some steps."""
     figures: dict[str, float | None] = {}
     programs = subject.PROGRAMS[library]()
     if library == "minitensor":
-        # A buffer that is kept for the next call would hide what that call needs.
+        # A buffer kept for the next call would hide the memory that the call needs.
         importlib.import_module("minitensor").device.cpu.set_reuse_limit(0)
     for name, program in programs.items():
         if name not in subject.PEAKS:

@@ -1,12 +1,12 @@
-"""What is measured: one file for a subject, and in it the programs of each library.
+"""The subjects of the benchmarks: a file for each, with the programs of each library.
 
-A file has a ``TITLE``; ``PROGRAMS``, library -> a function that prepares the programs and gives name -> program; and
-``ROWS``, which say what is printed and what the targets are. It may say more:
+A file has a ``TITLE``; ``PROGRAMS``, library -> a function that prepares the programs and returns name -> program; and
+``ROWS``, the lines to print with their targets. It may also have:
 
-* ``SECONDS``: how long each program is run to find its fastest call, 0.25 unless it says otherwise.
-* ``PEAKS``: the names of the programs whose peak bytes are measured, too, in a process of their own.
-* ``STEPS``: every program, called so often, must give the same number in every library.
-* ``FIGURES`` in place of ``PROGRAMS``: library -> a function that measures for itself and gives name -> figure.
-* ``PARTS``: each is measured in a process of its own, and given to the function of ``FIGURES``.
-* ``ROUNDS``: how often at most each library is measured.
+* ``SECONDS``: the time for which each program runs to find its fastest call, 0.25 by default.
+* ``PEAKS``: the names of the programs whose peak bytes are also measured, each in a separate process.
+* ``STEPS``: after this number of calls, every program must return the same number in every library.
+* ``FIGURES``: instead of ``PROGRAMS``, library -> a function that measures and returns name -> figure.
+* ``PARTS``: arguments for the function in ``FIGURES``, each measured in a separate process.
+* ``ROUNDS``: the largest number of measurements of each library.
 """

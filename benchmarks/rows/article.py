@@ -1,6 +1,6 @@
-"""100 additions on a matrix of 1000x1000 float32, normal and in place: the comparison that the book begins with.
+"""100 additions on a matrix of 1000x1000 float32, normal and in place: the first comparison of the book.
 
-Out of place, each result is a new matrix, and the last one is dropped. In place, ``x`` is written again and again.
+Out of place, each result is a new matrix, and the previous one is freed. In place, every addition overwrites ``x``.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def mygrad() -> dict[str, Program]:
 
 
 def tinygrad() -> dict[str, Program]:
-    """One step at a time: left alone, tinygrad would compute all 100 in one pass."""
+    """Compute one step at a time, because tinygrad would otherwise compute all 100 in one pass."""
     from tinygrad import Tensor, dtypes
 
     x, y = (Tensor.ones(SIDE, SIDE, dtype=dtypes.float32).contiguous().realize() for _ in range(2))
@@ -138,7 +138,7 @@ PROGRAMS = {
 
 ROWS = [
     *(Ratio(name, over=library) for library in PROGRAMS if library != "minitensor" for name in PEAKS),
-    # tinygrad keeps for the next time what it has needed once: there is no peak to be seen.
+    # tinygrad keeps its buffers for the next run, so a peak cannot be measured.
     *(
         Ratio(f"{name}, peak", over=library, unit="bytes")
         for library in PROGRAMS

@@ -1,6 +1,6 @@
-"""Chains of 100 operations on 3x4 float32, forward and backward; a write into a part; 200 writes into rows.
+"""Chains of 100 operations on 3x4 float32, forward and backward; a write to a part; 200 writes to rows.
 
-Each function builds a chain from the leaf ``g``, sums it, runs backward, and drops everything, the gradient included.
+Each function builds a chain from the leaf ``g``, sums it, runs backward, and frees everything including the gradient.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ def mygrad() -> dict[str, Program]:
 
 
 def tinygrad() -> dict[str, Program]:
-    """Everything is computed at the end, in as few passes as tinygrad finds."""
+    """Compute everything at the end, in as few passes as tinygrad finds."""
     from tinygrad import Tensor, dtypes
 
     y = Tensor.full((3, 4), 0.5, dtype=dtypes.float32).contiguous().realize()

@@ -1,11 +1,12 @@
 """A training step of a small convolutional network on 32 images of 28x28, with plain gradient descent.
 
-Two convolutions of 3x3 (1 to 8 channels; 8 to 16, every second pixel), a linear layer to 10 classes. Written with
-functions and in-place updates, and with layers and an optimizer; numpy's by hand, by way of columns (im2col), whose
-windows it takes as views and copies once. All begin with the same weights and must come to the same loss.
+It has two convolutions of 3x3 (1 to 8 channels; 8 to 16 with stride 2) and a linear layer to 10 classes. It is written
+with functions and in-place updates, and with layers and an optimizer. The version for numpy is written by hand with
+columns (im2col), whose windows are views that it copies once. All start with the same weights and must reach the same
+loss.
 
-The same step in two more ways, in PyTorch's words: with activations that are not in place, and with convolutions that
-backward computes again.
+Two more versions use PyTorch's names: one with activations out of place, and one with convolutions that backward
+recomputes.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ PEAKS = ("step", "step with layers", "in place", "normal", "computed again")
 
 
 def data() -> tuple[Any, Any, list[Any]]:
-    """Images, labels and weights: the same for all."""
+    """Return images, labels and weights, the same for all versions."""
     import numpy as np
 
     rng = np.random.default_rng(0)
@@ -49,7 +50,7 @@ def numpy() -> dict[str, Program]:
     images = np.arange(32)
 
     def columns(x: Any, stride: int) -> Any:
-        """Each window of 3x3 in a row, zeros around each image: [images * height * width, channels * 9]."""
+        """Return each window of 3x3 as a row, with zeros around each image: [images * height * width, channels * 9]."""
         padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
         windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (2, 3))[:, :, ::stride, ::stride]
         return windows.transpose(0, 2, 3, 1, 4, 5).reshape(-1, x.shape[1] * 9)
@@ -106,7 +107,7 @@ def numpy() -> dict[str, Program]:
 
 
 def in_paddles_words(paddle: Any) -> dict[str, Program]:
-    """One text for Paddle and for minitensor, which has the same vocabulary."""
+    """Return the programs for Paddle and for minitensor, which has Paddle's names."""
     nn, F = paddle.nn, paddle.nn.functional
     images, labels, start = data()
     x, y = paddle.to_tensor(images), paddle.to_tensor(labels)
@@ -147,10 +148,10 @@ def in_paddles_words(paddle: Any) -> dict[str, Program]:
 
 
 def in_three_ways(torch: Any, checkpoint: Any) -> dict[str, Program]:
-    """Of PyTorch and of the vocabulary that is like it: what in place and computing again save, and cost."""
+    """Return programs for PyTorch and for minitensor.torch that measure in-place operations and recomputing."""
     F = torch.nn.functional
     images, labels, start = data()
-    start[4] = start[4].T.copy()  # linear takes the weight of each output in a row
+    start[4] = start[4].T.copy()  # linear expects the weights of an output in a row
     x, y = torch.from_numpy(images), torch.from_numpy(labels)
 
     def way(relu: Any, again: bool) -> Program:
@@ -208,7 +209,7 @@ def torch() -> dict[str, Program]:
     torch.set_num_threads(1)
     images, labels, start = data()
     x, y = torch.from_numpy(images), torch.from_numpy(labels)
-    start[4] = start[4].T.copy()  # torch.nn.functional.linear takes the weight of each output in a row
+    start[4] = start[4].T.copy()  # torch.nn.functional.linear expects the weights of an output in a row
     weights = [torch.tensor(w, requires_grad=True) for w in start]
     w1, b1, w2, b2, w3, b3 = weights
 

@@ -1,8 +1,8 @@
-"""Cost curves: seconds and bytes against the size of a tensor, 12 bytes to 400 MB, and against the depth of a graph.
+"""Cost curves: seconds and bytes by the size of a tensor, 12 bytes to 400 MB, and by the depth of a graph.
 
-The sizes: an addition of two tensors, normal and in place, and the bytes that it needs at most beyond its operands. The
-depths: a chain of ``add_`` on 3x4 float32 that wants a gradient, forward and backward, from 1 operation to 1,000,000,
-and the bytes of its graph. The place on a curve is in the name of the figure: ``add, seconds @ 4000``.
+By size: an addition of two tensors, normal and in place, and its peak bytes beyond the operands. By depth: a chain of
+``add_`` on 3x4 float32 that requires a gradient, forward and backward, from 1 operation to 1,000,000, and the bytes of
+its graph. The name of a figure has its place on the curve: ``add, seconds @ 4000``.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ TITLE = "cost curves"
 PARTS = ("size", "depth", "graph")
 ROUNDS = 2
 
-#: Bytes of a tensor: three in each power of ten. Three float32 are the first.
+#: Bytes of a tensor: three sizes in each power of ten, beginning with three float32.
 SIZES = [12, *(4 * round(10 ** (k / 3) / 4) for k in range(4, 26)), 400_000_000][: 9 if QUICK else None]
 DEPTHS = [1, 3, 10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000][: 6 if QUICK else None]
 
 
 def size() -> dict[str, float]:
-    """The curves over the bytes of a tensor."""
+    """Return the curves by the bytes of a tensor."""
     import minitensor as mt
 
     figures: dict[str, float] = {}
@@ -45,7 +45,7 @@ def size() -> dict[str, float]:
 
 
 def repeated(program: Callable[[], Any], times: int) -> Callable[[], None]:
-    """``program``, ``times`` times: once is too short for the clock."""
+    """Return a program that runs ``program`` ``times`` times, because one run is too short for the clock."""
 
     def run() -> None:
         for _ in range(times):
@@ -55,7 +55,7 @@ def repeated(program: Callable[[], Any], times: int) -> Callable[[], None]:
 
 
 def chain(depth: int) -> tuple[float, float]:
-    """Seconds forward and backward."""
+    """Return the seconds of forward and of backward."""
     import minitensor as mt
 
     y, g = mt.ones([3, 4]), mt.ones([3, 4])
@@ -70,7 +70,7 @@ def chain(depth: int) -> tuple[float, float]:
 
 
 def depth() -> dict[str, float]:
-    """The curves of time over the length of a chain."""
+    """Return the curves of time by the length of a chain."""
     figures: dict[str, float] = {}
     for depth in DEPTHS:
         gc.collect()
@@ -81,7 +81,7 @@ def depth() -> dict[str, float]:
 
 
 def graph() -> dict[str, float]:
-    """The curve of bytes over the length of a chain, while it lives."""
+    """Return the curve of the bytes of a chain by its length."""
     import minitensor as mt
 
     y, g = mt.ones([3, 4]), mt.ones([3, 4])

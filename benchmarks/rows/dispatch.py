@@ -1,8 +1,8 @@
-"""What one operation costs on a tensor of 3x4 float32, where the numbers themselves cost next to nothing.
+"""The overhead of one operation on a tensor of 3x4 float32, for which the arithmetic takes almost no time.
 
-In the recording cases ``g`` is a leaf that wants a gradient, and ``h`` starts as a fresh result of it, so that a burst
-of in-place operations builds one chain. Not so with ``relu_``: it saves its result, which a second one would overwrite.
-So each is the first on a result of its own.
+In the recording cases ``g`` is a leaf that requires a gradient, and ``h`` starts as a new result of it, so that a burst
+of in-place operations builds one chain. ``relu_`` saves its result, which the next operation of a chain would
+overwrite, so each ``relu_`` gets a new result.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from benchmarks.timing import fastest_statement
 
 TITLE = "one operation on 3x4 float32"
 
-#: Bursts per case: the fastest of them is the one that nothing interrupted.
+#: Bursts of a case; nothing has interrupted the fastest of them.
 BURSTS = 150
 
 
 @dataclass(frozen=True)
 class Case:
-    """One statement for each library, None where it has no such operation; and a setup, run before every burst."""
+    """A statement for each library, None if it lacks the operation, and a setup that runs before every burst."""
 
     name: str
     minitensor: str
@@ -76,9 +76,9 @@ CASES = (
 
 
 def seconds(library: str) -> dict[str, float]:
-    """The seconds of every case that ``library`` can run."""
+    """Return the seconds of every case that ``library`` can run."""
     scope: dict[str, Any] = {}
-    exec(IMPORTS[library], scope)  # the text above
+    exec(IMPORTS[library], scope)
     return {
         case.name: fastest_statement(statement, case.setup, scope, case.burst, BURSTS)
         for case in CASES
@@ -88,7 +88,7 @@ def seconds(library: str) -> dict[str, float]:
 
 FIGURES = {library: lambda library=library: seconds(library) for library in IMPORTS}
 
-#: Case -> the most it may take of PyTorch's time.
+#: Case -> the largest allowed share of PyTorch's time.
 _MOST = {
     "add": 0.8,
     "add_": 0.7,

@@ -1,7 +1,7 @@
-"""Bytes that every in-place operation leaves behind, on a tensor of 1 MiB: held for backward; and under no_grad.
+"""Bytes that every in-place operation keeps for backward on a tensor of 1 MiB, also under no_grad.
 
-What Paddle and PyTorch hold was recorded from them (``facts/goldens``, ``facts/torch-copies.json``), for some of the
-operations; those are compared.
+They are compared with the bytes of Paddle and PyTorch, which were recorded for some operations (``facts/goldens``,
+``facts/torch-copies.json``).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ROUNDS = 1
 
 
 def under_no_grad(name: str) -> int | None:
-    """Bytes that are held after the operation ``name``, which nobody records; None where it makes another storage."""
+    """Return the bytes held after the operation ``name`` under no_grad; None if it allocates another storage."""
     import minitensor as mt
     from minitensor.notebook import one_call
 
@@ -36,7 +36,7 @@ def under_no_grad(name: str) -> int | None:
 
 
 def compared() -> dict[str, tuple[Fraction, Fraction]]:
-    """Operation -> copies of x that it holds here, and the fewest that were recorded of Paddle and PyTorch."""
+    """Return, for each operation, its copies of x in minitensor, and the fewest recorded for Paddle and PyTorch."""
     from minitensor.notebook import reference_tables
 
     found = {}

@@ -1,7 +1,7 @@
 """``import minitensor`` over ``import numpy``: seconds, and bytes in the computer's memory.
 
-Each import runs in a process of its own that has imported numpy already; the fastest is told. The first import after an
-installation compiles the sources, too, unless the installer did: it is told apart.
+Each import runs in a separate process that has imported numpy, and the fastest one counts. The first import after an
+installation also compiles the sources, if the installer did not, so it is a separate figure.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ print("\\n" + json.dumps([seconds, None if after is None else after - before]))
 
 
 def once(name: str, environment: dict[str, str]) -> tuple[float, float | None]:
-    """Seconds and bytes of one import."""
+    """Return the seconds and bytes of one import."""
     command = [sys.executable, "-c", PROGRAM, name]
     done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, check=True)
     seconds, nbytes = json.loads(done.stdout.splitlines()[-1])
@@ -41,7 +41,7 @@ def once(name: str, environment: dict[str, str]) -> tuple[float, float | None]:
 
 
 def imported(name: str, times: int) -> dict[str, float]:
-    """What importing the package ``name`` takes, after numpy and after its sources were compiled."""
+    """Return the seconds and bytes of importing the package ``name`` after numpy, with compiled sources."""
     once(name, {})
     seconds, nbytes = zip(*(once(name, {}) for _ in range(1 if QUICK else times)), strict=True)
     return {"seconds": min(seconds), **({"bytes in memory": min(nbytes)} if None not in nbytes else {})}

@@ -1,4 +1,4 @@
-"""Matrices of 1000x1000 float32, 4 MB, where the arithmetic of numpy is nearly all there is: one addition."""
+"""One addition of matrices of 1000x1000 float32, 4 MB, which takes almost all its time in numpy's arithmetic."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """A training step of a small network: 64 rows of 784 numbers, 256 hidden units, 10 classes; momentum 0.9.
 
-Written twice for each library that has layers: once with functions and in-place updates, once with layers and an
-optimizer. numpy's is written by hand, in place wherever that saves memory. All begin with the same weights and must
-come to the same loss. The velocity holds the learning rate: ``v = 0.9 v + rate * gradient``, ``w = w - v``.
+It is written twice for each library that has layers: with functions and in-place updates, and with layers and an
+optimizer. The version for numpy is written by hand, in place if that saves memory. All start with the same weights and
+must reach the same loss. The velocity includes the learning rate: ``v = 0.9 v + rate * gradient``, ``w = w - v``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PEAKS = ("step", "step with layers")
 
 
 def data() -> tuple[Any, Any, list[Any]]:
-    """Inputs, labels and weights: the same for all."""
+    """Return inputs, labels and weights, the same for all versions."""
     import numpy as np
 
     rng = np.random.default_rng(0)
@@ -71,7 +71,7 @@ def numpy() -> dict[str, Program]:
 
 
 def in_paddles_words(paddle: Any) -> dict[str, Program]:
-    """One text for Paddle and for minitensor, which has the same vocabulary."""
+    """Return the programs for Paddle and for minitensor, which has Paddle's names."""
     F = paddle.nn.functional
     inputs, labels, start = data()
     x, y = paddle.to_tensor(inputs), paddle.to_tensor(labels)
@@ -123,7 +123,7 @@ def torch() -> dict[str, Program]:
     torch.set_num_threads(1)
     inputs, labels, start = data()
     x, y = torch.from_numpy(inputs), torch.from_numpy(labels)
-    # torch.nn.functional.linear takes the weight of each output in a row.
+    # torch.nn.functional.linear expects the weights of an output in a row.
     weights = [torch.tensor(w.T.copy(), requires_grad=True) for w in start]
     velocities = [torch.zeros_like(w) for w in weights]
     w1, b1, w2, b2 = weights

@@ -1,7 +1,7 @@
-"""What a line costs on the stage: a chain of small operations that want a gradient, recorded, over the same unwatched.
+"""The cost of a recorded line: a chain of small operations with gradients, on the stage and without it.
 
-Both run in one process, in turns. A recording is more than its steps: running the program, cutting it into steps, and
-the sentences are in it; drawing is not.
+Both run alternately in one process. The time of a recording includes running the program, dividing it into steps, and
+writing the sentences, but not drawing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ROUNDS = 3
 
 
 def line_of_a_chain(start: str, names: dict[str, Any]) -> dict[str, float]:
-    """Seconds for a line, of the fastest turn; ``start`` makes ``y``."""
+    """Return the seconds per line of the fastest turn; ``start`` creates ``y``."""
     from minitensor import stage
 
     source = start + "y = y * 1.5\n" * LINES

@@ -1,7 +1,7 @@
 """relu on a matrix of 10000x10000 float32, 400 MB: with one thread, and with two.
 
-Out of place the result is dropped before the next call, as in a program that computes step after step. Half of the
-numbers are negative.
+Out of place, the result is freed before the next call, as in a program with many steps. Half of the numbers are
+negative.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PEAKS = ("relu", "relu_")
 
 
 def matrix() -> Any:
-    """The same numbers for all: normal, made of one row."""
+    """Return the same normal numbers for all libraries, repeated from one row."""
     import numpy as np
 
     row = np.random.default_rng(0).standard_normal(SIDE, np.float32)
