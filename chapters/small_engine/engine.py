@@ -1,6 +1,6 @@
 """Tensors with views, in-place operations, and gradients that are right or refused.
 
-A Storage is where numbers live, a History is where they came from, a Tensor is how one looks at them.
+A Storage holds numbers, a History records the operations on them, and a Tensor is a view of them.
 """
 
 import contextlib
@@ -9,7 +9,7 @@ import weakref
 
 import numpy as np
 
-policy = "copy_on_write"  # or "2.6": only what the operation itself needs
+policy = "copy_on_write"  # or "2.6": an operation copies only its own saved tensors
 recording = True
 
 
@@ -17,7 +17,7 @@ recording = True
 
 
 class Operation:
-    """A function, and for each operand the rule of its gradient. The names in a rule are what backward needs."""
+    """A function, and a gradient rule for each operand. Backward needs the values that the rule names."""
 
     def __init__(self, name, function, **rules):
         self.name, self.function = name, function
@@ -52,7 +52,7 @@ TABLE = [
 
 
 class Storage:
-    """Where numbers live: a row of cells, the writes they have seen, and the saved tensors that read them."""
+    """Memory: a row of cells, a log of the writes to them, and the saved tensors that read them."""
 
     def __init__(self, cells):
         self.cells, self.writes, self.readers = cells, [], weakref.WeakSet()
@@ -67,14 +67,14 @@ class Storage:
 
 
 class History:
-    """Where numbers came from: its newest node, or None if no gradient is wanted."""
+    """The operations on some numbers: the newest node, or None if no gradient is required."""
 
     def __init__(self, newest=None):
         self.newest = newest
 
 
 class Tensor:
-    """How one looks at numbers: an array of cell numbers, in the shape that is seen."""
+    """A view of a storage: an array of cell numbers, in the shape of the tensor."""
 
     def __init__(self, storage, index, history):
         self.storage, self.index, self.history = storage, index, history
@@ -105,7 +105,7 @@ class Tensor:
         return Tensor(self.storage, self.index, History())
 
     def view(self, look):
-        """What numpy does to the cell numbers: another look at the same cells, or a copy where numpy copies."""
+        """Apply a function of numpy to the cell numbers; return a view, or a copy if numpy copies."""
         seen = self.part(look(self.index))
         return seen if np.shares_memory(seen.index, self.index) else seen.clone()
 
@@ -113,7 +113,7 @@ class Tensor:
         return Tensor(self.storage, np.asarray(index), self.history)
 
     def __getitem__(self, key):
-        return self.view(lambda index: index[(*np.index_exp[key], ...)])  # with "..." an array also of one number
+        return self.view(lambda index: index[(*np.index_exp[key], ...)])  # "...": an array even for one number
 
     def __setitem__(self, key, value):
         self.part(self.index[key]).assign_(value)
@@ -127,14 +127,14 @@ class Tensor:
 
 
 def tensor(data, stop_gradient=True):
-    """A tensor with a storage of its own; a leaf that wants a gradient, unless stop_gradient."""
+    """Return a tensor with a new storage; it is a leaf that requires a gradient, unless stop_gradient."""
     array = np.array(data, float)
     index = np.arange(array.size).reshape(array.shape)
     return Tensor(Storage(array.ravel()), index, History(None if stop_gradient else Leaf(array.size)))
 
 
 def as_tensors(values):
-    """Numbers and arrays may stand where tensors are wanted."""
+    """Convert numbers and arrays to tensors."""
     return [value if isinstance(value, Tensor) else tensor(value) for value in values]
 
 
@@ -142,7 +142,7 @@ def as_tensors(values):
 
 
 class Saved:
-    """Cells that backward will read, and the version at which they hold what it needs."""
+    """Cells that backward will read, and the version at which they were saved."""
 
     def __init__(self, tensor):
         self.storage, self.index, self.version = tensor.storage, tensor.index, tensor.storage.version
@@ -155,18 +155,18 @@ class Saved:
         return self.storage.cells[self.index]
 
     def outlive(self, target):
-        """Target is about to be written: if that takes cells that are read here, keep a copy of these."""
+        """Copy the saved cells if a write to target is about to overwrite one of them."""
         if self.storage is not target.storage or self.version != self.storage.version:
-            return  # it is not about these cells, or they are lost already
+            return  # another storage, or already overwritten
         if np.isin(self.index, target.index).any():
             copy = tensor(self.storage.cells[self.index])
             self.storage, self.index, self.version = copy.storage, copy.index, copy.storage.version
         else:
-            self.version += 1  # the coming write leaves these cells as they are
+            self.version += 1  # the write does not change these cells
 
 
 class Node:
-    """One step of a history: an operation has written some cells, and the others stay what they were."""
+    """One step of a history: an operation has written some cells and left the others unchanged."""
 
     clock = itertools.count(1)
 
@@ -179,14 +179,14 @@ class Node:
         self.saved = {name: Saved(x) for name, x in named.items() if name in self.needs}
 
     def join(self, target):
-        """The history of target goes on with this node, if a gradient is wanted of an input."""
+        """Append this node to the history of target, if an input requires a gradient."""
         if "out" in self.needs:
             self.saved["out"] = Saved(target)
         if self.inputs:
             target.history.newest = self
 
     def pull(self, gradient):
-        """Take the gradient of all cells after this step; give (node, cells, gradient) of what came before it."""
+        """Yield (node, cells, gradient) for each earlier node, given the gradient of all cells after this step."""
         values = {name: saved.read(self.operation.name) for name, saved in self.saved.items()}
         values["g"] = gradient[self.written]
         for name, (node, index) in self.inputs.items():
@@ -197,9 +197,9 @@ class Node:
 
 
 class Leaf:
-    """Where a history begins: numbers whose gradient is wanted."""
+    """The beginning of a history: numbers that require a gradient."""
 
-    order = 0  # older than every node: a refusal comes before any leaf has got a part of its gradient
+    order = 0  # older than every node, so a refusal comes before any leaf receives a part of its gradient
 
     def __init__(self, size):
         self.size, self.gradient = size, None
@@ -210,7 +210,7 @@ class Leaf:
 
 
 def backward(loss):
-    """Go through the history, always the newest node next: all of its gradient has arrived by then."""
+    """Visit the nodes of the history, the newest first, because its gradient is complete."""
     start = loss.history.newest
     if start is None:
         raise RuntimeError("backward from a tensor that was computed from nothing that wants a gradient")
@@ -226,7 +226,7 @@ def backward(loss):
 
 
 def normal(operation):
-    """The method that puts its result into a new storage."""
+    """Return the method that writes its result to a new storage."""
 
     def method(*operands):
         operands = as_tensors(operands)
@@ -238,7 +238,7 @@ def normal(operation):
 
 
 def in_place(operation):
-    """The method that puts its result into the cells of its first operand."""
+    """Return the method that writes its result to the cells of its first operand."""
 
     def method(x, *others):
         operands = as_tensors((x, *others))
@@ -255,7 +255,7 @@ def in_place(operation):
 
 
 def check(operation, x, numbers):
-    """Refuse a write, before anything is written."""
+    """Raise ValueError if a write is not allowed, before anything is written."""
     if x.tracked and isinstance(x.history.newest, Leaf):
         raise ValueError(f"{operation.name}_ would overwrite a leaf that wants a gradient")
     if numbers.shape != x.shape:
@@ -266,7 +266,7 @@ def check(operation, x, numbers):
 
 @contextlib.contextmanager
 def no_grad():
-    """Writes enter no history in here, so that an optimizer may overwrite leaves."""
+    """Record no history inside, so that an optimizer may overwrite leaves."""
     global recording
     outside, recording = recording, False
     try:

@@ -1,8 +1,8 @@
-"""Every short program over a small vocabulary, and what an engine makes of it: right, refused or wrong.
+"""Run every short program over a small vocabulary on an engine, and judge it: right, refused or wrong.
 
-A program is Python text and runs twice: on the engine, and on numpy's own arrays of complex numbers. There the numbers
-are x + i STEP d, so that the imaginary parts carry the derivative in the direction d wherever numpy moves, shows or
-overwrites a number. This reference has no history, saves nothing, and knows no rule for views that could be wrong.
+A program is Python text and runs twice: on the engine, and on numpy's arrays of complex numbers. Those numbers are
+x + i STEP d, so that the imaginary parts have the derivative in the direction d, and keep it if numpy moves, views or
+overwrites a number. This reference has no history, saves nothing, and has no rule for views that could be wrong.
 
     python judge.py engine.py --length 3 --vocabulary wide
 """
@@ -16,9 +16,9 @@ from collections import Counter
 import numpy as np
 
 X = np.array([0.31, 0.83, 0.57, 0.22])
-DIRECTION = np.array([0.74, -1.31, 0.92, 1.17])  # no direction in which a wrong gradient could look right
-STEP = 1e-30  # the error of the derivative is of the order STEP squared: far below rounding
-LARGEST = 1e3  # programs with larger numbers are left out: their gradients would drown in rounding
+DIRECTION = np.array([0.74, -1.31, 0.92, 1.17])  # in this direction a wrong gradient does not look right by chance
+STEP = 1e-30  # the error of the derivative is of the order STEP squared, far below rounding
+LARGEST = 1e3  # programs with larger numbers are skipped, because rounding hides their gradients
 
 SMALL = """{0}[:2] | {0}[1:] | {0}[::2] | {0}[0] | {0}.detach() | {0} * {1} | {0}.exp() |
            {0}.exp_() | {0}.scale_(2.0, 0.5) | {0}.add_({1}) | {0}.multiply_({1}) | {0}[0] = 0.7 | {0}[:] = {1}"""
@@ -30,21 +30,21 @@ VOCABULARIES = {"small": SMALL, "wide": WIDE}
 
 
 class NoSense(Exception):
-    """The statement does not apply: shapes do not fit, nothing is left, or no gradient is to know of the write."""
+    """The statement does not apply: shapes do not fit, the result is empty, or the write must not affect a gradient."""
 
 
 class LeafWritten(Exception):
-    """The statement overwrites the leaf. The only right answer is to refuse it."""
+    """The statement overwrites the leaf. An engine must refuse it."""
 
 
 class Exact(np.ndarray):
-    """numpy's array with the engine's names: numpy itself decides what is a view and what is overwritten."""
+    """numpy's array with the engine's names; numpy decides which results are views and which cells are overwritten."""
 
     def __array_wrap__(self, array, context=None, return_scalar=False):
-        return np.asarray(array, complex).view(Exact)  # complex also where only detached numbers went in
+        return np.asarray(array, complex).view(Exact)  # complex even if all operands are detached
 
     def __getitem__(self, key):
-        return super().__getitem__((key, ...))  # with "..." an array also of one number
+        return super().__getitem__((key, ...))  # "...": an array even for one number
 
     def __setitem__(self, key, value):
         if isinstance(value, Exact) and value.shape != self[key].shape:
@@ -52,15 +52,15 @@ class Exact(np.ndarray):
         self[key].write(value)
 
     def write(self, numbers):
-        """Overwrite all of this array."""
+        """Overwrite the whole array."""
         if np.shape(numbers) not in ((), self.shape) or not np.iscomplexobj(self):
-            raise NoSense  # a detached alias is real; a write through it is not for any gradient to know
+            raise NoSense  # a detached alias is real; a write through it must not affect a gradient
         if not self.flags.writeable:
             raise LeafWritten
         np.copyto(self, numbers)
 
     def detach(self):
-        """The same memory without the derivatives."""
+        """Return the same memory without the derivatives."""
         return self.real
 
 
@@ -75,12 +75,12 @@ for name, function in FUNCTIONS.items():
 
 @functools.cache
 def compiled(statement):
-    """The statement as code, compiled once for all programs."""
+    """Return the statement as code, compiled once for all programs."""
     return compile(statement, statement, "exec")
 
 
 def run(program, x):
-    """The tensors after the program, by name. It begins with a leaf and a tensor computed from it."""
+    """Return the tensors after the program, by name. It begins with a leaf and a tensor computed from it."""
     names = {"x": x, "a": x * 1.0}
     for statement in program:
         exec(compiled(statement), {}, names)
@@ -88,7 +88,7 @@ def run(program, x):
 
 
 def exactly(program):
-    """The same on the reference; None if the program overwrites the leaf."""
+    """Return the arrays after the program on the reference; None if it overwrites the leaf."""
     x = (X + STEP * 1j * DIRECTION).view(Exact)
     x.flags.writeable = False
     try:
@@ -103,12 +103,12 @@ def exactly(program):
 
 
 def writes(statement):
-    """Whether a statement overwrites numbers."""
+    """True if a statement overwrites numbers."""
     return "_(" in statement or "] =" in statement
 
 
 def statements(vocabulary, names):
-    """Every statement of the vocabulary over these names. A result gets the next letter."""
+    """Yield every statement of the vocabulary over these names. A result gets the next letter."""
     for template in map(str.strip, vocabulary.split("|")):
         for operands in itertools.product(names, repeat=2 if "{1}" in template else 1):
             statement = template.format(*operands)
@@ -116,7 +116,7 @@ def statements(vocabulary, names):
 
 
 def programs(length, vocabulary=SMALL):
-    """All programs of up to this many statements that write, the short ones first, each with its exact numbers."""
+    """Yield all programs of up to ``length`` statements that write, the short ones first, with their exact numbers."""
     level = [((), ("x", "a"))]
     for _ in range(length):
         longer = []
@@ -135,21 +135,21 @@ def programs(length, vocabulary=SMALL):
 
 @functools.cache
 def weights(number, shape):
-    """A weight for each number of the tensor with this number."""
+    """Return a weight for each number of a tensor; ``number`` is the position of the tensor in the program."""
     return 1 + 0.5 * np.cos(number + 1.7 * np.arange(np.prod(shape, dtype=int))).reshape(shape)
 
 
 def total(names):
-    """One number that depends on every number of every name, on each in its own way."""
+    """Return a weighted sum of all numbers of all names, with a different weight for each."""
     return sum((tensor * weights(number, tuple(tensor.shape))).sum() for number, tensor in enumerate(names.values()))
 
 
 def verdict(engine, program, expected):
-    """What an engine makes of a program: "right", "refused" or "wrong".
+    """Run a program on an engine, and return "right", "refused" or "wrong".
 
-    engine: has `tensor(data, stop_gradient=False)`, whose tensors know the statements, `numpy()`, `backward()` and
-        `grad`. It refuses with a ValueError or a RuntimeError.
-    expected: the exact numbers by name, or None where the leaf is overwritten.
+    engine: it has `tensor(data, stop_gradient=False)`, and its tensors have the statements, `numpy()`, `backward()` and
+            `grad`. It refuses with a ValueError or a RuntimeError.
+        expected: the exact numbers by name, or None if the leaf is overwritten.
     """
     x = engine.tensor(X, stop_gradient=False)
     try:
@@ -166,7 +166,7 @@ def verdict(engine, program, expected):
 
 
 def judge(engine, judged):
-    """How many of these programs are right, refused and wrong; "leaf": of those that overwrite it, how many ran."""
+    """Count the programs that are right, refused and wrong; "leaf" counts those that overwrite the leaf and ran."""
     count = Counter(right=0, refused=0, wrong=0, leaf=0)
     for program, expected in judged:
         found = verdict(engine, program, expected)

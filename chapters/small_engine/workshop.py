@@ -1,13 +1,13 @@
-"""The workshop of chapter 16: its cells are the lines of an engine, and the judge looks at the engine after each step.
+"""The workshop of chapter 16: its cells have the lines of an engine, and the judge runs after each step.
 
     %load_ext small_engine.workshop
 
-* ``%%engine PART``: the lines of the cell are one part of the first engine. Run again, the cell replaces its part.
-* ``%%step NUMBER``: the cell is a diff, which makes the engine of that step from the one before. It shows the diff, and
-  what the judge says of all steps so far.
+* ``%%engine PART``: the lines of the cell are a part of the first engine. If the cell runs again, it replaces its part.
+* ``%%step NUMBER``: the cell is a diff, which changes the engine of the previous step. It shows the diff, and the
+  verdicts of the judge on all steps so far.
 
-There is no other copy of these lines: what a cell shows is what runs. After the last step the text is that of
-``engine.py``, which is there to be taken away.
+There is no other copy of these lines: the lines that a cell shows are those that run. After the last step the text is
+that of ``engine.py``, which readers can copy.
 """
 
 from __future__ import annotations
@@ -49,17 +49,17 @@ CELL = re.compile(r"^%%(engine|step) (.+)\n((?:(?!```$).*\n)*)```$", re.MULTILIN
 
 @dataclass
 class Cells:
-    """The parts of the first engine and the diffs of the later ones, as the cells gave them."""
+    """The parts of the first engine and the diffs of the later ones, from the cells."""
 
     parts: dict[str, str] = field(default_factory=dict)
     diffs: dict[int, str] = field(default_factory=dict)
 
     def text(self, *steps: int) -> str:
-        """The engine after these steps, in this order; the first step is always done.
+        """Return the engine after these steps, in this order; the first step is always included.
 
         Raises:
-            KeyError: a step whose cell has not run.
-            ValueError: a diff whose lines are not in the engine.
+            KeyError: if the cell of a step has not run.
+            ValueError: if the lines of a diff are not in the engine.
         """
         text = "\n\n\n".join(self.parts.values()) + "\n"
         for step in steps:
@@ -67,12 +67,12 @@ class Cells:
         return text
 
     def at(self, step: int) -> str:
-        """The engine after all steps up to this one."""
+        """Return the engine after all steps up to this one."""
         return self.text(*range(2, step + 1))
 
 
 def read(chapter: str) -> Cells:
-    """All cells of a chapter, from its Markdown."""
+    """Return all cells of a chapter, from its Markdown."""
     found = Cells()
     for kind, name, cell in CELL.findall(chapter):
         if kind == "engine":
@@ -83,10 +83,10 @@ def read(chapter: str) -> Cells:
 
 
 def patched(text: str, diff: str) -> str:
-    """The text with a diff applied. Where lines stand twice, those are meant that are nearest to the stated line.
+    """Return the text with a diff applied. If lines occur twice, the diff changes those nearest to the stated line.
 
     Raises:
-        ValueError: there is no hunk, or the lines of one are not in the text.
+        ValueError: if there is no hunk, or if the lines of one are not in the text.
     """
     hunks = list(HUNK.finditer(diff.rstrip("\n") + "\n"))
     if not hunks:
@@ -106,10 +106,10 @@ def patched(text: str, diff: str) -> str:
 
 
 def without(text: str, line: str) -> str:
-    """The text without the one statement that this line begins, with all that stands inside it.
+    """Return the text without the statement that begins with this line, and without the statements inside it.
 
     Raises:
-        ValueError: no line, or more than one, begins so.
+        ValueError: if no line, or more than one, begins with ``line``.
     """
     lines = text.splitlines()
     numbers = [number for number, each in enumerate(lines, 1) if each.strip().startswith(line)]
@@ -122,7 +122,7 @@ def without(text: str, line: str) -> str:
 
 
 def lines_of_code(text: str) -> int:
-    """How many lines there are without empty ones, comments and docstrings."""
+    """Count the lines without empty ones, comments and docstrings."""
     left_out: set[int] = set()
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
@@ -132,7 +132,7 @@ def lines_of_code(text: str) -> int:
 
 
 def loaded(text: str, name: str = "engine") -> ModuleType:
-    """The text as a module. Its lines are known to tracebacks."""
+    """Return the text as a module, with its lines registered for tracebacks."""
     file = f"<{name}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     module = ModuleType(name)
@@ -142,18 +142,18 @@ def loaded(text: str, name: str = "engine") -> ModuleType:
 
 @functools.cache
 def short_programs() -> list[tuple[tuple[str, ...], Any]]:
-    """All programs of at most two statements, with their exact numbers."""
+    """Return all programs of at most two statements, with their exact numbers."""
     return list(judge.programs(2))
 
 
 @functools.cache
 def counts(text: str) -> dict[str, int]:
-    """What the judge says of an engine over all short programs."""
+    """Return the counts of the judge for an engine over all short programs."""
     return judge.judge(loaded(text), short_programs())
 
 
 def said(text: str, program: str) -> str:
-    """What an engine answers to a program: the gradient of `x`, or "refused" and why."""
+    """Return the answer of an engine to a program: the gradient of `x`, or "refused" and the reason."""
     names = {**vars(loaded(text))}
     try:
         exec(program, names)
@@ -164,7 +164,7 @@ def said(text: str, program: str) -> str:
 
 
 def bars(rows: Mapping[str, Mapping[str, int]], of: str = "programs") -> Verdicts:
-    """What the judge says of some engines, as bars. Programs that overwrite the leaf are no part of them."""
+    """Return the verdicts on some engines as bars. Programs that overwrite the leaf are not counted."""
     return verdicts.show({label: {kind: row[kind] for kind in verdicts.LOOKS} for label, row in rows.items()}, of=of)
 
 
@@ -189,7 +189,7 @@ class Step:
 
 
 def _marked(line: str) -> str:
-    """A line of a diff: told apart by its first character, by an element, and by how it looks."""
+    """Return a line of a diff as HTML: its first character, element and colour show its kind."""
     text = html.escape(line)
     if line.startswith("@@"):
         return f'<span style="color:var(--mt-muted)">{text}</span>'
@@ -201,7 +201,7 @@ def _marked(line: str) -> str:
 
 
 def ladder(texts: Sequence[str]) -> Verdicts:
-    """The bars of the engines after the first steps, in order."""
+    """Return the bars of the engines after the first steps, in order."""
     return bars({f"{step}. {IDEAS[step]}": counts(text) for step, text in enumerate(texts, 1)})
 
 
