@@ -21,7 +21,7 @@ import minitensor as paddle
         (paddle, "matmul_", "the nearest name is 'matmul'"),
         (paddle, "exponential", "tensors have it, as `x.exponential_`"),
         (paddle, "exponential_", "tensors have it, as `x.exponential_`"),
-        (paddle, "fluid", "gone from Paddle, too"),
+        (paddle, "fluid", "removed from Paddle, too"),
         (paddle, "qqqqqq", "has no attribute 'qqqqqq'$"),
         (paddle, "flops", "has no attribute 'flops'$"),
         (paddle.nn, "HingeEmbeddingLoss", "of its kind minitensor has BCELoss, "),
