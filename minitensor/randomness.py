@@ -37,5 +37,5 @@ def seed(number: Any) -> None:
         ValueError: if ``number`` is not a non-negative integer.
     """
     if not isinstance(number, (int, np.integer)) or number < 0:
-        raise ValueError(f"seed: a seed is an integer from 0 on, not {number!r}")
+        raise ValueError(f"seed: a seed is an integer, 0 or above, not {number!r}")
     source.generator = np.random.Generator(np.random.PCG64(number))

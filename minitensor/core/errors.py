@@ -202,9 +202,9 @@ def devices_differ(op: str, arrays: tuple[np.ndarray, ...]) -> TypeError:
     """Error: the operands are on different devices."""
     places = " and ".join(place_of(gpu_of(array)) for array in arrays if not isinstance(array, np.generic))
     if len({gpu_of(array) for array in arrays} - {None}) > 1:
-        places += " (a new simulated GPU is another device than the one before; tensors stay on theirs)"
+        places += " (a new simulated GPU is a different device; existing tensors remain on the old one)"
     return TypeError(
-        f"{op}: the operands lie on {places}; an operation works on one device. Move them with `x.cuda()` or `x.cpu()`."
+        f"{op}: the operands are on {places}; an operation works on one device. Move them with `x.cuda()` or `x.cpu()`."
     )
 
 

@@ -1,6 +1,6 @@
-"""The array functions behind the derivative table, by subject. They know nothing of tensors.
+"""The array functions that the derivative table calls, by subject. They work on arrays, not on tensors.
 
 A forward function takes ``out`` last: the array to write, which is also the array of the operand that is overwritten.
-It checks everything before it writes into it, and reads every operand that shares memory with it before that.
+It checks everything, and reads every other operand that shares memory with ``out``, before it writes.
 May import: the ground files, ``device``, ``core``.
 """

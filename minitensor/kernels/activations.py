@@ -1,4 +1,4 @@
-"""Forward functions that networks use."""
+"""Forward functions of activations."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ Array = np.ndarray
 
 
 def _not_negative(op: str, name: str, given: Any) -> float:
-    """A number whose sign lets the result show on which side of 0 its input was."""
+    """Check a number that is not negative, so that the sign of the result equals that of the input."""
     checked = number(op, name, given)
     if not checked >= 0:
         raise ValueError(
-            f"{op}: {name} must not be negative, but is {checked}: the gradient is taken from the result, which then "
-            f"does not tell whether the input was above 0"
+            f"{op}: {name} must not be negative, but is {checked}: the gradient is computed from the result, "
+            f"whose sign must be that of the input"
         )
     return checked
 
 
 def elu_arguments(alpha: Any) -> tuple[Any, ...]:
-    """A number that is not negative."""
+    """Check a number that is not negative."""
     return (_not_negative("elu", "alpha", alpha),)
 
 
@@ -41,7 +41,7 @@ def elu(a: Array, alpha: float, out: Array | None = None) -> Array:
 
 
 def leaky_relu_arguments(negative_slope: Any) -> tuple[Any, ...]:
-    """A number that is not negative."""
+    """Check a number that is not negative."""
     return (_not_negative("leaky_relu", "negative_slope", negative_slope),)
 
 
@@ -54,7 +54,7 @@ def leaky_relu(a: Array, negative_slope: float, out: Array | None = None) -> Arr
 
 
 def thresholded_relu_arguments(threshold: Any, value: Any) -> tuple[Any, ...]:
-    """Two numbers."""
+    """Check two numbers."""
     return number("thresholded_relu", "threshold", threshold), number("thresholded_relu", "value", value)
 
 
@@ -70,7 +70,7 @@ def thresholded_relu(a: Array, threshold: float, value: float, out: Array | None
 
 
 def hardtanh_arguments(min: Any, max: Any) -> tuple[Any, ...]:
-    """Two numbers, the lower first."""
+    """Check two numbers, the lower first."""
     low, high = number("hardtanh", "min", min), number("hardtanh", "max", max)
     if not low <= high:
         raise ValueError(f"hardtanh: min must not be above max, but they are {low} and {high}")
@@ -90,17 +90,17 @@ def relu6(a: Array, out: Array | None = None) -> Array:
 
 
 def softmax_arguments(axis: Any) -> tuple[Any, ...]:
-    """An integer."""
+    """Check an integer."""
     return (axis_argument("softmax", axis),)
 
 
-#: Bytes of a part of an array that :func:`blocks` gives. What a part needs besides its result is as small as the part,
-#: and stays in the processor's cache: a softmax of 4096 x 2048 takes 23 to 25 ms in parts of this size, 26 at once.
+#: The size in bytes of a part that :func:`blocks` returns. The temporaries of a part are no larger and remain in the
+#: processor's cache: a softmax of 4096 x 2048 takes 23 to 25 ms in parts of this size, 26 at once.
 BLOCK = 1 << 19
 
 
 def blocks(a: Array, axis: int) -> list[slice]:
-    """Parts of the first dimension of ``a``, for functions of several passes along ``axis``; on a GPU, one part."""
+    """Divide the first dimension of ``a`` for functions of several passes along ``axis``; on a GPU, into one part."""
     if type(a) is not np.ndarray or a.nbytes <= BLOCK or a.ndim < 2 or axis % a.ndim == 0:
         return [slice(None)]
     step = max(1, BLOCK * len(a) // a.nbytes)
@@ -113,7 +113,7 @@ def softmax(a: Array, axis: int, out: Array | None = None) -> Array:
     a = floating(a, out)
     out = room(a, out)
     if a.size == 0:
-        np.sum(a, axis=axis)  # refuses an axis that is not there
+        np.sum(a, axis=axis)  # raises if there is no such axis
         return out
     with np.errstate(all="ignore"):
         for part in blocks(a, axis):
@@ -122,7 +122,7 @@ def softmax(a: Array, axis: int, out: Array | None = None) -> Array:
 
 
 def _softmax(a: Array, axis: int, out: Array) -> None:
-    # All memory is asked for before the first write: a device may have no more.
+    # Allocate all memory before the first write, because a device may be full.
     along = largest(a, axis, True)
     np.subtract(a, along, out)
     np.exp(out, out)

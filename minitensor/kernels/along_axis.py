@@ -1,7 +1,7 @@
-"""Reading and writing single elements along an axis: the index has as many dimensions as the array.
+"""Read and write single elements along an axis: the index has as many dimensions as the array.
 
-With ``broadcast`` the index is spread over the other dimensions of the array; without, it covers as much of them as it
-has itself. The elements that an index names are told as flat positions, counted in the order of the index's elements.
+With ``broadcast`` the index is broadcast to the other dimensions of the array; without, it covers as much of them as
+its own lengths. The indexed elements are represented by flat positions, in the order of the index's elements.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ Array = np.ndarray
 
 
 def take_arguments(axis: Any, broadcast: Any) -> tuple[Any, ...]:
-    """An axis and a bool."""
+    """Check an axis and a bool."""
     return whole("axis", axis), bool(broadcast)
 
 
 def reduce_arguments(axis: Any, include_self: Any, broadcast: Any) -> tuple[Any, ...]:
-    """An axis and two bools."""
+    """Check an axis and two bools."""
     return whole("axis", axis), bool(include_self), bool(broadcast)
 
 
 def dim_argument(dim: Any) -> tuple[Any, ...]:
-    """One dimension."""
+    """Check one dimension."""
     return (whole("dim", dim),)
 
 
 def spread_index(index: Array, shape: tuple[int, ...], axis: int, broadcast: bool) -> Array:
-    """The index, spread over the other dimensions of ``shape`` if ``broadcast``, checked and counted from the front.
+    """Check the index, broadcast it to the other dimensions of ``shape`` if requested, and count it from the front.
 
     Raises:
-        IndexError, ValueError: when there is no such axis or element, or the shapes do not fit.
+        IndexError, ValueError: if there is no such axis or element, or the shapes do not fit.
     """
     if index.ndim != len(shape):
         raise ValueError(
@@ -62,7 +62,7 @@ def spread_index(index: Array, shape: tuple[int, ...], axis: int, broadcast: boo
 
 
 def positions(index: Array, shape: tuple[int, ...], axis: int, broadcast: bool) -> tuple[Array, tuple[int, ...]]:
-    """The flat positions in ``shape`` that ``index`` names, in one dimension; and the shape of the spread index."""
+    """Return the flat positions in ``shape`` that ``index`` lists, and the shape of the spread index."""
     index = spread_index(index, shape, axis, broadcast)
     axis = from_front(axis, len(shape))
     flat = np.zeros_like(index)
@@ -76,7 +76,7 @@ def positions(index: Array, shape: tuple[int, ...], axis: int, broadcast: bool) 
 
 
 def lined_up(values: Array, wanted: tuple[int, ...], broadcast: bool) -> Array:
-    """``values`` for an index of shape ``wanted``: spread to it, or without ``broadcast`` as much as it covers."""
+    """Fit ``values`` to an index of shape ``wanted``: broadcast them, or without ``broadcast`` cut them off."""
     if not broadcast and values.ndim == len(wanted) and values.size != 1:
         if any(have < need for have, need in zip(values.shape, wanted, strict=True)):
             raise ValueError(f"values of shape {list(values.shape)} are fewer than the index of shape {list(wanted)}")
@@ -90,21 +90,21 @@ def lined_up(values: Array, wanted: tuple[int, ...], broadcast: bool) -> Array:
 
 
 def cells(array: Array, flat: Array) -> tuple[Array, Any]:
-    """An array and an index into it, that together stand for the flat positions of ``array``."""
+    """Return an array and an index into it that address the flat positions of ``array``."""
     if array.flags.c_contiguous:
         return array.reshape(-1), flat
     return array, (np.unravel_index(flat, array.shape) if flat.size else np.zeros_like(flat))
 
 
 def take_along_axis(a: Array, index: Array, axis: int, broadcast: bool) -> Array:
-    """The elements of ``a`` that ``index`` names along ``axis``, in the shape of the index."""
+    """The elements of ``a`` that ``index`` lists along ``axis``, in the shape of the index."""
     a = spread_array(a, index, axis) if broadcast and a.ndim == index.ndim else a
     flat, shape = positions(index, a.shape, axis, broadcast)
     return taken(a, flat).reshape(shape)
 
 
 def spread_array(a: Array, index: Array, axis: int) -> Array:
-    """``a`` with dimensions of length 1 spread over the index, as reading with ``broadcast`` does."""
+    """Broadcast the dimensions of length 1 in ``a`` to the index, as reading with ``broadcast`` does."""
     axis = from_front(axis, a.ndim)
     wanted = [n if n != 1 else m for n, m in zip(a.shape, index.shape, strict=True)]
     wanted[axis] = a.shape[axis]
@@ -112,13 +112,13 @@ def spread_array(a: Array, index: Array, axis: int) -> Array:
 
 
 def taken(a: Array, flat: Array) -> Array:
-    """The elements at flat positions, in one dimension."""
+    """Return the elements at flat positions, in one dimension."""
     where, at = cells(a, flat)
     return where[at].reshape(-1) if flat.size else np.zeros((0,), a.dtype, like=a)
 
 
 def _start(a: Array, index: Array, values: Array, axis: int, broadcast: bool, out: Array | None) -> Any:
-    """What every write begins with: the target, the flat positions, the values in one dimension."""
+    """Prepare a write: return the target, the flat positions, the values in one dimension."""
     flat, shape = positions(index, a.shape, axis, broadcast)
     values = lined_up(beside(values, a), shape, broadcast)
     target = a.copy() if out is None else out
@@ -130,7 +130,7 @@ def _start(a: Array, index: Array, values: Array, axis: int, broadcast: bool, ou
 def put_along_axis(
     a: Array, index: Array, values: Array, axis: int, broadcast: bool, out: Array | None = None
 ) -> Array:
-    """``a``, with ``values`` at the elements that ``index`` names; the last stays where one is named twice."""
+    """``a``, with ``values`` at the elements that ``index`` lists; if one is listed twice, the last value counts."""
     out, flat, values = _start(a, index, values, axis, broadcast, out)
     where, at = cells(out, flat)
     if flat.size:
@@ -144,7 +144,7 @@ def _accumulated(ufunc: Any, start: Any, out: Array, flat: Array, values: Array,
     where, at = cells(out, flat)
     with np.errstate(all="ignore"):
         if ufunc is not np.add and type(out) is not np.ndarray:
-            # All memory is asked for before the first write: a device may have no more.
+            # Allocate all memory before the first write, because a device may be full.
             last, combined = _combined(ufunc, flat, values)
             here = tuple(each[last] for each in at) if isinstance(at, tuple) else at[last]
             where[here] = ufunc(where[here], combined) if include_self else combined
@@ -159,10 +159,10 @@ def _accumulated(ufunc: Any, start: Any, out: Array, flat: Array, values: Array,
 
 
 def _combined(ufunc: Any, flat: Array, values: Array) -> tuple[Array, Array]:
-    """One mention of every position in ``flat``, and what ``ufunc`` makes of all values for it.
+    """Return the index of one entry for every position in ``flat``, and the combination of all its values by ``ufunc``.
 
-    For devices: CuPy has no multiply.at, and its maximum.at and minimum.at round float64 and overlook nan. Sorted by
-    position, every value is combined with the one before it, with the two before these, with four, ...
+    For devices: CuPy has no multiply.at, and its maximum.at and minimum.at round float64 and ignore nan. Sorted by
+    position, every value is combined with the one before it, then with the two before these, then with four, ...
     """
     order = np.argsort(flat, kind="stable")
     position, so_far, stretch = flat[order], values[order], 1
@@ -176,7 +176,7 @@ def _combined(ufunc: Any, flat: Array, values: Array) -> tuple[Array, Array]:
 
 
 def turns_of(flat: Array) -> list[Array]:
-    """The mentions of flat positions by turns: in each, no position is named twice; the first mentions come first."""
+    """Group the entries of flat positions so that no group repeats a position; the first entries come first."""
     order = np.argsort(flat, kind="stable")
     in_order = flat[order]
     new = np.ones_like(flat, dtype=np.bool_)
@@ -188,7 +188,7 @@ def turns_of(flat: Array) -> list[Array]:
 def put_along_axis_add(
     a: Array, index: Array, values: Array, axis: int, include_self: bool, broadcast: bool, out: Array | None = None
 ) -> Array:
-    """``a``, with ``values`` added at the elements that ``index`` names."""
+    """``a``, with ``values`` added at the elements that ``index`` lists."""
     out, flat, values = _start(a, index, values, axis, broadcast, out)
     return _accumulated(np.add, 0, out, flat, values, include_self)
 
@@ -196,13 +196,13 @@ def put_along_axis_add(
 def put_along_axis_multiply(
     a: Array, index: Array, values: Array, axis: int, include_self: bool, broadcast: bool, out: Array | None = None
 ) -> Array:
-    """``a``, with the elements that ``index`` names multiplied by ``values``."""
+    """``a``, with the elements that ``index`` lists multiplied by ``values``."""
     out, flat, values = _start(a, index, values, axis, broadcast, out)
     return _accumulated(np.multiply, 1, out, flat, values, include_self)
 
 
 def _bound(dtype: np.dtype, lowest: bool) -> Any:
-    """What every element of ``dtype`` is at least, or at most."""
+    """Return the lower or the upper bound of the elements of ``dtype``."""
     if dtype in FLOATS:
         return -np.inf if lowest else np.inf
     if dtype == np.bool_:
@@ -213,7 +213,7 @@ def _bound(dtype: np.dtype, lowest: bool) -> Any:
 def put_along_axis_amax(
     a: Array, index: Array, values: Array, axis: int, include_self: bool, broadcast: bool, out: Array | None = None
 ) -> Array:
-    """``a``, with the largest of ``values`` (and of itself) at the elements that ``index`` names."""
+    """``a``, with the largest of ``values`` (and of itself) at the elements that ``index`` lists."""
     out, flat, values = _start(a, index, values, axis, broadcast, out)
     return _accumulated(np.maximum, _bound(out.dtype, True), out, flat, values, include_self)
 
@@ -221,13 +221,13 @@ def put_along_axis_amax(
 def put_along_axis_amin(
     a: Array, index: Array, values: Array, axis: int, include_self: bool, broadcast: bool, out: Array | None = None
 ) -> Array:
-    """``a``, with the smallest of ``values`` (and of itself) at the elements that ``index`` names."""
+    """``a``, with the smallest of ``values`` (and of itself) at the elements that ``index`` lists."""
     out, flat, values = _start(a, index, values, axis, broadcast, out)
     return _accumulated(np.minimum, _bound(out.dtype, False), out, flat, values, include_self)
 
 
 def counts(flat: Array, include_self: bool) -> Array:
-    """For every mention of a flat position, how many values meet there."""
+    """Return, for every entry of flat positions, the number of values at its position."""
     number = np.zeros_like(flat, shape=(int(flat.max()) + 1,))
     add_at(number, flat, np.ones_like(flat))
     return number[flat] + int(include_self)
@@ -236,13 +236,13 @@ def counts(flat: Array, include_self: bool) -> Array:
 def put_along_axis_mean(
     a: Array, index: Array, values: Array, axis: int, include_self: bool, broadcast: bool, out: Array | None = None
 ) -> Array:
-    """``a``, with the mean of ``values`` (and of itself) at the elements that ``index`` names; integers as float32."""
+    """``a``, with the mean of ``values`` (and of itself) at the elements that ``index`` lists; integers as float32."""
     if a.dtype not in FLOATS:
         if out is not None:
             raise TypeError(f"a mean is not of dtype {out.dtype.name}, and the dtype never changes in place")
         a, values = a.astype(np.float32), values.astype(np.float32)
     out, flat, values = _start(a, index, values, axis, broadcast, out)
-    # Two writes: on a device, which may find no memory between them, the first goes into a copy.
+    # A device may run out of memory between the two writes, so the first one writes a copy.
     mean = out if type(out) is np.ndarray else out.copy()
     _accumulated(np.add, 0, mean, flat, values, include_self)
     if flat.size:
@@ -255,7 +255,7 @@ def put_along_axis_mean(
 
 
 def scatter_add(a: Array, index: Array, src: Array, dim: int, out: Array | None = None) -> Array:
-    """``a``, with as much of ``src`` as the index covers added at the elements that it names."""
+    """``a``, with ``src``, as far as the index covers it, added at the elements that the index lists."""
     if src.ndim != index.ndim:
         raise ValueError(
             f"index and src have as many dimensions as each other; their shapes are {list(index.shape)} and "

@@ -1,16 +1,16 @@
-"""Element by element on big arrays: in chunks that fit the cache, over threads, into a buffer that is used again.
+"""Elementwise operations on big arrays: in chunks that fit the cache, over threads, into a reused buffer.
 
-An operation that computes each element of its result from the elements at the same place can be computed part by
-part. For big arrays that pays: an operation of several steps (sigmoid, elu, a gradient rule) finds what its last step
-left in the cache and not in memory; numpy lets another thread compute at the same time; and a new result goes into a
-buffer that was used before (:mod:`minitensor.device.reuse`).
+If an operation computes each element of its result from the elements at the same position, it can be computed in
+chunks. That pays for big arrays: an operation of several steps (sigmoid, elu, a gradient rule) finds the result of the
+last step in the cache, not in memory; numpy lets another thread compute at the same time; and a new result is written
+into a buffer that was used before (:mod:`minitensor.device.reuse`).
 
-* The result is the same, bit for bit: numpy's functions give an element the same bits wherever in an array it lies.
-* What does not fit is left to numpy as it is: other layouts than C's, arrays of a GPU, integers, an operand that
-  overlaps what is written in another way than element by element.
-* An operation in place fails before anything is written, or not at all. What can be wrong with shapes, dtypes and
-  arguments shows in the first chunk, which is computed alone. After that memory may run out for a temporary of one
-  chunk: no more is promised then than that nobody writes any longer. An interruption waits until all is written.
+* The result is bitwise the same: numpy's functions compute an element independently of its position in an array.
+* Other cases are left to numpy: layouts other than C order, GPU arrays, integers, and an operand that overlaps the
+  written array other than element by element.
+* An operation in place fails before anything is written, or not at all. Errors of shapes, dtypes and arguments are
+  raised by the first chunk, which is computed alone. After that, memory may run out for a temporary of one chunk; then
+  the only guarantee is that all threads have stopped writing. An interruption is delayed until all is written.
 """
 
 from __future__ import annotations
@@ -33,13 +33,14 @@ Array = np.ndarray
 
 
 class Large:
-    """From when on it pays.
+    """The sizes from which chunks pay.
 
     Attributes:
-        nbytes: bytes of the smallest result that is computed here. Below, starting a thread costs more than it saves.
-        chunk: bytes of the result in one chunk, where something is to stay in the cache: with two operands and a
-            temporary they make 1 MiB. Smaller ones cost more for calling numpy.
-        long: the same where numpy does all in one step.
+        nbytes: the size of the smallest result that is computed here. For smaller ones, starting a thread costs more
+            than it saves.
+        chunk: the bytes of the result in one chunk of an operation of several steps: with two operands and a temporary
+            they make 1 MiB. In smaller chunks, the calls of numpy cost more.
+        long: the same for an operation that numpy computes in one step.
     """
 
     __slots__ = ("nbytes", "chunk", "long")
@@ -52,21 +53,21 @@ class Large:
 
 large = Large()
 
-#: Functions that take no ``out``, write only a part of it, or write it in another way, where it is not their operand.
+#: Functions that take no ``out``, write only a part of it, or write it differently if it is not their operand.
 _NEED_THEIR_OPERAND = frozenset({activations.thresholded_relu, elementwise.negative, elementwise.copy})
 
 _ONE_STEP = frozenset({elementwise.relu, elementwise.square, elementwise.clip, elementwise.reciprocal})
 
 
 class Parts:
-    """Arrays that are broadcast against each other to ``shape``, cut into parts that lie side by side.
+    """Arrays that are broadcast against each other to ``shape``, cut into adjacent parts.
 
-    They are cut along the line of all elements where each shows all of them in their order, or one for all; else along
-    the first dimension.
+    If every array has either all elements of ``shape`` in order or one for all, the flat sequence of elements is cut;
+    otherwise, the first dimension.
 
     Attributes:
-        length: how long what is cut is.
-        step: how long a part is.
+        length: the length of the sequence or dimension that is cut.
+        step: the length of a part.
     """
 
     __slots__ = ("shape", "length", "step", "_lines", "_out", "_flat")
@@ -78,11 +79,11 @@ class Parts:
         self._out: Array | None = None
         self.length = math.prod(shape) if self._flat else shape[0]
         each = arrays[0].itemsize * (1 if self._flat else math.prod(shape[1:]))
-        # In the line a part has whole vectors of the processor, whichever it is.
+        # In the flat sequence, a part consists of whole vectors of any processor.
         self.step = max(chunk // each & -64, 64) if self._flat else max(chunk // each, 1)
 
     def _line(self, array: Array) -> tuple[Array, bool]:
-        """``array`` as it is cut; and whether it is: otherwise all of it goes with every part."""
+        """Return ``array`` in the form to cut, and True if it is cut: otherwise, all of it is used with every part."""
         if not self._flat:
             return array, array.ndim == len(self.shape) and array.shape[0] > 1
         if array.size > 1:
@@ -90,20 +91,20 @@ class Parts:
         return (array if array.ndim == 0 else array.reshape(1)), False
 
     def write_into(self, out: Array) -> None:
-        """Let ``out`` be what :meth:`at` gives a part of, too."""
+        """Let ``out`` be cut by :meth:`at`, too."""
         self._out = out.reshape(-1) if self._flat else out
-        # A function may ask whether its operand is what it writes.
+        # A function may test if its operand is the array that it writes.
         self._lines = [(self._out, True) if same_layout(line, self._out) else (line, cut) for line, cut in self._lines]
 
     def at(self, start: int) -> tuple[list[Any], Any]:
-        """The parts that begin at ``start``: of the arrays, and of what is written."""
+        """Return the parts that begin at ``start``: of the arrays, and of the written array."""
         stop = start + self.step
         out = None if self._out is None else self._out[start:stop]
         return [out if line is self._out else line[start:stop] if cut else line for line, cut in self._lines], out
 
 
 def _parts(forward: Callable[..., Array], arrays: tuple[Array, ...], out: Array | None) -> Parts | None:
-    """The parts in which to compute; None where numpy is to do it as it is."""
+    """Return the parts in which to compute; None if numpy should compute the operation at once."""
     for array in arrays:
         if type(array) is not np.ndarray or (array.dtype not in FLOATS and array.dtype != np.bool_):
             return None
@@ -118,7 +119,7 @@ def _parts(forward: Callable[..., Array], arrays: tuple[Array, ...], out: Array 
     if nbytes < large.nbytes:
         return None
     if threads.number == 1 and (one_step if out is not None else not reuse.buffer_cache.serves(nbytes)):
-        return None  # nothing would be won
+        return None  # no gain
     if out is not None:
         if out.shape != shape or out.dtype not in FLOATS or not out.flags.c_contiguous or not out.flags.writeable:
             return None
@@ -131,7 +132,7 @@ def _parts(forward: Callable[..., Array], arrays: tuple[Array, ...], out: Array 
 def in_chunks(
     forward: Callable[..., Array], arrays: tuple[Array, ...], arguments: tuple[Any, ...] = (), out: Array | None = None
 ) -> Array:
-    """What ``forward(*arrays, *arguments)`` gives or, with ``out``, which is one of ``arrays``, writes there."""
+    """Return ``forward(*arrays, *arguments)``; or, if ``out``, one of ``arrays``, is given, write the result there."""
     if out is not None:
         with uninterrupted():
             _written(forward, arrays, arguments, out)
@@ -155,12 +156,12 @@ def _written(forward: Callable[..., Array], arrays: tuple[Array, ...], arguments
 
 
 def copied(array: Array) -> Array:
-    """A contiguous copy."""
+    """Return a contiguous copy."""
     return in_chunks(elementwise.copy, (array,))
 
 
 def rule_in_chunks(rule: Callable[..., Array], arrays: tuple[Array, ...], arguments: tuple[Any, ...] = ()) -> Array:
-    """What ``rule(*arrays, *arguments)``, an expression that computes element by element, gives."""
+    """Return the result of ``rule(*arrays, *arguments)``, an elementwise expression."""
     parts = _parts(rule, arrays, None)
     return rule(*arrays, *arguments) if parts is None else _made(rule, parts, arguments, copied=True)
 
@@ -171,13 +172,13 @@ def _made(forward: Callable[..., Array], parts: Parts, arguments: tuple[Any, ...
     out = reuse.empty(parts.shape, first.dtype)
     parts.write_into(out)
     np.copyto(parts.at(0)[1], first)
-    with uninterrupted():  # the memory may be another tensor's afterwards
+    with uninterrupted():  # the memory may belong to another tensor afterwards
         _shared_out(forward, parts, arguments, copied)
     return out
 
 
 def _shared_out(forward: Callable[..., Array], parts: Parts, arguments: tuple[Any, ...], copied: bool) -> None:
-    """Compute all parts but the first. ``copied``: ``forward`` makes its results, which are copied from the cache."""
+    """Compute all parts but the first. ``copied``: ``forward`` makes new arrays, copied while in the cache."""
 
     def compute(start: int) -> None:
         operands, out = parts.at(start)

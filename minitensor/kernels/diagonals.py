@@ -1,4 +1,4 @@
-"""Diagonals of matrices, and what lies on one side of them."""
+"""Diagonals of matrices, and triangles on one side of them."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ Array = np.ndarray
 
 
 def diagonal_argument(diagonal: Any) -> tuple[Any, ...]:
-    """One integer."""
+    """Check an integer."""
     return (whole("diagonal", diagonal),)
 
 
 def above(a: Array, diagonal: int) -> Array:
-    """Where, in the last two dimensions of ``a``, the column is above ``diagonal``."""
+    """True, in the last two dimensions of ``a``, where the column is above ``diagonal``."""
     if a.ndim < 2:
         raise ValueError(f"a matrix has at least two dimensions; the shape is {list(a.shape)}")
     rows, columns = (np.arange(n, like=a) for n in a.shape[-2:])
-    diagonal = max(-a.shape[-2], min(diagonal, a.shape[-1]))  # beyond the corners all diagonals are alike
+    diagonal = max(-a.shape[-2], min(diagonal, a.shape[-1]))  # beyond the corners, all diagonals are equivalent
     return columns > rows[:, None] + diagonal
 
 
@@ -50,12 +50,12 @@ def triu(a: Array, diagonal: int, out: Array | None = None) -> Array:
 
 
 def fill_diagonal_arguments(value: Any, offset: Any, wrap: Any) -> tuple[Any, ...]:
-    """A number, an integer and a bool."""
+    """Check a number, an integer and a bool."""
     return number("fill_diagonal", "value", value), whole("offset", offset), bool(wrap)
 
 
 def main_diagonal(a: Array, offset: int, wrap: bool) -> tuple[Array, ...]:
-    """The cells of the main diagonal, each moved ``offset`` columns along its row; those that leave it drop out."""
+    """Index the main diagonal, with each cell moved ``offset`` columns within its row; skip those outside."""
     shape = a.shape
     if len(shape) < 2:
         raise ValueError(f"a diagonal needs at least two dimensions; the shape is {list(shape)}")
@@ -64,7 +64,7 @@ def main_diagonal(a: Array, offset: int, wrap: bool) -> tuple[Array, ...]:
     columns = shape[-1]
     if len(shape) == 2:
         rows = np.arange(shape[0], like=a)
-        # Wrapped, the diagonal begins anew after leaving one row out.
+        # If it wraps, the diagonal restarts after one row is skipped.
         column = rows % (columns + 1) if wrap else rows
         keep = (column < columns) & (column + offset >= 0) & (column + offset < columns)
         return rows[keep], column[keep] + offset
@@ -83,12 +83,12 @@ def fill_diagonal(a: Array, value: Any, offset: int, wrap: bool, out: Array | No
 
 
 def fill_diagonal_tensor_arguments(offset: Any, dim1: Any, dim2: Any) -> tuple[Any, ...]:
-    """Three integers."""
+    """Check three integers."""
     return whole("offset", offset), whole("dim1", dim1), whole("dim2", dim2)
 
 
 def matrix_diagonal(a: Array, offset: int, dim1: int, dim2: int) -> tuple[Array, tuple[Any, ...]]:
-    """``a`` with the two dimensions of its matrices last, and the index of their diagonal."""
+    """Return ``a`` with the two dimensions of its matrices last, and the index of their diagonal."""
     if a.ndim < 2:
         raise ValueError(f"a diagonal needs at least two dimensions; the shape is {list(a.shape)}")
     dim1, dim2 = from_front(dim1, a.ndim), from_front(dim2, a.ndim)
@@ -108,7 +108,7 @@ def diagonal_of(a: Array, offset: int, dim1: int, dim2: int) -> Array:
 
 
 def fill_diagonal_tensor(a: Array, b: Array, offset: int, dim1: int, dim2: int, out: Array | None = None) -> Array:
-    """``a``, with ``b`` on the diagonal of its matrices in two dimensions; the diagonal is the last of ``b``'s."""
+    """``a``, with ``b`` on the diagonal of its matrices in two dimensions, which is the last of ``b``."""
     target = a.copy() if out is None else out
     matrices, at = matrix_diagonal(target, offset, dim1, dim2)
     wanted = (*matrices.shape[:-2], at[1].size)

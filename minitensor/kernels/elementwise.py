@@ -1,4 +1,4 @@
-"""Forward functions that work element by element and are more than one numpy function."""
+"""Elementwise forward functions that are more than one numpy function."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from minitensor.kernels.numbers import number, stored, without_fraction
 
 Array = np.ndarray
 
-#: A ready-made zero saves converting a Python number at every call: 200 ns.
+#: A ready-made zero saves the conversion of a Python number at every call: 200 ns.
 _ZEROS = {dtype.numpy: np.zeros((), dtype.numpy) for dtype in DTYPES.values()}
 _FLOAT_ZEROS = {dtype: zero for dtype, zero in _ZEROS.items() if dtype in FLOATS}
 
@@ -52,13 +52,13 @@ def power(a: Array, b: Array, out: Array | None = None) -> Array:
         if exponent == 1:
             return np.positive(a, out=out)
     if a.dtype not in FLOATS and (out is not None or type(a) is not ndarray) and (b < 0).any():
-        # numpy would find it on its way, with half of the result written; a device would not.
+        # numpy would raise after it has written half of the result; a device would not raise.
         raise ValueError("Integers to negative integer powers are not allowed.")
     return np.power(a, b, out=out)
 
 
 def _for_result(op: str, a: Array, numbers: list[Any], out: Array | None) -> Array:
-    """``a``, or its float32 copy when it holds integers and a number is not whole."""
+    """Return ``a``, or its float32 copy if it holds integers and a number is not whole."""
     if a.dtype in FLOATS or all(n is None or isinstance(n, int) for n in numbers):
         return a
     if out is not None:
@@ -67,7 +67,7 @@ def _for_result(op: str, a: Array, numbers: list[Any], out: Array | None) -> Arr
 
 
 def scale_arguments(scale: Any, bias: Any, bias_after_scale: Any) -> tuple[Any, ...]:
-    """Two numbers and a bool."""
+    """Check two numbers and a bool."""
     if type(scale) is type(bias) is float:
         return scale, bias, bool(bias_after_scale)
     return number("scale", "scale", scale), number("scale", "bias", bias), bool(bias_after_scale)
@@ -77,8 +77,8 @@ def scale(a: Array, scale: Any, bias: Any, bias_after_scale: bool, out: Array | 
     """``scale * a + bias``, or ``scale * (a + bias)``."""
     zero = _FLOAT_ZEROS.get(a.dtype) if bias == 0 and type(a) is ndarray else None
     if zero is not None:
-        scaled = np.multiply(a, np.array(scale, a.dtype), out)  # a number of numpy's would take 300 ns more
-        # As Paddle does: adding nothing makes 0.0 of -0.0.
+        scaled = np.multiply(a, np.array(scale, a.dtype), out)  # a numpy scalar would take 300 ns more
+        # As in Paddle, adding the zero turns -0.0 into 0.0.
         return np.add(scaled, zero, scaled if type(scaled) is ndarray else out)
     _no_bools("scale", a)
     whole = [without_fraction(scale), without_fraction(bias)]
@@ -87,7 +87,7 @@ def scale(a: Array, scale: Any, bias: Any, bias_after_scale: bool, out: Array | 
         scale, bias = whole
     if not bias_after_scale:
         bias = bias * scale
-    # Both numbers are converted, and may fail, before anything is written.
+    # Convert both numbers, which may fail, before anything is written.
     factor, summand = a.dtype.type(scale), a.dtype.type(bias)
     with np.errstate(all="ignore"):
         result = np.multiply(a, factor, out=out)
@@ -97,17 +97,17 @@ def scale(a: Array, scale: Any, bias: Any, bias_after_scale: bool, out: Array | 
 
 
 def clip_arguments(min: Any, max: Any) -> tuple[Any, ...]:
-    """Two numbers, or None."""
+    """Check two numbers, or None."""
     return tuple(None if n is None else number("clip", name, n) for name, n in (("min", min), ("max", max)))
 
 
 def clip(a: Array, min: Any, max: Any, out: Array | None = None) -> Array:
-    """``a`` between ``min`` and ``max``; None is no bound."""
+    """``a`` clipped to ``min`` and ``max``; None is no bound."""
     _no_bools("clip", a)
     a = _for_result("clip", a, [min, max], out)
     if min is None and max is None:
         return np.positive(a, out=out)
-    clip: Callable[..., Array] = np.clip  # its types know no ``out=None`` with bounds of any type
+    clip: Callable[..., Array] = np.clip  # its types exclude ``out=None`` with bounds of any type
     return clip(a, *(None if n is None else a.dtype.type(n) for n in (min, max)), out=out)
 
 
@@ -128,7 +128,7 @@ def rsqrt(a: Array, out: Array | None = None) -> Array:
 
 
 def sigmoid(a: Array, out: Array | None = None) -> Array:
-    """``1 / (1 + exp(-a))``, by way of tanh, which does not overflow."""
+    """``1 / (1 + exp(-a))``, computed with tanh, which does not overflow."""
     with np.errstate(all="ignore"):
         half = np.multiply(a, 0.5, out=out)
         half = as_array(half)
@@ -138,18 +138,18 @@ def sigmoid(a: Array, out: Array | None = None) -> Array:
 
 
 def fill_arguments(value: Any) -> tuple[Any, ...]:
-    """One number."""
+    """Check one number."""
     return (number("fill_", "value", value),)
 
 
 def fill(a: Array, value: Any, out: Array) -> Array:
-    """Every element becomes ``value``, truncated where ``a`` holds integers."""
+    """Set every element to ``value``, truncated if ``a`` holds integers."""
     np.copyto(out, stored("fill_", value, a.dtype)[()])
     return out
 
 
 def fill_zero(a: Array, out: Array) -> Array:
-    """Every element becomes 0."""
+    """Set every element to 0."""
     np.copyto(out, out.dtype.type(0))
     return out
 

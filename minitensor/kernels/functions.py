@@ -1,4 +1,4 @@
-"""Forward functions of numbers that are a few steps of numpy; where a step can write into ``out``, it does."""
+"""Forward functions on numbers that take a few steps of numpy, each of which writes into ``out`` if it can."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Array = np.ndarray
 
 
 def floating(a: Array, out: Array | None = None) -> Array:
-    """``a``, or its float32 copy when it holds integers or bools.
+    """Return ``a``, or its float32 copy if it holds integers or bools.
 
     Raises:
-        TypeError: when the result would have to be stored among integers.
+        TypeError: if the result would have to be stored as integers.
     """
     if a.dtype in FLOATS:
         return a
@@ -28,7 +28,7 @@ def floating(a: Array, out: Array | None = None) -> Array:
 
 
 def room(a: Array, out: Array | None) -> Array:
-    """Where to put a result like ``a``: ``out``, or new memory."""
+    """Return the array for a result like ``a``: ``out``, or new memory."""
     return np.empty_like(a) if out is None else out
 
 
@@ -48,7 +48,7 @@ NO_BOUND = -math.inf
 
 
 def logit_arguments(eps: Any) -> tuple[Any, ...]:
-    """A number between 0 and 0.5; None becomes a number that bounds nothing."""
+    """Check a number between 0 and 0.5; replace None by a number that bounds nothing."""
     if eps is None or eps is NO_BOUND:
         return (NO_BOUND,)
     eps = number("logit", "eps", eps)
@@ -58,11 +58,11 @@ def logit_arguments(eps: Any) -> tuple[Any, ...]:
 
 
 def logit(a: Array, eps: float, out: Array | None = None) -> Array:
-    """``log(a / (1 - a))``, with ``a`` brought between ``eps`` and ``1 - eps`` first."""
+    """``log(a / (1 - a))``, with ``a`` clipped to ``eps`` and ``1 - eps`` first."""
     a = floating(a, out)
     out = room(a, out)
     with np.errstate(all="ignore"):
-        # All memory is asked for before the first write: a device may have no more.
+        # Allocate all memory before the first write, because a device may be full.
         rest = as_array(1 - np.clip(a, eps, 1 - eps))
         np.clip(a, eps, 1 - eps, out=out)
         np.divide(out, rest, out=out)
@@ -77,16 +77,16 @@ def lerp(a: Array, b: Array, weight: Array, out: Array | None = None) -> Array:
 
 
 def ldexp(a: Array, b: Array, out: Array | None = None) -> Array:
-    """``a * 2 ** b``, without a detour over numbers that are too large or too small; ``b`` may have a fraction."""
+    """``a * 2 ** b``, without intermediate overflow or underflow; ``b`` may have a fraction."""
     a, b = floating(a, out), floating(b)
     with np.errstate(all="ignore"):
-        b = np.clip(b, -5000, 5000)  # beyond, every number becomes 0 or inf
+        b = np.clip(b, -5000, 5000)  # beyond these, every number becomes 0 or inf
         whole = np.floor(b)
         return np.ldexp(a * np.exp2(b - whole), whole.astype(np.int32), out=out)
 
 
 def nan_to_num_arguments(nan: Any, posinf: Any, neginf: Any) -> tuple[Any, ...]:
-    """A number, and two that may be None."""
+    """Check a number, and two that may be None."""
     return number("nan_to_num", "nan", nan), *(
         None if given is None else number("nan_to_num", name, given)
         for name, given in (("posinf", posinf), ("neginf", neginf))
@@ -94,7 +94,7 @@ def nan_to_num_arguments(nan: Any, posinf: Any, neginf: Any) -> tuple[Any, ...]:
 
 
 def nan_to_num(a: Array, nan: float, posinf: float | None, neginf: float | None, out: Array | None = None) -> Array:
-    """``a`` with other numbers for nan, inf and -inf (None: the largest and the lowest that the dtype has)."""
+    """``a`` with other numbers for nan, inf and -inf (None: the largest and the lowest of the dtype)."""
     if a.dtype not in FLOATS:
         return a.copy() if out is None else out
     limits = np.finfo(a.dtype)

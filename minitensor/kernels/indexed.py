@@ -1,7 +1,7 @@
-"""Reading and writing whole parts along one axis, and elements at positions given by index arrays.
+"""Read and write whole parts along one axis, and elements at positions given by index arrays.
 
-An index counts from 0, or with negative numbers from the end. It is checked as a whole before anything is written.
-Where one place is named more than once, the last value stays if values are assigned, and all count if they are added.
+An index counts from 0, or with negative numbers from the end. All of it is checked before anything is written. If a
+position is listed more than once, the last value counts for assignments, and all values count for sums.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Array = np.ndarray
 
 
 def whole(what: str, given: Any) -> int:
-    """An integer, also as a tensor that holds one.
+    """Return an integer, which may be given as a tensor.
 
     Raises:
         TypeError: for anything else.
@@ -36,35 +36,35 @@ def whole(what: str, given: Any) -> int:
 
 
 def axis_argument(axis: Any) -> tuple[Any, ...]:
-    """One axis."""
+    """Check one axis."""
     return (whole("axis", axis),)
 
 
 def gather_arguments(axis: Any) -> tuple[Any, ...]:
-    """One axis; None is the first."""
+    """Check one axis; None is the first."""
     return (0 if axis is None else whole("axis", axis),)
 
 
 def index_add_arguments(axis: Any, alpha: Any) -> tuple[Any, ...]:
-    """An axis and a number."""
+    """Check an axis and a number."""
     return whole("axis", axis), number("index_add", "alpha", alpha)
 
 
 def flag_argument(flag: Any) -> tuple[Any, ...]:
-    """A bool."""
+    """Convert the argument to a bool."""
     return (bool(flag),)
 
 
 def index_put_arguments(accumulate: Any, depth: Any) -> tuple[Any, ...]:
-    """A bool, and a number that is right already."""
+    """Convert the first to a bool; the second is checked already."""
     return bool(accumulate), depth
 
 
 def from_front(axis: int, ndim: int) -> int:
-    """``axis`` counted from the front.
+    """Return ``axis`` counted from the front.
 
     Raises:
-        IndexError: when there is no such dimension.
+        IndexError: if there is no such dimension.
     """
     if not -ndim <= axis < ndim:
         raise IndexError(f"axis {axis} is out of range for a tensor of {ndim} dimensions")
@@ -72,11 +72,11 @@ def from_front(axis: int, ndim: int) -> int:
 
 
 def checked(index: Array, length: int, axis: int) -> Array:
-    """``index`` into a dimension of ``length``, counted from the front: a new array of int64, C-contiguous.
+    """Return ``index`` into a dimension of ``length``, counted from the front: a new array of int64, C-contiguous.
 
     Raises:
-        TypeError: when it does not hold integers.
-        IndexError: when it reaches outside.
+        TypeError: if it does not hold integers.
+        IndexError: if an entry is out of range.
     """
     if index.dtype.kind != "i":
         raise TypeError(f"an index holds integers, not {index.dtype.name}")
@@ -101,7 +101,7 @@ def _one_row(index: Array) -> Array:
 
 
 def last_turn(places: Array) -> Array:
-    """For every mention of a place in the one-dimensional ``places``, where in it the last mention of that place is."""
+    """Return, for each entry of the one-dimensional ``places``, the position of the last entry with the same value."""
     turns = np.arange(places.size, like=places)
     if not places.size:
         return turns
@@ -109,19 +109,19 @@ def last_turn(places: Array) -> Array:
         # Memory that is not touched costs nothing; sorting a million places would take fifty times as long.
         seen = np.empty_like(places, shape=(int(places.max()) + 1,))
         seen[places] = turns
-    else:  # a device assigns in no order
+    else:  # a device assigns in no fixed order
         seen = np.zeros_like(places, shape=(int(places.max()) + 1,))
         raise_at(seen, places, turns)
     return seen[places]
 
 
 def last_of_each(places: Array) -> Array:
-    """Marks in the one-dimensional ``places`` the last mention of every place."""
+    """Mark the last entry of each value in the one-dimensional ``places``."""
     return last_turn(places) == np.arange(places.size, like=places)
 
 
 def turns_that_stay(array: Array, index: Any) -> tuple[Array, Array]:
-    """For what ``array[index]`` picks, counted one by one: these numbers, and for each the last of the same place."""
+    """Number the elements of ``array[index]``; return the numbers, and for each the last of its position."""
     order = np.full_like(array, -1, dtype=np.int64)
     shape = order[index].shape
     turns = np.arange(math.prod(shape), like=array).reshape(shape)
@@ -133,7 +133,7 @@ def turns_that_stay(array: Array, index: Any) -> tuple[Array, Array]:
 
 
 def assign(array: Array, index: tuple[Any, ...], values: Array) -> None:
-    """``array[index] = values`` for an advanced index; where it names a place more than once, the last value stays."""
+    """Assign ``array[index] = values``, an advanced index; if it repeats a position, the last value counts."""
     if type(array) is not np.ndarray and values.size > 1 and any(_may_repeat(entry) for entry in index):
         _, stays = turns_that_stay(array, index)
         values = np.broadcast_to(values, stays.shape).reshape(-1)[stays]
@@ -145,12 +145,12 @@ def _may_repeat(entry: Any) -> bool:
 
 
 def apart(values: Array, out: Array) -> Array:
-    """``values``, copied if they may share memory with what is about to be written."""
+    """Return ``values``, copied if they may share memory with the array that is about to be written."""
     return values.copy() if may_share(values, out) else values
 
 
 def _first(a: Array, axis: int) -> Array:
-    """``a`` with ``axis`` in front."""
+    """Move ``axis`` of ``a`` to the front."""
     return a if axis == 0 else np.moveaxis(a, axis, 0)
 
 
@@ -160,20 +160,20 @@ def _target(a: Array, out: Array | None) -> Array:
 
 def _fits(what: str, values: Array, wanted: tuple[int, ...]) -> None:
     if values.shape != wanted:
-        raise ValueError(f"{what} has shape {list(values.shape)}; what the index picks has shape {list(wanted)}")
+        raise ValueError(f"{what} has shape {list(values.shape)}; the index picks the shape {list(wanted)}")
 
 
 # ---------- along one axis ----------
 
 
 def index_select(a: Array, index: Array, axis: int) -> Array:
-    """The parts of ``a`` along ``axis`` that ``index`` lists, one behind the other."""
+    """The parts of ``a`` along ``axis`` that ``index`` lists, concatenated."""
     axis = from_front(axis, a.ndim)
     return np.take(a, checked(_one_row(index), a.shape[axis], axis), axis=axis)
 
 
 def gather(a: Array, index: Array, axis: int) -> Array:
-    """The same; an index without dimensions takes one part and drops the axis."""
+    """The same as ``index_select``; an index without dimensions reads one part and drops the axis."""
     axis = from_front(axis, a.ndim)
     if index.ndim > 1:
         _one_row(index)
@@ -196,24 +196,25 @@ def index_add(a: Array, index: Array, value: Array, axis: int, alpha: Any, out: 
     return out
 
 
-#: From so many elements on, :func:`added_at` looks for the fastest way. Fewer take less time than the looking does.
+#: The size in elements from which :func:`added_at` chooses the fastest method. For fewer, the choice costs more than it
+#: saves.
 ADDED_FROM = 1 << 13
-#: Elements that are added at a time: what their places take is twice as much again.
+#: The number of elements that are added at a time; their positions take twice as much memory again.
 ADDED = 1 << 17
 
 
 def added_at(out: Array, places: Any, values: Array) -> None:
-    """Add ``values`` to ``out[places]``; a place named twice gets both, in their order."""
+    """Add ``values`` to ``out[places]``; a position that is listed twice gets both, in order."""
     index = places if isinstance(places, tuple) else (places,)
     here = type(out) is np.ndarray
     if here and (values.size < ADDED_FROM or out.ndim == 1):
         add_at(out, index[0] if len(index) == 1 else index, values)
     elif len(index) == 1 and out.ndim > 1 and last_of_each(index[0]).all():
-        # Where each place is a whole row and comes once, this takes a tenth of the time of ufunc.at.
+        # If each position is a whole row and occurs once, this takes a tenth of the time of ufunc.at.
         out[index[0]] = out[index[0]] + values
     elif here:
         _added_in_memory(out, index, values)
-    elif out.dtype == np.bool_:  # a device adds no bools in this way
+    elif out.dtype == np.bool_:  # a device cannot add bools this way
         number = np.zeros_like(out, dtype=np.int64)
         add_at(number, index, values.astype(np.int64))
         np.logical_or(out, number, out=out)
@@ -222,7 +223,7 @@ def added_at(out: Array, places: Any, values: Array) -> None:
 
 
 def _added_in_memory(out: Array, index: tuple[Array, ...], values: Array) -> None:
-    """The same by way of positions in the memory that ``out`` spans: numpy is several times as fast in one dimension.
+    """Add by positions in the memory that ``out`` spans: numpy is several times as fast in one dimension.
 
     4096 rows of 64 among 10,000 take 0.7 ms, and 2.9 ms row by row.
     """
@@ -252,7 +253,7 @@ def index_fill(a: Array, index: Array, value: Array, axis: int, out: Array | Non
 
 
 def scatter(a: Array, index: Array, updates: Array, overwrite: bool, out: Array | None = None) -> Array:
-    """``a``, with its rows at ``index`` replaced by ``updates``, or by the sum of those that name the row."""
+    """``a``, with its rows at ``index`` replaced by ``updates``, or by the sum of the updates for each row."""
     if a.ndim == 0:
         raise ValueError("a tensor without dimensions has no rows")
     rows = checked(_one_row(index), a.shape[0], 0)
@@ -264,7 +265,7 @@ def scatter(a: Array, index: Array, updates: Array, overwrite: bool, out: Array 
     if overwrite:
         assign(out, (rows,), updates)
     else:
-        # On a device, which may find no memory between two writes, the first goes into a copy.
+        # A device may run out of memory between the two writes, so the first one writes a copy.
         summed = out if type(out) is np.ndarray else out.copy()
         summed[rows] = 0
         with np.errstate(all="ignore"):
@@ -278,7 +279,7 @@ def scatter(a: Array, index: Array, updates: Array, overwrite: bool, out: Array 
 
 
 def places_of(rows: Array, shape: tuple[int, ...], depth: int) -> tuple[Array, ...]:
-    """The index arrays for the leading ``depth`` dimensions of ``shape``; ``rows`` counts them as one dimension."""
+    """Return index arrays for the leading ``depth`` dimensions of ``shape``, which ``rows`` counts as one dimension."""
     length = int(np.prod(shape[:depth], dtype=np.int64))
     flat = checked(rows, length, 0)
     return (flat,) if depth == 1 else np.unravel_index(flat, shape[:depth])
@@ -297,7 +298,7 @@ def index_put(a: Array, rows: Array, value: Array, accumulate: bool, depth: int,
         ) from None
     out = _target(a, out)
     value = apart(value, out)
-    # In one dimension, so that numpy writes them in this order and the last one stays.
+    # In one dimension, so that numpy writes them in order and the last one counts.
     places = tuple(place.ravel() for place in places)
     value = value.reshape(-1, *a.shape[depth:]) if value.size else value.reshape(places[0].size, *a.shape[depth:])
     if accumulate:

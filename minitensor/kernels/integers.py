@@ -1,4 +1,4 @@
-"""Forward functions of whole numbers only."""
+"""Forward functions on integers only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operations on bits that are more than one numpy function."""
+"""Bitwise operations that are more than one numpy function."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Array = np.ndarray
 
 
 def flag_argument(is_arithmetic: Any) -> tuple[Any, ...]:
-    """A bool."""
+    """Convert the argument to a bool."""
     return (bool(is_arithmetic),)
 
 
@@ -24,13 +24,13 @@ def _check(a: Array, b: Array) -> None:
 
 
 def left_shift(a: Array, b: Array, is_arithmetic: bool, out: Array | None = None) -> Array:
-    """The bits of ``a``, ``b`` places to the left; with or without regard to the sign it is the same."""
+    """The bits of ``a`` shifted left by ``b``; arithmetic and logical shifts are the same."""
     _check(a, b)
     return np.left_shift(a, b, out=out)
 
 
 def right_shift(a: Array, b: Array, is_arithmetic: bool, out: Array | None = None) -> Array:
-    """The bits of ``a``, ``b`` places to the right; from the left the sign bit enters, or 0 if not arithmetic."""
+    """The bits of ``a`` shifted right by ``b``; the sign bit is repeated on the left, or 0 if not arithmetic."""
     _check(a, b)
     if is_arithmetic:
         return np.right_shift(a, b, out=out)

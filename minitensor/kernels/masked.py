@@ -1,4 +1,4 @@
-"""Reading and writing where a mask is true."""
+"""Read and write the elements where a mask is true."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def masked_fill(a: Array, mask: Array, value: Array, out: Array | None = None) -
 
 
 def over(mask: Array, shape: tuple[int, ...]) -> Array:
-    """``mask`` spread over ``shape``.
+    """Broadcast ``mask`` to ``shape``.
 
     Raises:
-        TypeError, ValueError: when it is no mask, or does not fit.
+        TypeError, ValueError: if it is no mask, or does not fit.
     """
     if mask.dtype != np.bool_:
         raise TypeError(f"a mask holds bools, as `x > 0` gives, not {mask.dtype.name}")
@@ -37,7 +37,7 @@ def over(mask: Array, shape: tuple[int, ...]) -> Array:
 
 
 def masked_scatter(a: Array, mask: Array, value: Array, out: Array | None = None) -> Array:
-    """``a``, with the elements of ``value``, from its first on, where ``mask``, in the order of the elements."""
+    """``a``, with the first elements of ``value`` where ``mask`` is true, in the order of the elements."""
     mask = over(mask, a.shape)
     needed = int(np.count_nonzero(mask))
     if value.size < needed:
@@ -49,5 +49,5 @@ def masked_scatter(a: Array, mask: Array, value: Array, out: Array | None = None
 
 
 def masked_select(a: Array, mask: Array) -> Array:
-    """The elements of ``a`` where ``mask``, in one dimension."""
+    """The elements of ``a`` where ``mask`` is true, in one dimension."""
     return a[over(mask, a.shape)].reshape(-1)

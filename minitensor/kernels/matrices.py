@@ -19,17 +19,17 @@ Array = np.ndarray
 
 
 def matmul_arguments(transpose_x: Any, transpose_y: Any) -> tuple[Any, ...]:
-    """Two bools."""
+    """Check two bools."""
     return bool(transpose_x), bool(transpose_y)
 
 
 def turned(x: Array, transpose: bool) -> Array:
-    """The last two dimensions exchanged, if asked for; a vector stays."""
+    """Exchange the last two dimensions if ``transpose`` is true; a vector is unchanged."""
     return np.swapaxes(x, -1, -2) if transpose and x.ndim > 1 else x
 
 
 def matmul(a: Array, b: Array, transpose_a: bool, transpose_b: bool) -> Array:
-    """Matrix product over the last two dimensions."""
+    """The matrix product over the last two dimensions."""
     a, b = turned(a, transpose_a), turned(b, transpose_b)
     if a.ndim == 0 or b.ndim == 0:
         raise ValueError(
@@ -53,22 +53,22 @@ def matmul(a: Array, b: Array, transpose_a: bool, transpose_b: bool) -> Array:
 
 
 def addmm_arguments(beta: Any, alpha: Any) -> tuple[Any, ...]:
-    """Two numbers."""
+    """Check two numbers."""
     return number("addmm", "beta", beta), number("addmm", "alpha", alpha)
 
 
 def baddbmm_arguments(beta: Any, alpha: Any) -> tuple[Any, ...]:
-    """Two numbers."""
+    """Check two numbers."""
     return number("baddbmm", "beta", beta), number("baddbmm", "alpha", alpha)
 
 
 def addmm(c: Array, a: Array, b: Array, beta: Any, alpha: Any, out: Array | None = None) -> Array:
-    """``beta * c + alpha * (a @ b)`` for matrices; with beta 0 nothing of ``c`` counts, not even nan."""
+    """``beta * c + alpha * (a @ b)`` for matrices; if beta is 0, ``c`` is ignored, even nan."""
     return _product_added(c, a, b, beta, alpha, 2, out)
 
 
 def baddbmm(c: Array, a: Array, b: Array, beta: Any, alpha: Any, out: Array | None = None) -> Array:
-    """The same for stacks of matrices."""
+    """``beta * c + alpha * (a @ b)`` for stacks of matrices."""
     return _product_added(c, a, b, beta, alpha, 3, out)
 
 
@@ -81,7 +81,7 @@ def _product_added(c: Array, a: Array, b: Array, beta: Any, alpha: Any, ndim: in
         if isinstance(beta, float) or isinstance(alpha, float):
             raise TypeError(f"beta={beta} and alpha={alpha} times {a.dtype.name} are not of that dtype")
     if gpu_of(c) is not gpu_of(a):
-        raise TypeError("the operands lie on two devices")  # with beta 0, nothing would ask
+        raise TypeError("the operands are on two devices")  # with beta 0, no operation would notice
     with np.errstate(all="ignore"):
         product = matmul(a, b, False, False)
         wanted = product.shape if out is None else out.shape
@@ -90,7 +90,9 @@ def _product_added(c: Array, a: Array, b: Array, beta: Any, alpha: Any, ndim: in
         except ValueError:
             fits = False
         if not fits:
-            raise ValueError(f"the product has shape {list(product.shape)}, and what it is added to {list(c.shape)}")
+            raise ValueError(
+                f"the product has shape {list(product.shape)}, but the tensor that it is added to has {list(c.shape)}"
+            )
         beta, alpha = a.dtype.type(beta), a.dtype.type(alpha)
         if alpha != 1:
             np.multiply(product, alpha, out=product)
@@ -108,12 +110,12 @@ def _product_added(c: Array, a: Array, b: Array, beta: Any, alpha: Any, ndim: in
 
 
 def renorm_arguments(p: Any, axis: Any, max_norm: Any) -> tuple[Any, ...]:
-    """The exponent of the norm, above 0; an axis; the largest norm, not below 0."""
+    """Check the exponent of the norm, above 0; an axis; the largest norm, not below 0."""
     return _norm("renorm", "p", p), whole("axis", axis), _most("renorm", max_norm)
 
 
 def embedding_renorm_arguments(max_norm: Any, norm_type: Any) -> tuple[Any, ...]:
-    """The largest norm, not below 0; the exponent of the norm, above 0."""
+    """Check the largest norm, not below 0; the exponent of the norm, above 0."""
     return _most("embedding_renorm_", max_norm), _norm("embedding_renorm_", "norm_type", norm_type)
 
 
@@ -127,18 +129,18 @@ def _norm(op: str, name: str, given: Any) -> float:
 def _most(op: str, given: Any) -> float:
     most = number(op, "max_norm", given)
     if not most >= 0:
-        raise ValueError(f"{op}: max_norm is a number from 0 on, not {most}")
+        raise ValueError(f"{op}: max_norm is a number, 0 or above, not {most}")
     return most
 
 
 def slice_norms(a: Array, p: float, axis: int) -> Array:
-    """The p-norm of every slice of ``a`` at one index of ``axis``; the other dimensions stay, with length 1."""
+    """Return the p-norm of every slice of ``a`` at one index of ``axis``; the other dimensions have length 1."""
     others = tuple(d for d in range(a.ndim) if d != axis)
     if a.size == 0:
         return np.zeros([n if d == axis else 1 for d, n in enumerate(a.shape)], a.dtype, like=a)
     with np.errstate(all="ignore"):
         size = np.abs(a)
-        # Divided by the largest element, so that no power overflows.
+        # Divide by the largest element, so that no power overflows.
         largest = np.max(size, axis=others, keepdims=True)
         largest = np.where(np.isfinite(largest) & (largest > 0), largest, a.dtype.type(1))
         return largest * np.sum((size / largest) ** p, axis=others, keepdims=True) ** (1 / p)
@@ -159,7 +161,7 @@ def renorm(a: Array, p: float, axis: int, max_norm: float, out: Array | None = N
 
 
 def embedding_renorm(index: Array, weight: Array, max_norm: float, norm_type: float, out: Array) -> Array:
-    """``weight``, with every row that ``index`` names and whose norm is above ``max_norm`` scaled down to it."""
+    """``weight``, with every row that ``index`` lists and whose norm is above ``max_norm`` scaled down to it."""
     if weight.ndim != 2 or weight.dtype not in FLOATS:
         raise ValueError(
             f"weight is a matrix of floats; its shape is {list(weight.shape)} and its dtype {weight.dtype.name}"

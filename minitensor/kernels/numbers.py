@@ -1,4 +1,4 @@
-"""Plain arguments of operations: numbers checked and made constant, and numbers as a dtype stores them."""
+"""Plain arguments of operations: check numbers, and convert them to the values that a dtype stores."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ Array = np.ndarray
 
 
 def number(op: str, name: str, given: Any) -> int | float:
-    """``given`` as a Python number.
+    """Return ``given`` as a Python number.
 
     Raises:
-        TypeError: when it is not one number.
+        TypeError: if it is not one number.
     """
     if not getattr(given, "stop_gradient", True):
-        raise TypeError(f"{op}: {name} is a number, and no gradient goes to it; this tensor wants one. Use multiply.")
+        raise TypeError(f"{op}: {name} is a number without a gradient, but this tensor requires one. Use multiply.")
     if not isinstance(given, (int, float)) or isinstance(given, np.generic):
         if getattr(given, "size", None) != 1 or not hasattr(given, "item"):
             raise TypeError(f"{op}: {name} must be a number, not {type(given).__name__}")
@@ -29,15 +29,15 @@ def number(op: str, name: str, given: Any) -> int | float:
 
 
 def without_fraction(n: int | float) -> int | float:
-    """2 for 2.0: Paddle's default scale 1.0 must not turn integers into floats."""
+    """Convert 2.0 to 2, because Paddle's default scale 1.0 must not turn integers into floats."""
     return int(n) if isinstance(n, float) and n.is_integer() else n
 
 
 def stored(op: str, value: int | float, dtype: np.dtype) -> Array:
-    """A number as it is stored: a float loses its fraction where ``dtype`` is an integer's.
+    """Return a number as an array of ``dtype``; an integer dtype cuts off the fraction.
 
     Raises:
-        ValueError: when it does not fit.
+        ValueError: if it does not fit.
     """
     try:
         if dtype.kind == "i":
@@ -48,26 +48,27 @@ def stored(op: str, value: int | float, dtype: np.dtype) -> Array:
 
 
 def stored_array(op: str, array: Array, dtype: np.dtype) -> Array:
-    """An array as it is stored in ``dtype``: fractions are cut off where that is an integer's.
+    """Convert an array to ``dtype``; an integer dtype cuts off fractions.
 
     Raises:
-        ValueError: when an element does not fit.
+        ValueError: if an element does not fit.
     """
     if dtype.kind == "i" and array.dtype != dtype and array.size and array.dtype.kind in "fiu":
         lowest, highest = array.min().item(), array.max().item()
         bounds = np.iinfo(dtype)
-        # Written so that nan fails it.
+        # In this form, the condition is false for nan.
         if not (bounds.min <= lowest and highest <= bounds.max):
             worst = lowest if not lowest >= bounds.min else highest
             raise ValueError(f"{op}: {worst} cannot be stored in a tensor of dtype {dtype.name}")
-    # By identity: operations compare dtype objects, and an unpickled array brings one of its own.
+    # Compare by identity, as operations do: an unpickled array has another object for the same dtype.
     return array if array.dtype is dtype else array.astype(dtype)
 
 
 def overwrite(target: Array, numbers: Array) -> None:
-    """``target[...] = numbers``, also where they share memory.
+    """Assign ``target[...] = numbers``, even if they share memory.
 
-    numpy copies first only where it sees the need, and misses some: a row overwritten with a column that crosses it.
+    numpy copies first only if it detects the overlap, and misses some cases: a row overwritten with a column that
+    crosses it.
     """
     if may_share(numbers, target):
         numbers = numbers.copy()

@@ -1,6 +1,6 @@
-"""Filling an array with random numbers, drawn in the order of its elements.
+"""Fill an array with random numbers, drawn in the order of its elements.
 
-They come from the generator that ``minitensor.seed`` begins anew. Where the array is dense they are drawn into it.
+They come from the generator that ``minitensor.seed`` restarts. If the array is dense, they are drawn into it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Array = np.ndarray
 
 
 def _generator(seed: int = 0) -> np.random.Generator:
-    """The generator of the whole program, or for a seed other than 0 one of its own."""
+    """Return the program's generator, or a new one for a seed other than 0."""
     return np.random.Generator(np.random.PCG64(seed)) if seed else source.generator
 
 
@@ -34,7 +34,7 @@ def _writable(out: Array, only_floats: bool = True) -> None:
 
 
 def _drawn(draw: Callable[..., Array], out: Array) -> Array:
-    """``out``, filled by a method of a generator that takes a size, a dtype and an array to fill."""
+    """Fill ``out`` by a method of a generator that takes a size, a dtype and an array to fill."""
     if type(out) is np.ndarray and out.flags.c_contiguous:
         draw(dtype=out.dtype, out=out)
         return out
@@ -42,7 +42,7 @@ def _drawn(draw: Callable[..., Array], out: Array) -> Array:
 
 
 def _filled(out: Array, numbers: Array) -> Array:
-    """``out``, filled with numbers of the host: all are drawn there, so that every device gets the same."""
+    """Fill ``out`` with numbers from the host: all are drawn there, so that every device gets the same numbers."""
     np.copyto(out, like(np.asarray(numbers), out), casting="unsafe")
     return out
 
@@ -54,7 +54,7 @@ def _stretched(out: Array, scale: float, shift: float) -> Array:
 
 
 def finite(op: str, name: str, given: Any) -> float:
-    """``given`` as a number that is neither infinite nor nan."""
+    """Return ``given`` as a number that is neither infinite nor nan."""
     value = number(op, name, given)
     if not math.isfinite(value):
         raise ValueError(f"{op}: {name} is a finite number, not {value}")
@@ -68,37 +68,37 @@ def _positive(op: str, name: str, given: Any) -> float:
     return value
 
 
-# ---------- even, normal and what is made of them ----------
+# ---------- uniform, normal and derived distributions ----------
 
 
 def uniform_arguments(min: Any, max: Any, seed: Any, op: str = "uniform_") -> tuple[Any, ...]:
-    """Two numbers, the smaller first, and an integer from 0 on."""
+    """Check two numbers, the smaller first, and a non-negative integer."""
     low, high, seed = finite(op, "min", min), finite(op, "max", max), whole(f"{op}: seed", seed)
     if low > high:
         raise ValueError(f"{op}: min must not be above max; they are {low} and {high}")
     if seed < 0:
-        raise ValueError(f"{op}: a seed is an integer from 0 on, not {seed}")
+        raise ValueError(f"{op}: a seed is an integer, 0 or above, not {seed}")
     return low, high, seed
 
 
 def uniform(a: Array, min: float, max: float, seed: int, out: Array) -> Array:
-    """Evenly from ``min`` to ``max``."""
+    """Uniform from ``min`` to ``max``."""
     _writable(out)
     return _stretched(_drawn(_generator(seed).random, out), max - min, min)
 
 
 def normal_arguments(mean: Any, std: Any) -> tuple[Any, ...]:
-    """A number, and one from 0 on."""
+    """Check a number, and one that is not negative."""
     return mean_and_deviation("normal_", mean, std)
 
 
 def log_normal_arguments(mean: Any, std: Any) -> tuple[Any, ...]:
-    """A number, and one from 0 on."""
+    """Check a number, and one that is not negative."""
     return mean_and_deviation("log_normal_", mean, std)
 
 
 def mean_and_deviation(op: str, mean: Any, std: Any) -> tuple[float, float]:
-    """A number, and one from 0 on; what is wrong with them is told of ``op``.
+    """Check a number, and one that is not negative; errors name ``op``.
 
     Raises:
         TypeError, ValueError: for anything else.
@@ -110,25 +110,25 @@ def mean_and_deviation(op: str, mean: Any, std: Any) -> tuple[float, float]:
 
 
 def normal(a: Array, mean: float, std: float, out: Array) -> Array:
-    """From the normal distribution."""
+    """Normally distributed."""
     _writable(out)
     return _stretched(_drawn(_generator().standard_normal, out), std, mean)
 
 
 def log_normal(a: Array, mean: float, std: float, out: Array) -> Array:
-    """e to the power of numbers from the normal distribution."""
+    """e to the power of normally distributed numbers."""
     normal(a, mean, std, out)
     with np.errstate(all="ignore"):
         return np.exp(out, out=out)
 
 
 def cauchy_arguments(loc: Any, scale: Any) -> tuple[Any, ...]:
-    """A number, and one above 0."""
+    """Check a number, and one above 0."""
     return finite("cauchy_", "loc", loc), _positive("cauchy_", "scale", scale)
 
 
 def cauchy(a: Array, loc: float, scale: float, out: Array) -> Array:
-    """From the Cauchy distribution: the tangent of an even angle."""
+    """Cauchy distributed: the tangent of a uniform angle."""
     _writable(out)
     _stretched(_drawn(_generator().random, out), math.pi, -math.pi / 2)
     with np.errstate(all="ignore"):
@@ -137,12 +137,12 @@ def cauchy(a: Array, loc: float, scale: float, out: Array) -> Array:
 
 
 def exponential_arguments(lam: Any) -> tuple[Any, ...]:
-    """One number above 0."""
+    """Check a number above 0."""
     return (_positive("exponential_", "lam", lam),)
 
 
 def exponential(a: Array, lam: float, out: Array) -> Array:
-    """From the exponential distribution of rate ``lam``."""
+    """Exponentially distributed, with rate ``lam``."""
     _writable(out)
     return np.divide(_drawn(_generator().standard_exponential, out), out.dtype.type(lam), out=out)
 
@@ -151,7 +151,7 @@ def exponential(a: Array, lam: float, out: Array) -> Array:
 
 
 def _probability(op: str, name: str, given: Any, above: bool) -> Any:
-    """A number, or an array of them, from 0 (excluded if ``above``) to 1."""
+    """Check a number, or an array of them, from 0 (excluded if ``above``) to 1."""
     p = np.array(given, np.float64) if getattr(given, "ndim", 0) else np.float64(number(op, name, given))
     if not np.all((p > 0 if above else p >= 0) & (p <= 1)):
         bounds = "above 0 and at most 1" if above else "from 0 to 1"
@@ -169,7 +169,7 @@ def _probability_fits(name: str, p: Any, out: Array) -> None:
 
 
 def bernoulli_arguments(p: Any, op: str = "bernoulli_") -> tuple[Any, ...]:
-    """A probability, or a tensor of them."""
+    """Check a probability, or a tensor of them."""
     return (_probability(op, "p", p, above=False),)
 
 
@@ -184,12 +184,12 @@ def bernoulli(a: Array, p: Any, out: Array) -> Array:
 
 
 def geometric_arguments(probs: Any) -> tuple[Any, ...]:
-    """A probability above 0, or a tensor of them."""
+    """Check a probability above 0, or a tensor of them."""
     return (_probability("geometric_", "probs", probs, above=True),)
 
 
 def geometric(a: Array, probs: Any, out: Array) -> Array:
-    """How many trials it takes until one of probability ``probs`` succeeds: 1, 2, ..."""
+    """The number of trials until one of probability ``probs`` succeeds: 1, 2, ..."""
     _writable(out, only_floats=False)
     if out.dtype == np.bool_:
         raise TypeError("numbers of trials are not of dtype bool")
@@ -201,9 +201,9 @@ def geometric(a: Array, probs: Any, out: Array) -> Array:
 
 
 def random_arguments(from_: Any, to: Any, generator: Any) -> tuple[Any, ...]:
-    """Two integers, or one (the end), or none; and no generator."""
+    """Check two integers, or one (the end), or none; and that there is no generator."""
     if generator is not None:
-        raise TypeError("random_: generator must be None; minitensor.seed begins the random numbers anew")
+        raise TypeError("random_: generator must be None; minitensor.seed restarts the random numbers")
     start = whole("random_: from_", from_)
     if to is None:
         return (0, start or None, None)
@@ -211,7 +211,7 @@ def random_arguments(from_: Any, to: Any, generator: Any) -> tuple[Any, ...]:
 
 
 def random(a: Array, from_: int, to: int | None, generator: None, out: Array) -> Array:
-    """Whole numbers from ``from_`` up to, not including, ``to``; None is the end of what the dtype holds exactly."""
+    """Integers from ``from_`` up to, not including, ``to``; None is the end of the dtype's exact integers."""
     _writable(out, only_floats=False)
     if out.dtype in FLOATS:
         least, end = -(2 ** (np.finfo(out.dtype).nmant + 1)), 2 ** (np.finfo(out.dtype).nmant + 1)

@@ -16,20 +16,20 @@ Array = np.ndarray
 
 
 def axes(shape: tuple[int, ...], axis: Any) -> tuple[int, ...]:
-    """The axes that ``axis`` (None for all, a number, or several) names."""
+    """Return the axes that ``axis`` (None for all, a number, or several) names."""
     if axis is None or (isinstance(axis, (list, tuple)) and not axis):
         return tuple(range(len(shape)))
     if type(axis) is int and -len(shape) <= axis < len(shape):
         return (axis % len(shape),)
     given = tuple(axis) if isinstance(axis, (list, tuple)) else (axis,)
     for i in given:
-        if not -len(shape) <= i < len(shape):  # an integer of any size: numpy takes 32 bits
+        if not -len(shape) <= i < len(shape):  # integers may be of any size, but numpy accepts 32 bits
             raise np.exceptions.AxisError(i, len(shape))
     return normalize_axis_tuple(given, len(shape))
 
 
 def reduce_arguments(axis: Any, keepdim: Any) -> tuple[Any, ...]:
-    """None, an integer or a tuple of integers; and a bool."""
+    """Check None, an integer or a tuple of integers; and a bool."""
     if hasattr(axis, "tolist"):
         axis = axis.tolist()
     if axis is not None:
@@ -41,35 +41,35 @@ def reduce_arguments(axis: Any, keepdim: Any) -> tuple[Any, ...]:
 
 
 def _reduced(ufunc: np.ufunc, method: str, a: Array, axis: Any, keepdims: bool, **where_to: Array | None) -> Array:
-    """Devices have the method; numpy's would warn of inf past the engine, and its ufunc does not."""
+    """Reduce by the method on devices, and by the ufunc on numpy's arrays, whose method would warn about inf."""
     if type(a) is np.ndarray:
-        reduce: Callable[..., np.ndarray] = ufunc.reduce  # its types know no positions
+        reduce: Callable[..., np.ndarray] = ufunc.reduce  # its types have no positional arguments
         return reduce(a, axis, None, where_to.get("out"), keepdims)
     return getattr(a, method)(axis=axis, keepdims=keepdims, **where_to)
 
 
 def total(a: Array, axis: Any, keepdims: bool, out: Array | None = None) -> Array:
-    """Sum over axes."""
+    """Return the sum over axes."""
     return _reduced(np.add, "sum", a, axis, keepdims, out=out)
 
 
 def largest(a: Array, axis: Any, keepdims: bool) -> Array:
-    """Largest element over axes."""
+    """Return the largest element over axes."""
     return _reduced(np.maximum, "max", a, axis, keepdims)
 
 
 def sum_(a: Array, axis: Any, keepdim: bool) -> Array:
-    """Sum; of bools and integers as int64."""
+    """The sum; bools and integers are summed as int64."""
     return total(_widened(a), axes(a.shape, axis), keepdim)
 
 
 def _widened(a: Array) -> Array:
-    """Bools and integers as int64: numpy's own choice is as wide as its ``intp``, 32 bits in a browser."""
+    """Convert bools and integers to int64: numpy would use ``intp``, which has 32 bits in a browser."""
     return a if a.dtype in FLOATS else a.astype(np.int64)
 
 
 def mean(a: Array, axis: Any, keepdim: bool) -> Array:
-    """Mean. That of whole numbers is cut towards zero to a whole one, and that of bools is whether any is true."""
+    """The mean. For integers it is truncated towards zero; for bools it is true if any element is."""
     over = axes(a.shape, axis)
     if a.dtype not in FLOATS:
         if a.dtype.kind == "b":
@@ -85,7 +85,7 @@ def mean(a: Array, axis: Any, keepdim: bool) -> Array:
 
 
 def prod(a: Array, axis: Any, keepdim: bool) -> Array:
-    """Product; of bools and integers as int64."""
+    """The product; bools and integers are multiplied as int64."""
     return _reduced(np.multiply, "prod", _widened(a), axes(a.shape, axis), keepdim)
 
 
@@ -97,10 +97,10 @@ def _no_void(word: str, a: Array, axis: Any) -> tuple[int, ...]:
 
 
 def max_(a: Array, axis: Any, keepdim: bool) -> Array:
-    """Largest element."""
+    """The largest element."""
     return largest(a, _no_void("largest", a, axis), keepdim)
 
 
 def min_(a: Array, axis: Any, keepdim: bool) -> Array:
-    """Smallest element."""
+    """The smallest element."""
     return _reduced(np.minimum, "min", a, _no_void("smallest", a, axis), keepdim)

@@ -1,4 +1,4 @@
-"""Forward functions that round, and divisions that leave a remainder."""
+"""Forward functions that round, and divisions with a remainder."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ def _unless_whole(ufunc: np.ufunc, a: Array, out: Array | None) -> Array:
 
 
 def ceil(a: Array, out: Array | None = None) -> Array:
-    """The nearest whole number that is not below."""
+    """The smallest integer that is not below ``a``."""
     return _unless_whole(np.ceil, a, out)
 
 
 def floor(a: Array, out: Array | None = None) -> Array:
-    """The nearest whole number that is not above."""
+    """The largest integer that is not above ``a``."""
     return _unless_whole(np.floor, a, out)
 
 
 def trunc(a: Array, out: Array | None = None) -> Array:
-    """The whole number that is left when the fraction is cut off."""
+    """The integer part, without the fraction."""
     return _unless_whole(np.trunc, a, out)
 
 
@@ -50,7 +50,7 @@ def frac(a: Array, out: Array | None = None) -> Array:
 
 
 def round_arguments(decimals: Any) -> tuple[Any, ...]:
-    """An integer; None, as Python's ``round(x, None)`` gives, is 0."""
+    """Check an integer; None, which Python's ``round(x, None)`` passes, is 0."""
     if decimals is None:
         return (0,)
     try:
@@ -60,7 +60,7 @@ def round_arguments(decimals: Any) -> tuple[Any, ...]:
 
 
 def round_(a: Array, decimals: int, out: Array | None = None) -> Array:
-    """``a`` with so many decimal places (hundreds for -2), halves away from zero; numpy's own goes to even."""
+    """``a`` rounded to ``decimals`` places (hundreds for -2), halves away from zero; numpy rounds halves to even."""
     no_bools(a)
     if a.dtype not in FLOATS:
         return _round_whole(a, decimals, out)
@@ -78,7 +78,7 @@ def round_(a: Array, decimals: int, out: Array | None = None) -> Array:
     with np.errstate(all="ignore"):
         move, back = (np.multiply, np.divide) if decimals > 0 else (np.divide, np.multiply)
         moved = move(a, power, out=np.empty_like(a))
-        # What is too large to be moved has no such decimals.
+        # A number that overflows here is too large to have such decimals.
         unmoved = ~np.isfinite(moved)
         back(_to_nearest(moved, moved), power, out=moved)
         np.copyto(moved, a, where=unmoved)
@@ -86,9 +86,9 @@ def round_(a: Array, decimals: int, out: Array | None = None) -> Array:
 
 
 def _to_nearest(a: Array, out: Array) -> Array:
-    """The nearest whole number, halves away from zero.
+    """The nearest integer, halves away from zero.
 
-    The number below a half is added, not a half: added to 0.49999997 that gives 1 after rounding.
+    It adds the number just below a half, not a half, because 0.49999997 plus a half gives 1 after rounding.
     """
     with np.errstate(all="ignore"):
         np.add(a, np.copysign(np.nextafter(a.dtype.type(0.5), a.dtype.type(0)), a), out=out)
@@ -119,7 +119,7 @@ def floor_divide(a: Array, b: Array, out: Array | None = None) -> Array:
     """The quotient, rounded down.
 
     Raises:
-        ValueError: when integers are divided by 0.
+        ValueError: if integers are divided by 0.
     """
     _divisible(a, b)
     with np.errstate(all="ignore"):
@@ -127,10 +127,10 @@ def floor_divide(a: Array, b: Array, out: Array | None = None) -> Array:
 
 
 def trunc_divide(a: Array, b: Array, out: Array | None = None) -> Array:
-    """The quotient, rounded to zero.
+    """The quotient, rounded towards zero.
 
     Raises:
-        ValueError: when integers are divided by 0.
+        ValueError: if integers are divided by 0.
     """
     _divisible(a, b)
     with np.errstate(all="ignore"):
@@ -141,10 +141,10 @@ def trunc_divide(a: Array, b: Array, out: Array | None = None) -> Array:
 
 
 def remainder(a: Array, b: Array, out: Array | None = None) -> Array:
-    """What is left of ``a`` when as many ``b`` as fit are taken away; it has the sign of ``b``.
+    """The remainder of ``a`` after division by ``b`` rounded down; it has the sign of ``b``.
 
     Raises:
-        ValueError: when integers are divided by 0.
+        ValueError: if integers are divided by 0.
     """
     _divisible(a, b)
     with np.errstate(all="ignore"):

@@ -1,4 +1,4 @@
-"""Forward functions that run along an axis and give an element for every element."""
+"""Forward functions that scan along an axis: the result has an element for every element."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Array = np.ndarray
 
 
 def axis_argument(op: str, axis: Any, name: str = "axis") -> int:
-    """``axis`` as an integer.
+    """Return ``axis`` as an integer.
 
     Raises:
-        TypeError: when it is none.
+        TypeError: if it is none.
     """
     if getattr(axis, "ndim", 0) == 0 and hasattr(axis, "item"):
         axis = axis.item()
@@ -29,17 +29,17 @@ def axis_argument(op: str, axis: Any, name: str = "axis") -> int:
 
 
 def cumsum_arguments(axis: Any) -> tuple[Any, ...]:
-    """An integer, or None for all elements in order."""
+    """Check an integer, or None for all elements in order."""
     return (None if axis is None else axis_argument("cumsum", axis),)
 
 
 def cumprod_arguments(dim: Any) -> tuple[Any, ...]:
-    """An integer, or None for all elements in order."""
+    """Check an integer, or None for all elements in order."""
     return (None if dim is None else axis_argument("cumprod", dim, "dim"),)
 
 
 def with_a_dimension(scan: Callable[..., Array]) -> Callable[..., Array]:
-    """``scan``, which may then also be given an array without dimensions: it is taken for a vector of one element."""
+    """Let ``scan`` accept an array without dimensions, as a vector of one element."""
 
     @functools.wraps(scan)
     def wrapped(a: Array, axis: int | None, out: Array | None = None) -> Array:
@@ -51,7 +51,7 @@ def with_a_dimension(scan: Callable[..., Array]) -> Callable[..., Array]:
 
 
 def _prepared(a: Array, axis: int | None, out: Array | None) -> tuple[Array, int, Array]:
-    """The array to run over, the axis, and where the result goes."""
+    """Return the array to scan, the axis, and the array for the result."""
     if a.dtype == np.bool_:
         if out is not None:
             raise TypeError("the result is not of dtype bool")
@@ -68,7 +68,7 @@ def _prepared(a: Array, axis: int | None, out: Array | None) -> tuple[Array, int
 
 @with_a_dimension
 def cumsum(a: Array, axis: int | None, out: Array | None = None) -> Array:
-    """The sum of each element and those before it; over all elements in order when ``axis`` is None."""
+    """The sum of each element and those before it; over all elements in order if ``axis`` is None."""
     a, axis, out = _prepared(a, axis, out)
     with np.errstate(all="ignore"):
         return np.cumsum(a, axis=axis, dtype=a.dtype, out=out)
@@ -85,7 +85,7 @@ def cumsum_reversed(a: Array, axis: int | None, out: Array | None = None) -> Arr
 
 @with_a_dimension
 def cumprod(a: Array, axis: int | None, out: Array | None = None) -> Array:
-    """The product of each element and those before it; over all elements in order when ``axis`` is None."""
+    """The product of each element and those before it; over all elements in order if ``axis`` is None."""
     a, axis, out = _prepared(a, axis, out)
     with np.errstate(all="ignore"):
         return np.cumprod(a, axis=axis, dtype=a.dtype, out=out)

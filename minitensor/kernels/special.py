@@ -1,7 +1,7 @@
-"""Forward functions that come from scipy, which is imported when the first of them is called.
+"""Forward functions from scipy, which is imported when the first of them is called.
 
-scipy (the extra ``special``) installs wherever numpy does. Its functions of one number are ufuncs in float32 and
-float64, so they take ``out`` and other array modules as numpy's do. Sections are those of the Digital Library of
+scipy (the extra ``special``) can be installed wherever numpy can. Its functions of one number are ufuncs in float32 and
+float64, so they accept ``out`` and GPU arrays as numpy's do. Section numbers refer to the Digital Library of
 Mathematical Functions of the NIST (DLMF), https://dlmf.nist.gov.
 """
 
@@ -23,10 +23,10 @@ Array = np.ndarray
 
 @functools.cache
 def _scipy(op: str, name: str) -> Callable[..., Array]:
-    """The function of scipy.special called ``name``.
+    """Return the function ``name`` of scipy.special.
 
     Raises:
-        ImportError: when scipy is not installed.
+        ImportError: if scipy is not installed.
     """
     try:
         from scipy import special
@@ -38,7 +38,7 @@ def _scipy(op: str, name: str) -> Callable[..., Array]:
 
 
 def _zeta(s: float, a: Array, out: Array | None = None) -> Array:
-    """Hurwitz' zeta. scipy's is no ufunc, so it does not pass arrays of a GPU on."""
+    """Hurwitz' zeta. scipy's is no ufunc, so it does not dispatch arrays of a GPU."""
     gpu = gpu_of(a)
     zeta = _scipy("polygamma", "zeta")
     return (zeta if gpu is None else gpu.special("zeta"))(s, a, out=out)
@@ -75,7 +75,7 @@ def digamma(a: Array, out: Array | None = None) -> Array:
 
 
 def polygamma_arguments(n: Any) -> tuple[Any, ...]:
-    """An integer that is not negative."""
+    """Check an integer that is not negative."""
     return (_order("polygamma", "n", n, 0),)
 
 
@@ -86,12 +86,12 @@ def polygamma(a: Array, n: int, out: Array | None = None) -> Array:
     a = floating(a, out)
     far_below = a < -20
     if far_below.any():
-        # There scipy adds one term for every whole number from a to 0: 5 s for one element at -1e8.
+        # For these, scipy adds one term for every integer between a and 0: 5 s for one element at -1e8.
         mirrored = polygamma(np.where(far_below, 1 - a, a), n)
         return np.positive(np.where(far_below, _reflected(a, n, mirrored), mirrored), out=out)
     if n == 1:
         return _zeta(2.0, a, out)
-    # One factor may be too large for a float and the other too small, but not their product.
+    # One factor may overflow and the other underflow, although their product does not.
     with np.errstate(all="ignore"):
         values = _zeta(n + 1.0, a.astype(np.float64))
         size = np.exp(math.lgamma(n + 1) + np.log(np.abs(values)))
@@ -101,7 +101,7 @@ def polygamma(a: Array, n: int, out: Array | None = None) -> Array:
 def _reflected(a: Array, n: int, mirrored: Array) -> Array:
     """polygamma of ``a`` from that of ``1 - a``: they differ by the n-th derivative of ``pi / tan(pi a)`` (DLMF 5.15).
 
-    With ``c = 1 / tan(pi a)``, each derivative is a polynomial in c: that of c is ``-pi (1 + c * c)``.
+    With ``c = 1 / tan(pi a)``, the derivative of c is ``-pi (1 + c * c)``, so each derivative is a polynomial in c.
     """
     polynomial = np.polynomial.Polynomial([0.0, math.pi])
     for _ in range(n):
@@ -117,12 +117,12 @@ def _reflected(a: Array, n: int, mirrored: Array) -> Array:
         return ((-1) ** n * mirrored - derivative).astype(mirrored.dtype)
 
 
-#: Of the gamma function of several dimensions.
+#: The limit for the dimensions of the multivariate gamma function.
 MOST_DIMENSIONS = 10_000
 
 
 def multigammaln_arguments(p: Any) -> tuple[Any, ...]:
-    """A positive integer."""
+    """Check a positive integer."""
     order = _order("multigammaln", "p", p, 1)
     if order > MOST_DIMENSIONS:
         raise ValueError(f"multigammaln: p is {MOST_DIMENSIONS:,} at most, not {order}: it adds up that many terms")
@@ -130,7 +130,7 @@ def multigammaln_arguments(p: Any) -> tuple[Any, ...]:
 
 
 def multigammaln(a: Array, p: int, out: Array | None = None) -> Array:
-    """The logarithm of the gamma function of p dimensions (DLMF 35.3)."""
+    """The logarithm of the gamma function in p dimensions (DLMF 35.3)."""
     a = floating(a, out)
     with np.errstate(all="ignore"):
         total = lgamma(a)
@@ -149,12 +149,12 @@ def multipolygamma(a: Array, n: int, p: int) -> Array:
 
 
 def gammainc(a: Array, b: Array, out: Array | None = None) -> Array:
-    """The share of the gamma function of ``a`` that its integral has up to ``b`` (DLMF 8.2)."""
+    """The integral of the gamma function of ``a`` up to ``b``, as a share of the whole (DLMF 8.2)."""
     return _scipy("gammainc", "gammainc")(a, b, out=out)
 
 
 def gammaincc(a: Array, b: Array, out: Array | None = None) -> Array:
-    """The share of the gamma function of ``a`` that its integral has from ``b`` on (DLMF 8.2)."""
+    """The integral of the gamma function of ``a`` from ``b`` on, as a share of the whole (DLMF 8.2)."""
     return _scipy("gammaincc", "gammaincc")(a, b, out=out)
 
 
@@ -180,5 +180,5 @@ def bessel_i(a: Array, n: int) -> Array:
     n = abs(n)
     if n < 2:
         return _scipy("i0", f"i{n}")(a)
-    # CuPy has none of a higher order: computed on the host.
+    # CuPy has no higher orders, so these are computed on the host.
     return like(_scipy("i0", "iv")(float(n), host_array(a)), a)

@@ -1,6 +1,6 @@
-"""Which elements of its target an operation writes: an array that shows the target, and an advanced index into it.
+"""The elements of its target that an operation writes: an array that views the target, and an advanced index into it.
 
-Asked only while somebody has saved the target or listens, so that a row written is a row preserved.
+Computed only if somebody has saved the target or listens, so that only the written rows are preserved.
 """
 
 from __future__ import annotations
@@ -19,38 +19,38 @@ Written = tuple[Array, Any]
 
 
 def rows_at(a: Array, index: Array, axis: int) -> Written:
-    """The parts along ``axis`` that ``index`` lists."""
+    """Return the parts along ``axis`` that ``index`` lists."""
     axis = from_front(axis, a.ndim)
     return a, (*(slice(None),) * axis, checked(index, a.shape[axis], axis).reshape(-1))
 
 
 def places_at(a: Array, rows: Array, depth: int) -> Written:
-    """The elements that ``rows``, which counts the leading ``depth`` dimensions as one, lists."""
+    """Return the elements listed by ``rows``, which counts the leading ``depth`` dimensions as one."""
     return a, places_of(rows, a.shape, depth)
 
 
 def elements_at(a: Array, index: Array, axis: int, broadcast: bool) -> Written:
-    """The single elements along ``axis`` that ``index`` names."""
+    """Return the single elements along ``axis`` that ``index`` lists."""
     flat, _ = positions(index, a.shape, axis, broadcast)
     return a, np.unravel_index(flat, a.shape) if flat.size else (np.zeros(0, np.int64, like=a),) * a.ndim
 
 
 def where_true(a: Array, mask: Array) -> Written:
-    """The elements where ``mask``, spread over the target, is true."""
+    """Return the elements where ``mask``, broadcast to the target, is true."""
     return a, over(mask, a.shape)
 
 
 def side(a: Array, diagonal: int, upper: bool) -> Written:
-    """The elements above a diagonal, or those not above the one before it."""
+    """Return the elements above a diagonal, or those not above the one before it."""
     dropped = above(a, diagonal) if upper else ~above(a, diagonal - 1)
     return a, (..., dropped)
 
 
 def main(a: Array, offset: int, wrap: bool) -> Written:
-    """The main diagonal."""
+    """Return the main diagonal."""
     return a, main_diagonal(a, offset, wrap)
 
 
 def diagonal(a: Array, offset: int, dim1: int, dim2: int) -> Written:
-    """A diagonal of the matrices in two dimensions."""
+    """Return a diagonal of the matrices in two dimensions."""
     return matrix_diagonal(a, offset, dim1, dim2)
